@@ -1,0 +1,1 @@
+"""Retrieval at the right granularity, native in LlamaIndex."""

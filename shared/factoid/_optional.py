@@ -1,0 +1,24 @@
+"""Import of optional dependencies at the point of use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from factoid.errors import MissingDependencyError
+
+
+def require(module: str, *, extra: str) -> ModuleType:
+    """Import `module`, or say which extra installs it.
+
+    Raises:
+        MissingDependencyError: The package is not installed. A package that is there but fails in its own imports
+            raises that failure instead.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        message = f'{module!r} is not installed. Run: pip install "factoid[{extra}]"'
+        raise MissingDependencyError(message, name=error.name) from error

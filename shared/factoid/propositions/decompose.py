@@ -1,0 +1,140 @@
+"""Passages into grounded propositions: nothing is lost, nothing unsupported is kept."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.propositions.ground import Source, align, content_tokens, is_supported, source_words, uncovered
+from factoid.propositions.protocol import NoPropositions, Propositionizer, Report, apropositions
+from factoid.split import split_sentences
+from factoid.units import Granularity, Unit, make_unit
+
+Policy = Literal["drop", "keep", "sentence"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """The propositions of some passages, and the account of how they came about."""
+
+    units: list[Unit] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
+
+
+def propositionize(
+    passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
+) -> list[Unit]:
+    """Decompose passages into propositions with the spans that they came from.
+
+    A passage whose decomposition fails is represented by its sentences, and a sentence that no proposition covers is
+    added as it stands; both carry `fallback` in their metadata. Use `decompose` to get the counts.
+
+    Args:
+        passages: Passages, as `split_passages` gives them.
+        propositionizer: Any object with a `propositionize` method.
+        unsupported: What becomes of a proposition with names, numbers or content words that are not in its passage,
+            title or section: left out, kept, or replaced by the sentence it came from.
+
+    Raises:
+        InvalidInputError: Unknown policy.
+        PropositionizerError: The propositionizer returned another number of lists than it got passages.
+    """
+    return decompose(passages, propositionizer, unsupported=unsupported).units
+
+
+def decompose(
+    passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
+) -> Decomposition:
+    """Do as `propositionize`, and return the counts with the units."""
+    _check(unsupported)
+    return ground(passages, propositionizer.propositionize(passages) if passages else [], unsupported=unsupported)
+
+
+async def adecompose(
+    passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
+) -> Decomposition:
+    """Do as `decompose`, without blocking the event loop while the model works."""
+    _check(unsupported)
+    outputs = await apropositions(propositionizer, passages) if passages else []
+    return ground(passages, outputs, unsupported=unsupported)
+
+
+def ground(
+    passages: Sequence[Unit], outputs: Sequence[Sequence[str]], *, unsupported: Policy = "drop"
+) -> Decomposition:
+    """Turn the propositionizer's texts into units, one list of texts for each passage."""
+    if len(outputs) != len(passages):
+        message = f"the propositionizer returned {len(outputs)} lists for {len(passages)} passages: expected one each"
+        raise PropositionizerError(message)
+    units: list[Unit] = []
+    report = Report()
+    for passage, texts in zip(passages, outputs, strict=True):
+        own, account = _ground_passage(passage, texts, unsupported)
+        units.extend(own)
+        report += account
+    if report.failures:
+        logger.warning("%s", report)
+    else:
+        logger.info("%s", report)
+    return Decomposition(units, report)
+
+
+def _check(policy: str) -> None:
+    if policy not in get_args(Policy):
+        message = f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}"
+        raise InvalidInputError(message)
+
+
+def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tuple[list[Unit], Report]:
+    sources = [Source(sentence, content_tokens(sentence.text)) for sentence in split_sentences(passage)]
+    cleaned = [" ".join(text.split()) for text in texts]
+    distinct = [text for text in dict.fromkeys(cleaned) if text]
+    if not distinct:
+        reason = texts.reason if isinstance(texts, NoPropositions) else "empty output"
+        failed = [_stand_in(passage, source.sentence, reason) for source in sources]
+        return failed, Report(1, len(failed), {reason: 1} if sources else {})
+    known = source_words(passage)
+    placed: list[tuple[int, Unit]] = []
+    refused = 0
+    for text in distinct:
+        index, start, end = align(text, sources) if sources else (-1, passage.start, passage.end)
+        if not is_supported(text, known):
+            refused += 1
+            if policy == "drop":
+                continue
+            if policy == "sentence":
+                if sources:
+                    placed.append(
+                        (index, _stand_in(passage, sources[max(index, 0)].sentence, "unsupported proposition"))
+                    )
+                continue
+        placed.append((index, _proposition(passage, text, start, end)))
+    missed = uncovered(sources, [unit.text for _, unit in placed])
+    placed += [(index, _stand_in(passage, sources[index].sentence, "uncovered sentence")) for index in missed]
+    placed.sort(key=lambda pair: pair[0])  # stable: reading order by sentence, the propositionizer's within one
+    units = list({unit.id: unit for _, unit in placed}.values())
+    return units, Report(1, len(units), {}, refused, len(missed), len(cleaned) - len(distinct))
+
+
+def _proposition(passage: Unit, text: str, start: int, end: int, fallback: str = "") -> Unit:
+    return make_unit(
+        text,
+        Granularity.PROPOSITION,
+        document_id=passage.document_id,
+        parent_id=passage.id,
+        start=start,
+        end=end,
+        title=passage.title,
+        section=passage.section,
+        metadata={**passage.metadata, "fallback": fallback} if fallback else passage.metadata,
+    )
+
+
+def _stand_in(passage: Unit, sentence: Unit, reason: str) -> Unit:
+    """Return a proposition that is a sentence as it stands."""
+    return _proposition(passage, sentence.text, sentence.start, sentence.end, reason)

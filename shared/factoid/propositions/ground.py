@@ -1,0 +1,131 @@
+"""Where a proposition comes from, and whether its passage supports it.
+
+Both compare words: lower-cased, stripped of common endings, function words left out. A number must be in the source; so
+must a name (a capitalised word that does not start the proposition); of the other content words two thirds must be,
+since a propositionizer may add a verb such as "located" or a noun such as "hypothesis".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from factoid.units import Unit
+
+_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|\d*[^\W_]+")
+_FUNCTION_WORDS = frozenset(
+    "a an the this that these those there here it its he him his she her hers they them their theirs we us our i me my "
+    "you your who whom whose which what when where while as if than then so and or but nor yet for of in on at by to from "
+    "with into onto about over under after before during between through against among within without upon per via also "
+    "is are was were be been being am has have had having do does did done can could will would shall should may might "
+    "must not no s t re ve ll d called named known one both each such".split()
+)
+_ENDINGS = ("ations", "ation", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "al", "s", "e", "y")
+_SUPPORT = 2 / 3
+_COVERED = 1 / 2
+
+
+class Token(NamedTuple):
+    """A word as it is compared, and its span in the text it stands in."""
+
+    word: str
+    start: int
+    end: int
+
+
+def content_tokens(text: str) -> list[Token]:
+    """Return the numbers and content words of a text, in order."""
+    found = []
+    for match in _TOKEN.finditer(text):
+        word = match[0].lower()
+        if word not in _FUNCTION_WORDS:
+            found.append(Token(_stem(word), match.start(), match.end()))
+    return found
+
+
+def is_supported(proposition: str, source: set[str]) -> bool:
+    """Tell whether a proposition says only what its source says.
+
+    Args:
+        proposition: The text.
+        source: Words of passage, title and section, as `content_tokens` gives them.
+    """
+    tokens = content_tokens(proposition)
+    known = 0
+    for index, token in enumerate(tokens):
+        if token.word in source:
+            known += 1
+        elif any(map(str.isdigit, token.word)) or (index > 0 and proposition[token.start].isupper()):
+            return False
+    return known >= _SUPPORT * len(tokens)
+
+
+class Source(NamedTuple):
+    """A sentence of a passage and its words."""
+
+    sentence: Unit
+    tokens: list[Token]
+
+
+def source_words(passage: Unit) -> set[str]:
+    """Return all words that may support a proposition of this passage."""
+    return {token.word for text in (passage.text, passage.title, passage.section) for token in content_tokens(text)}
+
+
+def align(proposition: str, sources: Sequence[Source]) -> tuple[int, int, int]:
+    """Find the source of a proposition: the sentence that shares most of its rarer words.
+
+    Returns:
+        (index of the sentence, start, end): the shortest stretch of that sentence that holds the words shared in order,
+        in characters of the document. A proposition that shares no word with any sentence gets the whole passage, index -1.
+    """
+    words = [token.word for token in content_tokens(proposition)]
+    wanted = set(words)
+    spread = Counter(word for source in sources for word in {token.word for token in source.tokens})
+    best, best_score = -1, 0.0
+    for index, source in enumerate(sources):
+        score = sum(1 / spread[word] for word in wanted.intersection(token.word for token in source.tokens))
+        if score > best_score:
+            best, best_score = index, score
+    if best < 0:
+        return -1, sources[0].sentence.start, sources[-1].sentence.end
+    start, end = _shortest_window(sources[best].tokens, words)
+    offset = sources[best].sentence.start
+    return best, offset + start, offset + end
+
+
+def uncovered(sources: Sequence[Source], propositions: Sequence[str]) -> list[int]:
+    """Return the indices of sentences of whose content words less than half stand in any proposition."""
+    said = {token.word for text in propositions for token in content_tokens(text)}
+    missed = []
+    for index, source in enumerate(sources):
+        words = {token.word for token in source.tokens}
+        if len(words & said) < _COVERED * len(words):
+            missed.append(index)
+    return missed
+
+
+def _shortest_window(tokens: Sequence[Token], words: Sequence[str]) -> tuple[int, int]:
+    """Return the span of the shortest run of tokens that holds the longest common subsequence with `words`."""
+    # ahead[i]: of the matches of words[:i] seen so far, the longest, and among those the one that starts last.
+    ahead = [(0, -1)] * (len(words) + 1)
+    best = (0, 0, tokens[-1].end, tokens[0].start)  # words matched, minus length, end, start: compared in this order
+    for token in tokens:
+        previous = ahead[0]
+        for i, word in enumerate(words, start=1):
+            matched = ahead[i]
+            if word == token.word:
+                length, start = previous
+                matched = max(matched, (length + 1, start if length else token.start))
+                best = max(best, (matched[0], matched[1] - token.end, token.end, matched[1]))
+            previous, ahead[i] = ahead[i], max(matched, ahead[i - 1])
+    return best[3], best[2]
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word

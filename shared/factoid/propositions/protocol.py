@@ -1,0 +1,88 @@
+"""What a propositionizer is, and the account of what became of its output."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from factoid.units import Unit
+
+
+class NoPropositions(list[str]):
+    """The empty result for one passage, and the reason for it. The passage falls back to its sentences."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+
+@runtime_checkable
+class Propositionizer(Protocol):
+    """Decomposes passages into propositions (Dense X Retrieval, §2): distinct, minimal and self-contained facts."""
+
+    def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
+        """Return one list of propositions for each passage, in order. An empty list is a passage that failed."""
+        ...
+
+
+@runtime_checkable
+class AsyncPropositionizer(Propositionizer, Protocol):
+    """A propositionizer that can await its model."""
+
+    async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
+        """Do as `propositionize`, without blocking the event loop."""
+        ...
+
+
+async def apropositions(propositionizer: Propositionizer, passages: Sequence[Unit]) -> list[list[str]]:
+    """Await a propositionizer: natively where it can, in a worker thread where it cannot."""
+    if isinstance(propositionizer, AsyncPropositionizer):
+        return await propositionizer.apropositionize(passages)
+    return await asyncio.to_thread(propositionizer.propositionize, passages)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of some passages. Reports add up.
+
+    Attributes:
+        passages: Number of passages given.
+        propositions: Number of units returned, those that stand in for failures included.
+        failures: Passages that fell back to their sentences, counted by reason.
+        unsupported: Propositions whose names, numbers or content words their passage does not hold.
+        uncovered: Sentences that no proposition covered and that were added as they stand.
+        duplicates: Propositions that repeated another one of the same passage, left out.
+    """
+
+    passages: int = 0
+    propositions: int = 0
+    failures: Mapping[str, int] = field(default_factory=dict)
+    unsupported: int = 0
+    uncovered: int = 0
+    duplicates: int = 0
+
+    def __add__(self, other: Report) -> Report:
+        reasons = sorted({*self.failures, *other.failures})
+        return Report(
+            self.passages + other.passages,
+            self.propositions + other.propositions,
+            {reason: self.failures.get(reason, 0) + other.failures.get(reason, 0) for reason in reasons},
+            self.unsupported + other.unsupported,
+            self.uncovered + other.uncovered,
+            self.duplicates + other.duplicates,
+        )
+
+    @property
+    def failed(self) -> int:
+        """Number of passages that fell back to their sentences."""
+        return sum(self.failures.values())
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())
+        return (
+            f"{self.passages} passages → {self.propositions} propositions; {self.failed} passages fell back to sentences"
+            f"{f' ({reasons})' if reasons else ''}, {self.unsupported} unsupported, {self.uncovered} sentences added, "
+            f"{self.duplicates} duplicates left out"
+        )

@@ -1,0 +1,114 @@
+"""Search at one granularity, and roll-up from scored units to their parents.
+
+A parent's score is the best score of any of its units (Dense X Retrieval, §4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from factoid.database import Database
+from factoid.encode import Vectors
+from factoid.index import RowIds, VectorIndex
+from factoid.units import Granularity, Hit
+
+_MATCHES = 3  # units shown with a parent
+
+
+class Scored(NamedTuple):
+    """A row id and its score; higher is better."""
+
+    row: int
+    score: float
+
+
+def find_units(
+    database: Database,
+    index: VectorIndex,
+    query: Vectors,
+    *,
+    k: int,
+    granularity: Granularity,
+    allowed: RowIds | None = None,
+) -> list[Hit]:
+    """Return the k best units of one granularity; a passage is its own match.
+
+    Args:
+        database: Where the units are.
+        index: The index of the granularity.
+        query: Shape: (1, dim).
+        k: How many.
+        granularity: What the index holds.
+        allowed: Rows that passed the filter; None for all.
+    """
+    found = _best(index, query, k, allowed)
+    units = database.units([hit.row for hit in found])
+    hits = [Hit(units[row], score) for row, score in found]
+    return [Hit(hit.unit, hit.score, (hit,)) for hit in hits] if granularity is Granularity.PASSAGE else hits
+
+
+def find_parents(
+    database: Database,
+    index: VectorIndex,
+    query: Vectors,
+    *,
+    k: int,
+    granularity: Granularity,
+    allowed: RowIds | None = None,
+) -> list[Hit]:
+    """Return the k best distinct parents of units of one granularity, each with its best units. Arguments as above."""
+    total = len(index) if allowed is None else len(allowed)
+    found = top_parents(lambda count: _best(index, query, count, allowed), database.parents, k=k, total=total)
+    parent_of = database.children([hit.row for hit in found], granularity)
+    below = np.array(list(parent_of), dtype=np.int64)
+    if allowed is not None:
+        below = np.intersect1d(below, allowed)
+    # The sort is stable, so that the units of one parent stay best first.
+    ranked = sorted(_best(index, query, len(below), below), key=lambda hit: parent_of[hit.row])
+    matches = {row: list(hits)[:_MATCHES] for row, hits in groupby(ranked, lambda hit: parent_of[hit.row])}
+    units = database.units([hit.row for hits in (found, *matches.values()) for hit in hits])
+    return [
+        Hit(units[row], score, tuple(Hit(units[match.row], match.score) for match in matches[row]))
+        for row, score in found
+    ]
+
+
+def top_parents(
+    search: Callable[[int], Sequence[Scored]],
+    parents: Callable[[Sequence[int]], dict[int, int]],
+    *,
+    k: int,
+    total: int,
+) -> list[Scored]:
+    """Return the k best distinct parents, or all if there are fewer. Exact where `search` is exact.
+
+    The search is widened until it has met k parents or all units. That ends it by proof: units come in order of score,
+    so a parent that was not met has no unit better than any of those that were.
+
+    Args:
+        search: Returns the n best units, best first.
+        parents: Maps rows of units to rows of their parents.
+        k: How many parents.
+        total: How many units there are to search.
+    """
+    wide = min(total, 4 * k)
+    while True:
+        units = search(wide)
+        parent_of = parents([unit.row for unit in units])
+        best: dict[int, float] = {}
+        for unit in units:
+            best.setdefault(parent_of[unit.row], unit.score)
+        if len(best) >= k or wide >= total:
+            return [Scored(row, score) for row, score in best.items()][:k]
+        wide = min(total, 4 * wide)
+
+
+def _best(index: VectorIndex, query: Vectors, count: int, allowed: RowIds | None) -> list[Scored]:
+    if count == 0:
+        return []
+    scores, rows = index.search(query, count, allowed=allowed)
+    return [Scored(int(row), float(score)) for row, score in zip(rows[0], scores[0], strict=True)]

@@ -1,0 +1,202 @@
+"""Where sentences end: rules for edited prose, or any spaCy pipeline that sets sentence boundaries.
+
+The rules decide on each run of terminators by what stands before and after it. They know abbreviations, initials,
+acronyms, decimals, quotations, parentheses, citation marks such as `[3]`, list items and the terminators of scripts that
+write no spaces. They need no model and take time linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from factoid.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+Span = tuple[int, int]
+
+# A run of text without any sentence end is cut here, because encoders and parsers would cut it silently.
+MAX_WORDS = 200
+MAX_CHARS = 4000
+
+# Followed by a name, number or clause, never by a new sentence.
+_OPEN_ABBREVIATIONS = frozenset(
+    "dr mr mrs ms mx prof st sts gen col lt cmdr capt sgt maj adm rev hon gov sen rep pres fr msgr mt ft "
+    "messrs mme mlle vs v viz cf ca c fl b d e.g i.e eg ie approx est art ch eq eqs fig figs no nos nr op pp p vol vols "
+    "sec ed eds trans dept univ assn bros".split()
+)
+# May end a sentence: only a capitalised function word after them starts a new one.
+_CLOSED_ABBREVIATIONS = frozenset(
+    "inc ltd co corp jr sr etc al ave blvd rd bd cie esq a.m p.m am pm b.c a.d bc ad ph.d m.d d.c u.s u.k u.n e.u "
+    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun".split()
+)
+_STARTERS = frozenset(
+    "A An The This That These Those He She It They We You I His Her Its Their Our My In On At By For From With Without To "
+    "As After Although Among And Another Before Because Between But During Despite Each Either Even Every Few Following "
+    "Further Furthermore Hence However If Instead Like Many Meanwhile More Moreover Most Much Neither Nevertheless No Nor "
+    "Not Nonetheless Once One Only Or Other Others Over Several Similarly Since So Some Soon Such Then There Therefore "
+    "Though Through Thus Today Together Under Unlike Until Upon What When Where Whereas Whether Which While Who Why "
+    "Within Yet Both All Any Of How Later Here Also".split()
+)
+
+_CLOSERS = "\"'”’»)\\]}"
+_CANDIDATE = re.compile(
+    rf"""(?P<mark>[.!?…‽؟۔।]+)(?P<tail>[{_CLOSERS}]*(?:\s?\[(?:\d{{1,3}}|citation\ needed)(?:[,–-]\s?\d{{1,3}})*\])*[{_CLOSERS}]*)(?=\s)
+      | (?P<wide>[。！？｡]+)[{_CLOSERS}」』）】]*
+      | (?P<gap>[^\S\n]*\n(?:[^\S\n]*\n)+)
+      | \n(?=[^\S\n]*(?:[-*•‣–]|\d{{1,3}}[.)])[^\S\n]+\S)""",
+    re.VERBOSE,
+)
+_ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)")
+_LEADING = re.compile(r"[^\w]*")
+_LAST_TOKEN = re.compile(r"\S{1,40}\Z")
+_NEXT_WORD = re.compile(r"[^\W\d_]+")
+_CLAUSE_END = re.compile(r"[,;:–—]\s|[，、；：]")
+_WIDE = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"  # kana, Han and Hangul: no spaces between words
+_WORD = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
+
+
+def sentence_spans(text: str, nlp: Language | None = None) -> list[Span]:
+    """Return the spans of the sentences of `text`, trimmed; between them stands nothing but white space.
+
+    Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends, else at white space, else anywhere.
+
+    Args:
+        text: Any text.
+        nlp: A spaCy pipeline that sets sentence boundaries; None for the rules of this module.
+
+    Raises:
+        InvalidInputError: The pipeline sets no sentence boundaries.
+    """
+    boundaries = _rule_ends(text) if nlp is None else _spacy_ends(text, nlp)
+    spans: list[Span] = []
+    start = 0
+    for end in [*boundaries, len(text)]:
+        if trimmed := trim(text, start, end):
+            spans.extend(_bounded(text, *trimmed))
+        start = end
+    return spans
+
+
+def count_words(text: str) -> int:
+    """Return the number of words: runs of non-space characters; each character of a script without spaces counts."""
+    if text.isascii():
+        return len(text.split())
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def trim(text: str, start: int, end: int) -> Span | None:
+    """Return the span without white space at its ends, or None if nothing is left."""
+    part = text[start:end]
+    kept = part.strip()
+    if not kept:
+        return None
+    start += len(part) - len(part.lstrip())
+    return start, start + len(kept)
+
+
+def _rule_ends(text: str) -> Iterator[int]:
+    parentheses = [match.span() for match in _PARENTHESIS.finditer(text)]
+    current = 0
+    for match in _CANDIDATE.finditer(text):
+        while current < len(parentheses) and parentheses[current][1] <= match.start():
+            current += 1
+        mark = match["mark"]
+        if mark is None:
+            yield match.end()
+            continue
+        if (
+            current < len(parentheses)
+            and parentheses[current][0] < match.start()
+            and match.end() < parentheses[current][1]
+        ):
+            continue
+        if _ends_sentence(text, match):
+            yield match.end()
+
+
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    begin = _LEADING.match(text, match.end())
+    following = begin.end() if begin else match.end()
+    if following >= len(text):
+        return True
+    if text[following].islower():
+        return False
+    if match["mark"] != ".":
+        return True
+    before = _LAST_TOKEN.search(text, max(0, match.start() - 40), match.start())
+    token = before[0].lstrip("([{\"'“‘«").rpartition("—")[2] if before else ""
+    word = _NEXT_WORD.match(text, following)
+    starts = word is not None and word[0] in _STARTERS
+    return _token_ends_sentence(token, text, match.start() - len(token), starts, text[following].isdigit())
+
+
+def _token_ends_sentence(token: str, text: str, at: int, starts: bool, digit: bool) -> bool:
+    """Decide on a single full stop by the token before it and by whether a typical first word follows."""
+    lower = token.lower()
+    if lower in _OPEN_ABBREVIATIONS:
+        # "St." before a function word or "no." at the end of a clause ("He said no. They left.").
+        return starts and lower in {"no", "v", "c", "b", "d", "art", "est", "ed"} and not digit
+    if lower in _CLOSED_ABBREVIATIONS or _ACRONYM.fullmatch(token):
+        return starts
+    if len(token) == 1 and token.isalpha() and token.isupper():
+        return starts  # an initial, else "World War I." or "vitamin C."
+    if token.isdigit() and len(token) <= 3:
+        # "1." at the start of a line numbers a list item.
+        line = text.rfind("\n", 0, at) + 1
+        return bool(text[line:at].strip())
+    return True
+
+
+def _spacy_ends(text: str, nlp: Language) -> Iterator[int]:
+    for start, end in _pieces(text, nlp.max_length):
+        doc = nlp(text[start:end])
+        if not doc.has_annotation("SENT_START"):
+            message = (
+                f"the spaCy pipeline {nlp.pipe_names} sets no sentence ends: add one with nlp.add_pipe('sentencizer')"
+            )
+            raise InvalidInputError(message)
+        for sentence in doc.sents:
+            yield start + sentence.end_char
+
+
+def _pieces(text: str, size: int) -> Iterator[Span]:
+    """Cut a text that is longer than a spaCy pipeline takes, at white space where there is some."""
+    start = 0
+    while len(text) - start > size:
+        space = max(text.rfind(" ", start, start + size), text.rfind("\n", start, start + size))
+        end = space if space > start else start + size
+        yield start, end
+        start = end
+    yield start, len(text)
+
+
+def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
+    if end - start <= MAX_CHARS and (end - start <= MAX_WORDS or count_words(text[start:end]) <= MAX_WORDS):
+        yield start, end
+        return
+    while start < end:
+        cut = _cut(text, start, end)
+        if trimmed := trim(text, start, cut):
+            yield trimmed
+        start = cut
+
+
+def _cut(text: str, start: int, end: int) -> int:
+    """Return where to cut a sentence that is too long: after at most half of MAX_WORDS words."""
+    limit = min(end, start + MAX_CHARS)
+    beyond = next(islice(_WORD.finditer(text, start, limit), MAX_WORDS // 2, None), None)
+    if beyond:
+        limit = beyond.start()
+    elif limit == end:
+        return end
+    clauses = [match.end() for match in _CLAUSE_END.finditer(text, start + (limit - start) // 2, limit)]
+    if clauses:
+        return clauses[-1]
+    space = max(text.rfind(" ", start + 1, limit + 1), text.rfind("\n", start + 1, limit + 1))
+    return limit if beyond or space < 0 else space

@@ -1,0 +1,99 @@
+"""Documents into passages, passages into sentences (Dense X Retrieval, Appendix A)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from factoid.errors import InvalidInputError
+from factoid.sections import outline
+from factoid.sentences import Span, count_words, sentence_spans
+from factoid.units import Document, Granularity, Unit, make_unit
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+
+def split_passages(
+    document: Document, *, words: int = 100, min_words: int = 50, nlp: Language | None = None
+) -> list[Unit]:
+    """Cut a document into passages of whole sentences.
+
+    The sentences of a paragraph are packed greedily: one that would carry the passage over `words` words starts the
+    next. A paragraph's last passage under `min_words` words is merged into the one before it, if there is one. Passages
+    never cross paragraphs or sections; headings become `title` and `section` of the passages under them. A single
+    sentence above `words` words is a passage of its own (see `factoid.sentences` for sentences without end).
+
+    Args:
+        document: The document. Spans of the result count the characters of its text.
+        words: Most words of a passage, at least 1.
+        min_words: Merge threshold for a paragraph's last passage, from 0 to `words`.
+        nlp: A spaCy pipeline that sets sentence boundaries; None for the built-in rules.
+
+    Raises:
+        InvalidInputError: `words` or `min_words` is out of range, or `nlp` sets no sentence boundaries.
+    """
+    if words < 1 or not 0 <= min_words <= words:
+        message = f"expected words >= 1 and 0 <= min_words <= words, got words={words}, min_words={min_words}"
+        raise InvalidInputError(message)
+    title, paragraphs = outline(document)
+    units = []
+    for paragraph in paragraphs:
+        text = document.text[paragraph.start : paragraph.end]
+        for start, end in _pack(text, sentence_spans(text, nlp), words, min_words):
+            units.append(
+                make_unit(
+                    text[start:end],
+                    Granularity.PASSAGE,
+                    document_id=document.id,
+                    parent_id=document.id,
+                    start=paragraph.start + start,
+                    end=paragraph.start + end,
+                    title=title,
+                    section=paragraph.section,
+                    metadata=document.metadata,
+                )
+            )
+    return units
+
+
+def split_sentences(passage: Unit, *, nlp: Language | None = None) -> list[Unit]:
+    """Cut a passage into sentences, in order. Between them stands nothing but white space.
+
+    Args:
+        passage: A passage, or any unit whose text is the document's at its span.
+        nlp: A spaCy pipeline that sets sentence boundaries; None for the built-in rules.
+
+    Raises:
+        InvalidInputError: `nlp` sets no sentence boundaries.
+    """
+    return [
+        make_unit(
+            passage.text[start:end],
+            Granularity.SENTENCE,
+            document_id=passage.document_id,
+            parent_id=passage.id,
+            start=passage.start + start,
+            end=passage.start + end,
+            title=passage.title,
+            section=passage.section,
+            metadata=passage.metadata,
+        )
+        for start, end in sentence_spans(passage.text, nlp)
+    ]
+
+
+def _pack(text: str, sentences: list[Span], words: int, min_words: int) -> list[Span]:
+    passages: list[Span] = []
+    size = 0
+    for start, end in sentences:
+        length = count_words(text[start:end])
+        if passages and size + length <= words:
+            passages[-1] = (passages[-1][0], end)
+            size += length
+        else:
+            passages.append((start, end))
+            size = length
+    if len(passages) > 1 and size < min_words:
+        _, end = passages.pop()
+        passages[-1] = (passages[-1][0], end)
+    return passages

@@ -1,0 +1,67 @@
+"""Public fakes, for our tests and for yours: no model, no download, the same result everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from factoid.encode import Vectors
+from factoid.propositions import NoPropositions
+from factoid.propositions.ground import content_tokens
+from factoid.units import Unit
+
+
+class HashEncoder:
+    """Bags of words, hashed to a fixed number of components: texts that share words have a higher inner product.
+
+    Args:
+        dim: Components of the vectors.
+    """
+
+    def __init__(self, dim: int = 256) -> None:
+        self.dim = dim
+        self.name = f"HashEncoder({dim})"
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Return float32 unit vectors (zero for texts without content words). Shape: (len(texts), dim)."""
+        return self.encode_units(texts)
+
+    def encode_units(self, texts: Sequence[str]) -> Vectors:
+        """Return float32 unit vectors (zero for texts without content words). Shape: (len(texts), dim)."""
+        vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for token in content_tokens(text):
+                digest = hashlib.sha256(token.word.encode()).digest()
+                vectors[row, int.from_bytes(digest[:4], "big") % self.dim] += 1 if digest[4] % 2 else -1
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.where(norms > 0, norms, 1)
+        return vectors
+
+
+class ScriptedPropositionizer:
+    """Returns what it was told to, by the text of the passage.
+
+    Args:
+        script: Passage text → propositions, or a function from a passage. Passages that are not in a mapping fail with
+            the reason "not in the script".
+    """
+
+    name = "scripted"
+
+    def __init__(self, script: Mapping[str, Sequence[str]] | Callable[[Unit], Sequence[str]]) -> None:
+        self._script = script
+        self.calls: list[list[Unit]] = []
+
+    def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
+        """Return the scripted propositions, and remember the passages in `calls`."""
+        self.calls.append(list(passages))
+        return [self._one(passage) for passage in passages]
+
+    def _one(self, passage: Unit) -> list[str]:
+        if callable(self._script):
+            return list(self._script(passage))
+        if passage.text not in self._script:
+            return NoPropositions("not in the script")
+        return list(self._script[passage.text])

@@ -1,0 +1,145 @@
+"""The records that flow through factoid: documents, retrieval units and hits.
+
+Spans are half-open `[start, end)`, in characters of the document's text. A passage's and a sentence's text is
+`document.text[start:end]`; a proposition is rewritten text, and its span is the source that it came from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+from uuid import UUID, uuid5
+
+from factoid.errors import InvalidInputError
+
+# Ids are uuid5 in this namespace, so that the same content has the same id in every process and on every machine.
+NAMESPACE = UUID("5f0a3b1e-8f0c-5d53-9a2c-1f6d3c0e7b41")
+
+Metadata = Mapping[str, Any]
+
+
+class Granularity(StrEnum):
+    """What a retrieval unit is (Dense X Retrieval, §2)."""
+
+    DOCUMENT = "document"
+    PASSAGE = "passage"
+    SENTENCE = "sentence"
+    PROPOSITION = "proposition"
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        message = f"unknown granularity {value!r}: expected one of {', '.join(cls)}"
+        raise InvalidInputError(message)
+
+
+def content_id(*parts: object) -> str:
+    """Return the id of some content: equal parts, equal id. Parts are anything that JSON can hold."""
+    return str(uuid5(NAMESPACE, json.dumps(parts, ensure_ascii=True, sort_keys=True, default=str)))
+
+
+def check_text(text: object, name: str = "text") -> None:
+    """Refuse what no encoder, tokenizer or database can store.
+
+    Raises:
+        InvalidInputError: Not a string, or a string with lone surrogates (half of a character, from a bad decode).
+    """
+    if not isinstance(text, str):
+        message = f"{name} must be a str, got {type(text).__name__}"
+        raise InvalidInputError(message)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        message = (
+            f"{name} holds a lone surrogate, {text[error.start]!r}, at character {error.start}: it was decoded wrongly. "
+            f'Mend it with {name}.encode("utf-16", "surrogatepass").decode("utf-16", "replace")'
+        )
+        raise InvalidInputError(message) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text to index.
+
+    Attributes:
+        text: The whole text; all spans count its characters.
+        title: Name of the document, or "" to take it from the text's first heading.
+        section: Where the text stands within a larger work, or "".
+        id: Any string; by default made from the content, metadata included.
+        metadata: What JSON can hold; copied to every unit and searchable by filters.
+
+    Raises:
+        InvalidInputError: A text, title or section is not a string or holds lone surrogates.
+    """
+
+    text: str
+    title: str = ""
+    section: str = ""
+    id: str = ""
+    metadata: Metadata = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        for name in ("text", "title", "section", "id"):
+            check_text(getattr(self, name), name)
+        if not self.id:
+            own = content_id("document", self.title, self.section, self.text, dict(self.metadata))
+            object.__setattr__(self, "id", own)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A retrieval unit: a passage, sentence or proposition of a document.
+
+    Attributes:
+        id: Made from granularity, document, span and text.
+        text: What is encoded and searched.
+        granularity: Which kind of unit this is.
+        document_id: The document it came from.
+        parent_id: The passage of a sentence or proposition; the document of a passage.
+        start, end: Span `[start, end)` in characters of the document's text.
+        title: The document's title.
+        section: Path of headings, outermost first, joined by ", ".
+        metadata: The document's metadata. A proposition that stands in for a failed decomposition adds `fallback`.
+    """
+
+    id: str
+    text: str
+    granularity: Granularity
+    document_id: str
+    parent_id: str
+    start: int
+    end: int
+    title: str = ""
+    section: str = ""
+    metadata: Metadata = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A unit found by a search. Higher scores are better; scores are plain floats.
+
+    `matches` holds, best first, the units of a parent whose scores made it a hit.
+    """
+
+    unit: Unit
+    score: float
+    matches: tuple[Hit, ...] = ()
+
+
+def make_unit(
+    text: str,
+    granularity: Granularity,
+    *,
+    document_id: str,
+    parent_id: str,
+    start: int,
+    end: int,
+    title: str = "",
+    section: str = "",
+    metadata: Metadata | None = None,
+) -> Unit:
+    """Return a unit whose id is made from its content."""
+    own = content_id(granularity, document_id, start, end, text)
+    return Unit(own, text, granularity, document_id, parent_id, start, end, title, section, metadata or {})

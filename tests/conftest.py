@@ -1,0 +1,28 @@
+"""What all tests share: no network but loopback, one small store, and where the real data lies."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_runtest_setup() -> None:
+    try:
+        from pytest_socket import socket_allow_hosts
+    except ModuleNotFoundError:  # the core is also tested without any extra package
+        return
+    socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    if not DATA.is_dir():
+        pytest.skip(f"needs the real data in {DATA}, which is not on this machine")
+    return DATA

@@ -1,0 +1,90 @@
+"""CoNLL-U treebanks as spaCy training documents, one sentence a document."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+
+# Subtypes too rare to learn fold into the relation that they refine.
+FOLDED = {
+    "csubj:pass": "csubj",
+    "csubj:outer": "csubj",
+    "nsubj:outer": "nsubj",
+    "dislocated": "dep",
+    "reparandum": "dep",
+    "orphan": "dep",
+    "goeswith": "dep",
+    "vocative": "discourse",
+    "list": "parataxis",
+}
+
+
+def sentences(path: Path) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield (sentence id, rows of ten CoNLL-U columns), multiword ranges included."""
+    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    with opened as lines:
+        name, rows = "", []
+        for line in lines:
+            line = line.rstrip("\n")
+            if line.startswith("# sent_id"):
+                name = line.partition("=")[2].strip()
+            elif line and not line.startswith("#"):
+                rows.append(line.split("\t"))
+            elif not line and rows:
+                yield name, rows
+                name, rows = "", []
+    if rows:
+        yield name, rows
+
+
+def to_doc(vocab: Vocab, rows: list[list[str]]) -> Doc:
+    """One gold sentence as a Doc. Multiword tokens keep their surface spacing; empty nodes are left out."""
+    inside: dict[int, bool] = {}  # token number → followed by a space, for parts of a multiword token
+    for row in rows:
+        if "-" in row[0]:
+            first, last = map(int, row[0].split("-"))
+            inside.update({number: False for number in range(first, last)})
+            inside[last] = "SpaceAfter=No" not in row[9]
+    tokens = [row for row in rows if row[0].isdigit()]
+    return Doc(
+        vocab,
+        words=[row[1] for row in tokens],
+        spaces=[inside.get(int(row[0]), "SpaceAfter=No" not in row[9]) for row in tokens],
+        tags=[row[4] for row in tokens],
+        heads=[int(row[6]) - 1 if row[6] != "0" else index for index, row in enumerate(tokens)],
+        deps=["ROOT" if row[7] == "root" else FOLDED.get(row[7], row[7]) for row in tokens],
+        sent_starts=[index == 0 for index in range(len(tokens))],
+    )
+
+
+def is_wiki(name: str) -> bool:
+    """PUD's Wikipedia half."""
+    return name.startswith("w")
+
+
+def is_held_out(name: str) -> bool:
+    """Every second PUD Wikipedia document (ids read `w` + language + document + sentence): picks the best step."""
+    return is_wiki(name) and int(name[3:6]) % 2 == 0
+
+
+def write_corpora(ewt: Path, pud: Path, folder: Path) -> dict[str, int]:
+    """Write train, dev (PUD Wikipedia, half) and test (EWT test) as DocBins; return the number of sentences of each."""
+    vocab = Vocab()
+    train = [rows for part in ("train.conllu.gz", "dev.conllu") for _, rows in sentences(ewt / f"en_ewt-ud-{part}")]
+    pud_rows = list(sentences(pud / "en_pud-ud-test.conllu"))
+    encyclopedic = [rows for name, rows in pud_rows if not is_held_out(name)]
+    corpora = {
+        "train": train + 2 * encyclopedic,  # twice: edited prose is what the parser will read
+        "dev": [rows for name, rows in pud_rows if is_held_out(name)],
+        "test": [rows for _, rows in sentences(ewt / "en_ewt-ud-test.conllu")],
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in corpora.items():
+        DocBin(
+            docs=[to_doc(vocab, tokens) for tokens in rows], attrs=["TAG", "HEAD", "DEP", "SENT_START", "SPACY"]
+        ).to_disk(folder / f"{name}.spacy")
+    return {name: len(rows) for name, rows in corpora.items()}

@@ -1,1 +1,20 @@
 """Retrieval at the right granularity, native in LangChain."""
+
+from factoid._optional import require
+
+# Before all else, so that its absence is one error with the line that installs it.
+require("langchain_core", extra="langchain")
+require("langchain_text_splitters", extra="langchain")
+
+from langchain_factoid.embeddings import EmbeddingsEncoder  # noqa: E402 - after the check above
+from langchain_factoid.retrievers import MultiGranularRetriever  # noqa: E402
+from langchain_factoid.text_splitter import PassageTextSplitter, PropositionTextSplitter  # noqa: E402
+from langchain_factoid.vectorstore import MultiGranularFAISS  # noqa: E402
+
+__all__ = [
+    "EmbeddingsEncoder",
+    "MultiGranularFAISS",
+    "MultiGranularRetriever",
+    "PassageTextSplitter",
+    "PropositionTextSplitter",
+]

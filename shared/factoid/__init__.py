@@ -3,6 +3,7 @@
 from factoid.context import pack_context
 from factoid.encode import SentenceTransformerEncoder
 from factoid.propositions import propositionize
+from factoid.propositions.syntax import SyntaxPropositionizer
 from factoid.split import split_passages, split_sentences
 from factoid.store import UnitStore
 from factoid.units import Document, Granularity, Hit, Unit
@@ -12,6 +13,7 @@ __all__ = [
     "Granularity",
     "Hit",
     "SentenceTransformerEncoder",
+    "SyntaxPropositionizer",
     "Unit",
     "UnitStore",
     "pack_context",

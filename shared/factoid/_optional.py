@@ -18,7 +18,7 @@ def require(module: str, *, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
+        if not f"{module}.".startswith(f"{error.name}."):
             raise
         message = f'{module!r} is not installed. Run: pip install "factoid[{extra}]"'
         raise MissingDependencyError(message, name=error.name) from error

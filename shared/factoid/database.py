@@ -61,7 +61,7 @@ class Database:
 
     def _open(self, path: Path | None) -> sqlite3.Connection:
         if path is not None:
-            _check_folder(path)
+            check_folder(path)
         target = ":memory:" if path is None else str(path / FILE)
         try:
             connection = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=30)
@@ -133,6 +133,11 @@ class Database:
         found = {row[0]: _unit(*row) for row in self._execute(sql, [json.dumps(list(ids))])}
         return [found[own] for own in ids if own in found]
 
+    def vectors_by_id(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        """Return the vectors of the units that have one. Shape of each: (dim,)."""
+        sql = "SELECT id, vector FROM units WHERE vector IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
+        return {own: np.frombuffer(blob, np.float32) for own, blob in self._execute(sql, [json.dumps(list(ids))])}
+
     def counts(self) -> dict[Granularity, int]:
         """Return the number of units of each granularity."""
         rows = self._execute("SELECT granularity, count(*) FROM units GROUP BY granularity")
@@ -163,15 +168,20 @@ class Database:
 
     def matching(self, granularity: Granularity, condition: Filter) -> RowIds:
         """Return the rows of the units of a granularity whose metadata pass a filter."""
-        base = "FROM units WHERE granularity = ? AND vector IS NOT NULL"
+        rows = self._passing("row", "granularity = ? AND vector IS NOT NULL", [granularity], condition)
+        return np.array(rows, dtype=np.int64)
+
+    def ids(self, condition: Filter) -> list[str]:
+        """Return the ids of all units whose metadata pass a filter, oldest first."""
+        return self._passing("id", "1", [], condition)
+
+    def _passing(self, column: str, where: str, parameters: list[Any], condition: Filter) -> list[Any]:
         if callable(condition):
-            rows = self._execute(f"SELECT row, metadata {base}", [granularity])  # noqa: S608
-            found = [row for row, metadata in rows if condition(json.loads(metadata))]
-        else:
-            sql, parameters = compile_filter(condition)
-            rows = self._execute(f"SELECT row {base} AND {sql}", [granularity, *parameters])  # noqa: S608
-            found = [row for (row,) in rows]
-        return np.array(found, dtype=np.int64)
+            rows = self._execute(f"SELECT {column}, metadata FROM units WHERE {where} ORDER BY row", parameters)  # noqa: S608
+            return [value for value, metadata in rows if condition(json.loads(metadata))]
+        sql, more = compile_filter(condition)
+        rows = self._execute(f"SELECT {column} FROM units WHERE {where} AND {sql} ORDER BY row", [*parameters, *more])  # noqa: S608
+        return [value for (value,) in rows]
 
     # Writing
 
@@ -207,14 +217,33 @@ class Database:
             rows.append(int(self._execute(sql, [*values, vectors(index)]).lastrowid or 0))
         return rows
 
-    def remove(self, ids: Iterable[str]) -> list[int]:
-        """Remove documents, or units by id with the units under them; return the rows removed."""
+    def remove(self, ids: Iterable[str], *, under: bool = True) -> list[int]:
+        """Remove documents, or units by id, with or without the units under them; return the rows removed."""
         given = json.dumps(list(ids))
         match = "{} IN (SELECT value FROM json_each(:ids))"
-        where = " OR ".join(match.format(column) for column in ("id", "parent_id", "document_id"))
+        where = " OR ".join(match.format(column) for column in ("id", "parent_id", "document_id")[: 3 if under else 1])
         rows = self._execute(f"DELETE FROM units WHERE {where} RETURNING row", {"ids": given}).fetchall()  # noqa: S608
         self._execute(f"DELETE FROM documents WHERE {match.format('id')}", {"ids": given})  # noqa: S608
         return [row for (row,) in rows]
+
+    def clear(self) -> None:
+        """Remove everything, and forget encoder and dimension."""
+        for statement in ("FROM units", "FROM documents", "FROM meta WHERE key IN ('encoder', 'dim')"):
+            self._execute(f"DELETE {statement}")
+
+    def copy_to(self, folder: Path) -> None:
+        """Make another folder a copy of this database. It holds its former content until the copy is complete."""
+        check_folder(folder)
+        for kind in Granularity:
+            (folder / f"{kind}.json").unlink(missing_ok=True)  # index caches of the former content count no longer
+        target = sqlite3.connect(folder / FILE)
+        try:
+            self._connection.backup(target)
+        except sqlite3.Error as error:
+            message = f"cannot copy the store to {folder}: {error}"
+            raise StoreError(message) from error
+        finally:
+            target.close()
 
     def _execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
         try:
@@ -262,7 +291,8 @@ def _unit(
     return Unit(own, text, kind, document_id, parent_id, start, end, title, section, json.loads(metadata))
 
 
-def _check_folder(path: Path) -> None:
+def check_folder(path: Path) -> None:
+    """Refuse what is no store, and make the folder if it is absent."""
     if path.exists() and not path.is_dir():
         message = f"{path} is a file: a store is a folder"
         raise StoreFormatError(message)

@@ -107,6 +107,34 @@ def top_parents(
         wide = min(total, 4 * wide)
 
 
+def most_diverse(query: Vectors, vectors: Vectors, *, k: int, lambda_mult: float = 0.5) -> list[int]:
+    """Choose by maximal marginal relevance (Carbonell and Goldstein, 1998): near the query, far from those chosen before.
+
+    Nearness is the cosine, on both sides, so that one can be weighed against the other; a zero vector is near nothing.
+
+    Args:
+        query: Shape: (dim,).
+        vectors: Candidates, best first: of equal ones the first is chosen. Shape: (n, dim).
+        k: How many to choose, at most n.
+        lambda_mult: Weight of the nearness to the query, from 0 (only diversity counts) to 1 (none).
+
+    Returns:
+        Positions in `vectors`, in the order chosen; the first is the nearest to the query.
+    """
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = vectors / np.where(norms > 0, norms, 1)
+    relevance = directions @ (query / (np.linalg.norm(query) or 1))
+    marginal, nearest = relevance.copy(), np.full(len(vectors), -np.inf)
+    chosen: list[int] = []
+    while len(chosen) < min(k, len(vectors)):
+        best = int(marginal.argmax())
+        chosen.append(best)
+        nearest = np.maximum(nearest, directions @ directions[best])
+        marginal = lambda_mult * relevance - (1 - lambda_mult) * nearest
+        marginal[chosen] = -np.inf
+    return chosen
+
+
 def _best(index: VectorIndex, query: Vectors, count: int, allowed: RowIds | None) -> list[Scored]:
     if count == 0:
         return []

@@ -24,6 +24,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 # Nobody wraps lines at this width: in such a block every line is a paragraph.
 _UNWRAPPED = 200
 _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
+_TERMINATORS = tuple('.!?:;…"”’)]。！？')
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +141,16 @@ def _blocks(text: str, start: int) -> Iterator[_Heading | tuple[int, int]]:
 def _paragraphs(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     if not lines:
         return
-    unwrapped = len(lines) > 1 and any(end - start > _UNWRAPPED for start, end in lines)
-    for start, end in lines if unwrapped else [(lines[0][0], lines[-1][1])]:
-        if trimmed := trim(text, start, end):
-            yield trimmed
+    start, end = lines[0]
+    unwrapped = any(end - start > _UNWRAPPED for start, end in lines)
+    for begin, stop in lines[1:]:
+        # A line that goes on in the middle of things (as in "CO⏎2") belongs to the one before.
+        fresh = text[start:end].rstrip()[-1:] in _TERMINATORS or text[begin:stop].lstrip()[:1].isupper()
+        if unwrapped and fresh:
+            yield from filter(None, [trim(text, start, end)])
+            start = begin
+        end = stop
+    yield from filter(None, [trim(text, start, end)])
 
 
 def _plain(heading: str) -> str:

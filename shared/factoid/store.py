@@ -121,12 +121,20 @@ class UnitStore:
             total += self._add_batch(batch, recipe)
         return total
 
-    def add(self, units: Sequence[Unit], *, vectors: Vectors | None = None) -> list[str]:
+    def add(
+        self,
+        units: Sequence[Unit],
+        *,
+        vectors: Sequence[Vectors | None] | Vectors | None = None,
+        keep_children: bool = False,
+    ) -> list[str]:
         """Add units; one with an id that is in the store replaces it, a passage with all units under it.
 
         Args:
             units: Units of any granularity. Those of granularities that the store does not search are kept unencoded.
-            vectors: Their vectors, shape (len(units), dim); None to encode them here.
+            vectors: Their vectors, shape (len(units), dim), with None for a unit that is kept but not to be found; None
+                for all to encode here those that `searches` tells.
+            keep_children: Replace units by id only; what is under a replaced passage stays.
 
         Returns:
             The ids of the units, in the order given.
@@ -140,10 +148,12 @@ class UnitStore:
             message = f"got {len(vectors)} vectors for {len(units)} units: expected one each"
             raise InvalidInputError(message)
         chosen = [units[position] for position in distinct]
-        encoded = (
-            self._encode(chosen) if vectors is None else dict(enumerate(np.asarray(vectors, np.float32)[distinct]))
-        )
-        self._commit([unit.id for unit in chosen], chosen, encoded)
+        if vectors is None:
+            encoded = self._encode(chosen)
+        else:
+            given = [vectors[position] for position in distinct]
+            encoded = {at: np.asarray(each, np.float32) for at, each in enumerate(given) if each is not None}
+        self._commit([unit.id for unit in chosen], chosen, encoded, keep_children=keep_children)
         return [unit.id for unit in units]
 
     def delete(self, ids: Sequence[str]) -> int:
@@ -162,13 +172,47 @@ class UnitStore:
             self._caches.update(before, removed, {})
         return len(removed)
 
+    def clear(self) -> None:
+        """Delete everything; the store may then be filled by another encoder."""
+        with self._lock:
+            self._check_open()
+            with self._database.transaction():
+                self._database.clear()
+
+    def copy_to(self, path: str | Path) -> None:
+        """Make another folder a copy of this store. A store that is there is replaced; its own folder is left alone.
+
+        Raises:
+            StoreFormatError: The path holds something that is not a store.
+        """
+        with self._lock:
+            self._check_open()
+            if self.path is None or not Path(path).exists() or not self.path.samefile(path):
+                self._database.copy_to(Path(path))
+
     # Reading
+
+    def ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
+        """Return the ids of all units, oldest first, or of those whose metadata pass a filter."""
+        with self._lock:
+            self._check_open()
+            return self._database.ids(filter or {})
 
     def get(self, ids: Sequence[str]) -> list[Unit]:
         """Return the units with these ids, in this order; unknown ids are left out."""
         with self._lock:
             self._check_open()
             return self._database.units_by_id(ids)
+
+    def searches(self, unit: Unit) -> bool:
+        """Tell whether a unit is encoded: it is of a searched granularity, and more than white space."""
+        return unit.granularity in self.granularities and bool(unit.text.strip())
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        """Return the stored vectors of these units by id; without those that have none. Shape of each: (dim,)."""
+        with self._lock:
+            self._check_open()
+            return self._database.vectors_by_id(ids)
 
     def document(self, own: str) -> Document | None:
         """Return a document that `add_documents` stored, or None."""
@@ -256,7 +300,7 @@ class UnitStore:
 
     def _encode(self, units: Sequence[Unit]) -> dict[int, Vectors]:
         """Return the vector of each unit that is searched, by position."""
-        wanted = [position for position, unit in enumerate(units) if unit.granularity in self.granularities]
+        wanted = [position for position, unit in enumerate(units) if self.searches(unit)]
         if not wanted:
             return {}
         if self.encoder is None:
@@ -276,13 +320,15 @@ class UnitStore:
         units: Sequence[Unit],
         vectors: Mapping[int, Vectors],
         documents: Sequence[Split] = (),
+        *,
+        keep_children: bool = False,
     ) -> None:
         """Replace documents and units in one transaction, then bring the indexes in memory up to date."""
         with self._lock:
             self._check_open()
             with self._database.transaction() as before:
                 self._check_vectors(units, vectors)
-                removed = self._database.remove(replaced)
+                removed = self._database.remove(replaced, under=not keep_children)
                 for split in documents:
                     self._database.put_document(split.document, split.digest)
                 rows = self._database.insert(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -51,17 +52,17 @@ def decompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
 ) -> Decomposition:
     """Do as `propositionize`, and return the counts with the units."""
-    _check(unsupported)
+    check_policy(unsupported)
     return ground(passages, propositionizer.propositionize(passages) if passages else [], unsupported=unsupported)
 
 
 async def adecompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
 ) -> Decomposition:
-    """Do as `decompose`, without blocking the event loop while the model works."""
-    _check(unsupported)
+    """Do as `decompose`, without blocking the event loop."""
+    check_policy(unsupported)
     outputs = await apropositions(propositionizer, passages) if passages else []
-    return ground(passages, outputs, unsupported=unsupported)
+    return await asyncio.to_thread(ground, passages, outputs, unsupported=unsupported)
 
 
 def ground(
@@ -84,7 +85,8 @@ def ground(
     return Decomposition(units, report)
 
 
-def _check(policy: str) -> None:
+def check_policy(policy: str) -> None:
+    """Refuse what is not a policy for unsupported propositions."""
     if policy not in get_args(Policy):
         message = f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}"
         raise InvalidInputError(message)
@@ -131,7 +133,7 @@ def _proposition(passage: Unit, text: str, start: int, end: int, fallback: str =
         end=end,
         title=passage.title,
         section=passage.section,
-        metadata={**passage.metadata, "fallback": fallback} if fallback else passage.metadata,
+        metadata={"fallback": fallback, **passage.metadata} if fallback else passage.metadata,
     )
 
 

@@ -1,0 +1,154 @@
+"""Text splitters whose chunks know what they are and where they come from."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.documents import Document
+from langchain_text_splitters import TextSplitter
+from typing_extensions import override
+
+from factoid.propositions import Propositionizer, Report
+from factoid.propositions.decompose import Policy
+from factoid.split import split_passages
+from factoid.units import Document as CoreDocument
+from factoid.units import Unit
+from langchain_factoid.convert import from_texts, to_core, unit_document
+from langchain_factoid.decomposer import Decomposer
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+
+class _UnitSplitter(TextSplitter):
+    """Splits documents into units, sync and async; what the units are is for subclasses."""
+
+    def __init__(self, *, words: int, min_words: int, nlp: Language | None) -> None:
+        super().__init__()
+        self._cut = partial(split_passages, words=words, min_words=min_words, nlp=nlp)
+        self._cut(CoreDocument(""))  # refuses sizes out of range here, not on first use
+
+    def split_text(self, text: str) -> list[str]:
+        """Return the texts of the units."""
+        return [document.page_content for document in self.create_documents([text])]
+
+    def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
+        """Split texts with their metadata, as `split_documents` does."""
+        return self.split_documents(from_texts(texts, metadatas))
+
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """Split documents; the class says what comes out.
+
+        Raises:
+            InvalidInputError: Something else than a document, or a text with lone surrogates.
+        """
+        return _documents(self._units(self._passages(documents)))
+
+    @override
+    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
+        """Do as `split_documents`."""
+        return self.split_documents(documents)
+
+    @override
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
+        """Do as `split_documents`, without blocking the event loop."""
+        passages = await asyncio.to_thread(self._passages, documents)
+        return await asyncio.to_thread(_documents, await self._aunits(passages))
+
+    def _passages(self, documents: Iterable[Document]) -> list[Unit]:
+        cores = [to_core(document) for document in documents]
+        return [passage for core in cores for passage in self._cut(core)]
+
+    @abstractmethod
+    def _units(self, passages: list[Unit]) -> list[Unit]: ...
+
+    @abstractmethod
+    async def _aunits(self, passages: list[Unit]) -> list[Unit]: ...
+
+
+class PassageTextSplitter(_UnitSplitter):
+    """Splits documents into passages of whole sentences (Dense X Retrieval, Appendix A).
+
+    A chunk is `page_content[start_index:end_index]` of its source. Its `id` is made from the source's id or, without
+    one, from the source's content and metadata: the same document always gives the same ids, and one that is given
+    twice is split once. Its metadata is the source's with these fields added:
+
+    * `granularity`: "passage".
+    * `start_index`, `end_index`: The span in the source's page_content, in characters, half-open.
+    * `parent_id`: The source's id or, without one, the id made for it.
+    * `passage_id`: The passage's own id.
+    * `title`: The source's `title` if it is a string, else the text's first heading.
+    * `section`: The headings above the passage, outermost first; before them the source's `section` if it is a string.
+
+    What the source has under one of these keys, if it differs, moves to `source_<key>`.
+
+    Args:
+        words: Most words of a passage.
+        min_words: A paragraph's last passage below this is merged into the one before.
+        nlp: A spaCy pipeline that sets sentence boundaries; None for factoid's own rules.
+
+    Raises:
+        InvalidInputError: `words` or `min_words` is out of range.
+    """
+
+    def __init__(self, *, words: int = 100, min_words: int = 50, nlp: Language | None = None) -> None:
+        super().__init__(words=words, min_words=min_words, nlp=nlp)
+
+    def _units(self, passages: list[Unit]) -> list[Unit]:
+        return passages
+
+    async def _aunits(self, passages: list[Unit]) -> list[Unit]:
+        return passages
+
+
+class PropositionTextSplitter(_UnitSplitter):
+    """Splits documents into propositions: atomic, self-contained facts (Dense X Retrieval, §2).
+
+    The chunks are rewritten text; their span is the source that they were drawn from. Ids and metadata are as those of
+    `PassageTextSplitter`, with "proposition" as `granularity` and the passage that was decomposed as `passage_id`. A
+    sentence that stands in for propositions that failed or left it out says why under `fallback`.
+
+    Args:
+        propositionizer: Any object with a `propositionize` method; None for `SyntaxPropositionizer`. One with
+            `apropositionize` is awaited by the async methods.
+        unsupported: What becomes of a proposition with names, numbers or content words that its source does not hold:
+            "drop", "keep", or "sentence" to put the sentence in its place.
+        words: Most words of the passages that the propositionizer gets.
+        min_words: A paragraph's last passage below this is merged into the one before.
+        nlp: A spaCy pipeline that sets sentence boundaries for the passages; None for factoid's own rules.
+
+    Raises:
+        InvalidInputError: `words` or `min_words` is out of range, or `unsupported` is unknown.
+    """
+
+    def __init__(
+        self,
+        propositionizer: Propositionizer | None = None,
+        *,
+        unsupported: Policy = "drop",
+        words: int = 100,
+        min_words: int = 50,
+        nlp: Language | None = None,
+    ) -> None:
+        super().__init__(words=words, min_words=min_words, nlp=nlp)
+        self._decomposer = Decomposer(propositionizer, unsupported=unsupported)
+
+    @property
+    def last_report(self) -> Report | None:
+        """What became of the passages of the latest call that has ended; None before the first."""
+        return self._decomposer.last_report
+
+    def _units(self, passages: list[Unit]) -> list[Unit]:
+        return self._decomposer.decompose(passages)
+
+    async def _aunits(self, passages: list[Unit]) -> list[Unit]:
+        return await self._decomposer.adecompose(passages)
+
+
+def _documents(units: Iterable[Unit]) -> list[Document]:
+    """Return distinct units as documents; vector stores refuse or overwrite equal ids."""
+    return [unit_document(unit) for unit in {unit.id: unit for unit in units}.values()]

@@ -1,0 +1,111 @@
+"""Nodes as a store keeps them: a unit carries its node, as JSON, in its metadata.
+
+A node that no parser of ours made has no granularity. It is kept as a passage, and again as a stand-in at each other
+granularity, so that a search finds it whatever it compares with the query.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from llama_index.core.schema import BaseNode, Document, ImageDocument, ImageNode, IndexNode, Node, TextNode
+from llama_index.core.vector_stores.utils import node_to_metadata_dict
+
+from factoid.encode import Vectors
+from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.units import Granularity, Hit, Unit, check_text, content_id
+from llama_index_factoid.convert import granularity_of, text_of
+
+# Beside the keys of `node_to_metadata_dict`: ids of the node, its parent and its document, for filters.
+IDS = "_ids"
+_CONTENT, _TYPE = "_node_content", "_node_type"
+_CLASSES: dict[str, type[BaseNode]] = {
+    kind.class_name(): kind for kind in (TextNode, IndexNode, ImageNode, Node, Document, ImageDocument)
+}
+
+
+def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]:
+    """Return a node as a unit, followed by its stand-ins.
+
+    Args:
+        node: Any node. Without a source it is its own document.
+        granularities: What the store searches.
+
+    Raises:
+        InvalidInputError: The text holds lone surrogates.
+    """
+    text = text_of(node)
+    check_text(text, f"the text of node {node.node_id!r}")
+    kind = granularity_of(node)
+    document_id = node.ref_doc_id or node.node_id
+    parent = node.parent_node if kind in (Granularity.SENTENCE, Granularity.PROPOSITION) else None
+    parent_id = parent.node_id if parent else document_id
+    unit = Unit(
+        id=node.node_id,
+        text=text,
+        granularity=kind or Granularity.PASSAGE,
+        document_id=document_id,
+        parent_id=parent_id,
+        start=getattr(node, "start_char_idx", None) or 0,
+        end=getattr(node, "end_char_idx", None) or len(text),
+        metadata={
+            **node_to_metadata_dict(node),
+            IDS: {"node": node.node_id, "parent": parent_id, "document": document_id},
+        },
+    )
+    others = [each for each in granularities if kind is None and each is not Granularity.PASSAGE]
+    return [unit, *(_stand_in(unit, each) for each in others)]
+
+
+def to_vector(node: BaseNode) -> Vectors:
+    """Return a node's embedding. Shape: (dim,).
+
+    Raises:
+        InvalidInputError: The node has none.
+    """
+    if node.embedding is None:
+        message = (
+            f"node {node.node_id!r} has no embedding: add nodes through VectorStoreIndex, or put the embedding model "
+            "last into the IngestionPipeline"
+        )
+        raise InvalidInputError(message)
+    return np.asarray(node.embedding, dtype=np.float32)
+
+
+def to_node(unit: Unit) -> BaseNode:
+    """Return the node that a unit carries, without its embedding.
+
+    Raises:
+        StoreFormatError: The unit was not stored by `MultiGranularFaissVectorStore`.
+    """
+    content = unit.metadata.get(_CONTENT)
+    if content is None:
+        message = (
+            f"unit {unit.id!r} holds no LlamaIndex node: this store was filled by something else than "
+            "MultiGranularFaissVectorStore. Index the documents again through LlamaIndex"
+        )
+        raise StoreFormatError(message)
+    return _CLASSES.get(unit.metadata[_TYPE], TextNode).from_dict(json.loads(content))
+
+
+def to_match(hit: Hit) -> dict[str, Any]:
+    """Return a matched unit as plain data."""
+    node = to_node(hit.unit)
+    return {
+        "text": hit.unit.text,
+        "score": hit.score,
+        "start_char_idx": getattr(node, "start_char_idx", None),
+        "end_char_idx": getattr(node, "end_char_idx", None),
+        "granularity": str(granularity_of(node) or Granularity.PASSAGE),
+        "id": node.node_id,
+    }
+
+
+def _stand_in(unit: Unit, granularity: Granularity) -> Unit:
+    return replace(
+        unit, id=content_id("stand-in", granularity, unit.id), granularity=granularity, parent_id=unit.id
+    )

@@ -1,0 +1,83 @@
+"""`factoid index`: files into a store."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentTypeError
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from factoid.commands.options import (
+    GRANULARITIES,
+    add_encoder,
+    add_paths,
+    add_quiet,
+    add_splitting,
+    make_encoder,
+    make_propositionizer,
+    min_words,
+    print_json,
+    show_progress,
+)
+from factoid.errors import InvalidInputError
+from factoid.files import read_documents
+from factoid.store import UnitStore
+from factoid.units import Granularity
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+SUMMARY = "cut files into passages, sentences and propositions, and index them"
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's options."""
+    add_paths(parser)
+    parser.add_argument("--store", required=True, metavar="DIR", help="the store; made if absent, added to otherwise")
+    parser.add_argument(
+        "--granularities",
+        type=_granularities,
+        default=GRANULARITIES,
+        metavar="LIST",
+        help="what can be searched, separated by commas (default: passage,sentence,proposition)",
+    )
+    add_splitting(parser)
+    add_encoder(parser)
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
+    add_quiet(parser)
+
+
+def run(args: Namespace) -> None:
+    """Run the command."""
+    started = time.perf_counter()
+    documents = read_documents(args.paths)
+    propositionizer = make_propositionizer(args) if Granularity.PROPOSITION in args.granularities else None
+    with UnitStore(args.store, encoder=make_encoder(args), granularities=args.granularities) as store:
+        report = store.add_documents(
+            documents,
+            propositionizer=propositionizer,
+            words=args.words,
+            min_words=min_words(args),
+            show_progress=show_progress(args),
+        )
+        total = store.counts()
+    if args.json:
+        print_json({"store": args.store, "total": total, **asdict(report)})
+        return
+    seconds = time.perf_counter() - started
+    print(f"{report.documents:,} documents indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
+    if report.decomposition.passages:
+        print(report.decomposition)
+    held = ", ".join(f"{total.get(kind, 0):,} {kind}s" for kind in GRANULARITIES if kind in total)
+    print(f"{args.store} now holds {held or 'nothing: there was no text to index'}")
+
+
+def _granularities(value: str) -> tuple[Granularity, ...]:
+    try:
+        kinds = tuple(Granularity(name.strip()) for name in value.split(","))
+    except InvalidInputError as error:
+        raise ArgumentTypeError(str(error)) from error
+    if Granularity.DOCUMENT in kinds:
+        message = f"expected some of {','.join(GRANULARITIES)}, got {value!r}"
+        raise ArgumentTypeError(message)
+    return kinds

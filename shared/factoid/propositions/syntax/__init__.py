@@ -1,0 +1,5 @@
+"""Propositions by syntax: a dependency parse (`tree`), splitting rules (`clauses`), reference and rendering."""
+
+from factoid.propositions.syntax.propositionizer import SyntaxPropositionizer
+
+__all__ = ["SyntaxPropositionizer"]

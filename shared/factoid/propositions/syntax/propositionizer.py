@@ -1,0 +1,132 @@
+"""The offline propositionizer: a dependency parse and rules, no key, no GPU, no download."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
+
+from factoid.errors import InvalidInputError
+from factoid.propositions.syntax.clauses import split_clauses
+from factoid.propositions.syntax.reference import Discourse
+from factoid.propositions.syntax.render import Item, render, tidy
+from factoid.propositions.syntax.tree import Tree
+from factoid.sentences import sentence_spans
+from factoid.units import Unit
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+_BREAK = re.compile(r"[;:]\s+")
+VERSION = 1  # raise when the same text may give other propositions
+
+_UNUSED = ("ner", "lemmatizer", "attribute_ruler", "entity_linker", "textcat", "senter", "sentencizer", "morphologizer")
+_WHOLE = 80  # tokens; a longer sentence is no sentence to a parser
+
+
+class SyntaxPropositionizer:
+    """Splits sentences by their dependency parse, and writes out what pronouns and short names stand for.
+
+    Coordinations, relative clauses, appositions, parentheticals and participial clauses become statements of their own,
+    in the words of the passage (Dense X Retrieval, §2). A sentence that does not parse as one is kept as it stands.
+
+    Args:
+        nlp: A spaCy pipeline with a tagger and a dependency parser, with Universal Dependencies or ClearNLP labels; None
+            for the small English one that ships with factoid.
+
+    Raises:
+        InvalidInputError: On use, if the pipeline has no parser.
+    """
+
+    def __init__(self, nlp: Language | None = None) -> None:
+        self._nlp = nlp
+        # spaCy pipelines add to their vocabulary while they work.
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """What a store remembers of how its propositions were made."""
+        pipeline = "" if self._nlp is None else f" {self._nlp.meta.get('lang')}_{self._nlp.meta.get('name')}"
+        return f"syntax {VERSION}{pipeline}"
+
+    def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
+        """Return the propositions of each passage, sentence by sentence."""
+        sentences = [
+            [_parts(passage.text[start:end]) for start, end in sentence_spans(passage.text)] for passage in passages
+        ]
+        with self._lock:
+            docs = self._parse(text for parts in sentences for part in parts for text in part)
+            trees = [[[Tree.from_doc(next(docs)) for _ in part] for part in parts] for parts in sentences]
+        return [
+            _passage(passage.title, parts, parsed)
+            for passage, parts, parsed in zip(passages, sentences, trees, strict=True)
+        ]
+
+    def _parse(self, texts: Iterable[str]) -> Iterator[Doc]:
+        nlp = _shipped() if self._nlp is None else self._nlp
+        unused = [name for name in nlp.pipe_names if name in _UNUSED]
+        for doc in nlp.pipe((_one_sentence(nlp.make_doc(text)) for text in texts), batch_size=256, disable=unused):
+            if not doc.has_annotation("DEP"):
+                message = (
+                    f"the spaCy pipeline {nlp.pipe_names} has no dependency parser: a tagger and a parser are needed"
+                )
+                raise InvalidInputError(message)
+            yield doc
+
+
+def _parts(sentence: str) -> list[str]:
+    """Return a sentence on one line and, if it has semicolons or colons, the parts between them."""
+    text = " ".join(sentence.split())
+    parts = [part for part in _BREAK.split(text) if part]
+    return [text] if len(parts) < 2 or text.count("(") else [text, *parts]
+
+
+def _passage(title: str, sentences: Sequence[Sequence[str]], trees: Sequence[Sequence[Tree]]) -> list[str]:
+    discourse = Discourse(title)
+    found: list[str] = []
+    for texts, (whole, *parts) in zip(sentences, trees, strict=True):
+        # Parts of a list are no sentences; parts with a verb and a subject each are.
+        separate = parts and all(part.is_clause(part.root) and part.subject(part.root) is not None for part in parts)
+        for tree in parts if separate else [whole]:
+            found.extend(_propositions(tree, texts[0], discourse))
+    return list(dict.fromkeys(found))
+
+
+def _propositions(tree: Tree, sentence: str, discourse: Discourse) -> list[str]:
+    mentions = discourse.read(tree)
+    whole: list[Item] = list(range(len(tree.words)))
+    statements = split_clauses(tree) if len(whole) <= _WHOLE else [whole]
+    found = [render(tree, items, mentions) for items in statements if _stands_alone(tree, items)]
+    if not found or not _stands_alone(tree, statements[0]):
+        found = [render(tree, whole, mentions) if len(whole) <= _WHOLE else tidy(sentence)]
+    return [proposition for proposition in found if proposition]
+
+
+def _stands_alone(tree: Tree, items: Sequence[Item]) -> bool:
+    """Tell whether items make a statement: a finite verb (or an inserted form of "be") and two words beside it."""
+    finite = any(
+        item in ("is", "are", "was", "were")
+        if isinstance(item, str)
+        else tree.tags[item] in ("VBD", "VBZ", "VBP", "MD")
+        for item in items
+    )
+    return finite and len(items) >= 3
+
+
+def _one_sentence(doc: Doc) -> Doc:
+    """Keep the parser from ending sentences of its own: it breaks names."""
+    for token in doc:
+        token.is_sent_start = token.i == 0
+    return doc
+
+
+@cache
+def _shipped() -> Language:
+    import spacy
+
+    with as_file(files("factoid.propositions.syntax") / "model") as path:
+        return spacy.load(path)

@@ -1,0 +1,91 @@
+"""Tokens and inserted words into a sentence that reads well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from factoid.propositions.syntax.tree import Tree
+
+# A token by its index, or a word put in by a rule.
+Item = int | str
+
+_NO_SPACE_BEFORE = frozenset(
+    {",", ".", ";", ":", "!", "?", "%", ")", "]", "}", "’", "”", "'s", "’s", "n't", "n’t", "'"}
+)
+_NO_SPACE_AFTER = frozenset({"(", "[", "{", "“", "‘", "$", "£", "€"})
+_EMPTY_PARENTHESES = re.compile(r"\(\s*[,;–-]*\s*\)|\[\s*\]")
+_REPEATED = re.compile(r"(?:\s*[,;:–—])+(?=\s*[,;.])|(?<=[,;])(?:\s*,)+")
+_EDGE = " \t\n,;:–—"
+_PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """What a referring expression stands for.
+
+    Attributes:
+        entity: Name of the entity; within one proposition only its first mention is written out.
+        text: What to write, e.g. the name or its possessive.
+        covers: The tokens after the first that the text replaces as well.
+    """
+
+    entity: str
+    text: str
+    covers: range = range(0)
+
+
+def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -> str:
+    """Return items as a sentence: spaced, capitalised, closed, without stray punctuation.
+
+    Args:
+        tree: The sentence that the indices count.
+        items: Token indices and inserted words, in the order of the new sentence.
+        mentions: Referring expressions by their first token.
+    """
+    parts: list[str] = []
+    covered = range(0)  # tokens that the last mention written out replaces
+    for position, item in enumerate(items):
+        if item in covered:
+            continue
+        word = item if isinstance(item, str) else tree.words[item]
+        if item == 0 and position and not tree.tags[0].startswith("NNP") and not word[1:].isupper() and word != "I":
+            word = word[0].lower() + word[1:]  # it opened the sentence, and no longer does
+        spaced = _spaced(tree, items, position)
+        mention = mentions.get(item) if isinstance(item, int) else None
+        if mention and mention.entity.casefold() not in "".join(parts).casefold():
+            word, covered = mention.text, mention.covers
+        parts.append(" " + word if spaced and parts else word)
+    return tidy("".join(parts))
+
+
+def tidy(text: str) -> str:
+    """Mend punctuation that a cut has left over, capitalise the first letter and close the sentence."""
+    text = " ".join(text.split())
+    text = _EMPTY_PARENTHESES.sub("", text)
+    for opening, closing in _PAIRS:
+        if text.count(opening) != text.count(closing):
+            text = text.replace(opening, "").replace(closing, "")
+    if text.count('"') % 2:
+        text = text.replace('"', "")
+    text = _REPEATED.sub("", text)
+    text = re.sub(r"\s+([,.;:!?])", r"\1", " ".join(text.split())).strip(_EDGE)
+    text = re.sub(r"[,;:–—\s]+([.!?][\"”’)]*)$", r"\1", text)
+    if not text:
+        return ""
+    if text[-1] not in '.!?"”’)' or (text[-1] in '"”’)' and text[-2:-1] not in ".!?"):
+        text += "."
+    return text[0].upper() + text[1:]
+
+
+def _spaced(tree: Tree, items: Sequence[Item], position: int) -> bool:
+    """Tell whether a space stands before an item."""
+    if position == 0:
+        return False
+    item, before = items[position], items[position - 1]
+    if isinstance(item, int) and isinstance(before, int) and before == item - 1:
+        return bool(tree.spaces[before])
+    word = item if isinstance(item, str) else tree.words[item]
+    previous = before if isinstance(before, str) else tree.words[before]
+    return word not in _NO_SPACE_BEFORE and previous not in _NO_SPACE_AFTER

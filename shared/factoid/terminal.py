@@ -1,0 +1,87 @@
+"""Units and hits as text for a terminal: wrapped at 100 columns, with the part that matters highlighted."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from typing import TextIO
+
+from factoid.units import Granularity, Hit, Unit
+
+WIDTH = 100
+_EXCERPT = 320  # characters of a passage shown with a hit: about four lines
+
+# Stand for the ends of a highlight until the text is wrapped. No text holds them: control characters are taken out.
+_ON, _OFF = "\x02", "\x03"
+_BOLD, _RESET = "\x1b[1;33m", "\x1b[0m"
+_UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Tell whether a stream is a terminal whose user has not opted out (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def excerpt(text: str, start: int = 0, end: int = 0, *, chars: int = _EXCERPT) -> str:
+    """Return about `chars` characters of a text on one line, with `[start, end)` marked for `wrap` and in sight."""
+    before, inside, after = (_UNPRINTABLE.sub(" ", part) for part in (text[:start], text[start:end], text[end:]))
+    if not inside.strip():
+        return _head(before + inside + after, chars)
+    inside = _head(inside, chars)
+    room = chars - len(inside)
+    before = _tail(before, max(room // 2, room - len(after)))
+    return f"{before}{_ON}{inside}{_OFF}{_head(after, room - len(before))}"
+
+
+def wrap(text: str, *, indent: str = "", first: str | None = None, color: bool = False) -> str:
+    """Wrap one paragraph at WIDTH columns, and show what `excerpt` marked: in colour, else between » and «.
+
+    Args:
+        text: Text without control characters other than white space, as `excerpt` and `plain` return it.
+        indent: Stands before every line.
+        first: Stands before the first line instead.
+        color: Use ANSI colours.
+    """
+    lines = textwrap.fill(text, WIDTH, initial_indent=indent if first is None else first, subsequent_indent=indent)
+    on, off = (_BOLD, _RESET) if color else ("»", "«")
+    return lines.replace(_ON, on).replace(_OFF, off)
+
+
+def plain(text: str) -> str:
+    """Return a text on one line, without the control characters by which a document could steer the terminal."""
+    return _UNPRINTABLE.sub(" ", text).strip()
+
+
+def place(unit: Unit) -> str:
+    """Return where a unit stands: title › section."""
+    return plain(" › ".join(filter(None, [unit.title, unit.section])))
+
+
+def show_hit(rank: int, hit: Hit, *, color: bool = False) -> str:
+    """Return a hit: score, title › section, an excerpt of the passage around its best match, and the matches below."""
+    unit = hit.unit
+    matches = [match for match in hit.matches if match.unit.granularity is not Granularity.PASSAGE]
+    span = (matches[0].unit.start - unit.start, matches[0].unit.end - unit.start) if matches else (0, 0)
+    lines = [
+        wrap(place(unit) or "(no title)", indent=" " * 12, first=f"{rank:>3}  {hit.score:.3f}  "),
+        wrap(excerpt(unit.text, *span), indent=" " * 5, color=color),
+        *(wrap(plain(match.unit.text), indent=" " * 14, first=f"     • {match.score:.3f}  ") for match in matches),
+    ]
+    if source := unit.metadata.get("source"):
+        lines.append(f"     {plain(str(source))}")
+    return "\n".join(lines)
+
+
+def _head(text: str, chars: int) -> str:
+    if len(text) <= chars:
+        return text
+    cut = text[: max(chars, 0)]
+    return f"{cut.rpartition(' ')[0] or cut} …"
+
+
+def _tail(text: str, chars: int) -> str:
+    if len(text) <= chars:
+        return text
+    cut = text[len(text) - max(chars, 0) :]
+    return f"… {cut.partition(' ')[2] or cut}"

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import TextSplitter
+
+from factoid import Unit
+from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.testing import ScriptedPropositionizer
+from langchain_factoid import PassageTextSplitter, PropositionTextSplitter
+
+TEXT = """# Kakapo
+
+The kakapo is a parrot of New Zealand and it cannot fly.
+
+## Diet
+
+It eats the fruit of the rimu tree. Its beak grinds food finely.
+"""
+
+
+def test_passages_are_their_spans_and_know_their_place() -> None:
+    source = Document(page_content=TEXT, metadata={"source": "kakapo.md"}, id="k")
+    chunks = PassageTextSplitter().split_documents([source])
+    assert [chunk.page_content for chunk in chunks] == [
+        "The kakapo is a parrot of New Zealand and it cannot fly.",
+        "It eats the fruit of the rimu tree. Its beak grinds food finely.",
+    ]
+    for chunk in chunks:
+        assert chunk.page_content == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+    assert chunks[1].metadata == {
+        "source": "kakapo.md",
+        "granularity": "passage",
+        "start_index": TEXT.index("It eats"),
+        "end_index": len(TEXT) - 1,
+        "parent_id": "k",
+        "passage_id": chunks[1].id,
+        "title": "Kakapo",
+        "section": "Diet",
+    }
+    assert type(chunks[1].metadata["granularity"]) is str
+
+
+def test_propositions_know_passage_and_source(propositionizer: ScriptedPropositionizer) -> None:
+    source = Document(page_content=TEXT, metadata={"source": "kakapo.md"}, id="k")
+    passages = PassageTextSplitter().split_documents([source])
+    chunks = PropositionTextSplitter(propositionizer).split_documents([source])
+    assert "it cannot fly." in [chunk.page_content for chunk in chunks]
+    assert {chunk.metadata["passage_id"] for chunk in chunks} == {passage.id for passage in passages}
+    for chunk in chunks:
+        assert chunk.metadata["granularity"] == "proposition"
+        assert chunk.metadata["parent_id"] == "k"
+        assert chunk.metadata["title"] == "Kakapo"
+        assert 0 <= chunk.metadata["start_index"] < chunk.metadata["end_index"] <= len(TEXT)
+    flies = next(chunk for chunk in chunks if chunk.page_content == "it cannot fly.")
+    assert TEXT[flies.metadata["start_index"] : flies.metadata["end_index"]] == "cannot fly"
+
+
+def test_ids_come_from_content_and_metadata(propositionizer: ScriptedPropositionizer) -> None:
+    splitter = PropositionTextSplitter(propositionizer)
+    first, again = (splitter.create_documents([TEXT], [{"page": 1}]) for _ in range(2))
+    other = splitter.create_documents([TEXT], [{"page": 2}])
+    assert [chunk.id for chunk in first] == [chunk.id for chunk in again]
+    assert not {chunk.id for chunk in first} & {chunk.id for chunk in other}
+    assert len({chunk.id for chunk in first}) == len(first)
+    assert first[0].metadata["parent_id"] == again[0].metadata["parent_id"] != ""
+
+
+def test_a_document_given_twice_is_split_once(propositionizer: ScriptedPropositionizer) -> None:
+    splitter = PropositionTextSplitter(propositionizer)
+    assert splitter.create_documents([TEXT, TEXT]) == splitter.create_documents([TEXT])
+
+
+def test_all_ways_in_agree(propositionizer: ScriptedPropositionizer) -> None:
+    splitter = PropositionTextSplitter(propositionizer)
+    documents = splitter.split_documents([Document(page_content=TEXT)])
+    assert isinstance(splitter, TextSplitter)
+    assert splitter.split_text(TEXT) == [document.page_content for document in documents]
+    assert splitter.create_documents([TEXT]) == documents
+    assert splitter.transform_documents([Document(page_content=TEXT)]) == documents
+
+
+async def test_async_gives_the_same(propositionizer: ScriptedPropositionizer) -> None:
+    source = [Document(page_content=TEXT, metadata={"page": 1})]
+    for splitter in (PropositionTextSplitter(propositionizer), PassageTextSplitter()):
+        assert await splitter.atransform_documents(source) == splitter.split_documents(source)
+
+
+async def test_async_leaves_the_loop_free(gate) -> None:
+    class Slow:
+        def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
+            gate.pass_through()
+            return [[passage.text] for passage in passages]
+
+    gate.open_soon()
+    chunks = await PropositionTextSplitter(Slow()).atransform_documents([Document(page_content=TEXT)])
+    assert len(chunks) == 2
+
+
+async def test_async_awaits_what_can_be_awaited() -> None:
+    class Awaitable(_Broken):
+        async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
+            return [[passage.text] for passage in passages]
+
+    chunks = await PropositionTextSplitter(Awaitable()).atransform_documents([Document(page_content=TEXT)])
+    assert not any("fallback" in chunk.metadata for chunk in chunks)
+
+
+def test_metadata_is_not_shared_and_the_source_is_not_changed(propositionizer: ScriptedPropositionizer) -> None:
+    source = Document(page_content=TEXT, metadata={"tags": ["bird"]})
+    chunks = PropositionTextSplitter(propositionizer).split_documents([source])
+    chunks[0].metadata["tags"].append("changed")
+    assert chunks[1].metadata["tags"] == ["bird"]
+    assert source == Document(page_content=TEXT, metadata={"tags": ["bird"]})
+
+
+def test_the_callers_keys_are_never_lost(propositionizer: ScriptedPropositionizer) -> None:
+    metadata = {"title": None, "section": "Birds", "start_index": 7, "source_start_index": 9, "granularity": "page"}
+    chunk = PassageTextSplitter().create_documents([TEXT], [metadata])[1].metadata
+    assert (chunk["title"], chunk["source_title"]) == ("Kakapo", None)
+    assert (chunk["section"], chunk["source_section"]) == ("Birds, Diet", "Birds")
+    assert (chunk["granularity"], chunk["source_granularity"]) == ("passage", "page")
+    assert (chunk["source_start_index"], chunk["source_source_start_index"]) == (9, 7)
+    fallback = PropositionTextSplitter(ScriptedPropositionizer({})).create_documents([TEXT], [{"fallback": "mine"}])
+    assert fallback[0].metadata["fallback"] == "mine"
+
+
+def test_passages_split_again_keep_both_places(propositionizer: ScriptedPropositionizer) -> None:
+    passages = PassageTextSplitter().split_documents([Document(page_content=TEXT, id="k")])
+    chunks = PropositionTextSplitter(propositionizer).split_documents(passages[1:])
+    for chunk in chunks:
+        assert chunk.metadata["parent_id"] == passages[1].id
+        assert chunk.metadata["source_parent_id"] == "k"
+        assert chunk.metadata["source_start_index"] == passages[1].metadata["start_index"]
+        assert (chunk.metadata["title"], chunk.metadata["section"]) == ("Kakapo", "Diet")
+        assert "source_title" not in chunk.metadata
+
+
+def test_title_reaches_the_propositionizer() -> None:
+    propositionizer = ScriptedPropositionizer(lambda passage: [f"{passage.title} {passage.text}"])
+    splitter = PropositionTextSplitter(propositionizer)
+    splitter.create_documents(["It cannot fly."], [{"title": "Kakapo", "section": "Birds"}])
+    assert [(unit.title, unit.section) for unit in propositionizer.calls[0]] == [("Kakapo", "Birds")]
+
+
+def test_failures_fall_back_and_are_reported() -> None:
+    splitter = PropositionTextSplitter(ScriptedPropositionizer({}))
+    assert splitter.last_report is None
+    chunks = splitter.create_documents([TEXT])
+    assert {chunk.metadata["fallback"] for chunk in chunks} == {"not in the script"}
+    assert splitter.last_report is not None
+    assert splitter.last_report.failures == {"not in the script": 2}
+
+
+@pytest.mark.parametrize(("policy", "kept"), [("drop", False), ("keep", True), ("sentence", False)])
+def test_unsupported_propositions(policy: str, kept: bool) -> None:
+    propositionizer = ScriptedPropositionizer(lambda passage: [passage.text, "It won the Nobel Prize in 1921."])
+    splitter = PropositionTextSplitter(propositionizer, unsupported=policy)
+    texts = splitter.split_text("It cannot fly at all.")
+    assert ("It won the Nobel Prize in 1921." in texts) is kept
+    assert "It cannot fly at all." in texts
+
+
+@given(st.text())
+def test_any_text_is_split_within_its_bounds(text: str) -> None:
+    chunks = PassageTextSplitter(words=5, min_words=2).create_documents([text])
+    for chunk in chunks:
+        assert chunk.page_content == text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", "\x00", "a\x00b. C d.", "Ein Satz.\r\n\r\nNoch einer.", "日本語。猫 🐈 cat."])
+def test_odd_texts(text: str, propositionizer: ScriptedPropositionizer) -> None:
+    for splitter in (PassageTextSplitter(), PropositionTextSplitter(propositionizer)):
+        chunks = splitter.create_documents([text])
+        assert bool(chunks) == bool(text.strip())
+        assert all(0 <= chunk.metadata["start_index"] < chunk.metadata["end_index"] <= len(text) for chunk in chunks)
+
+
+def test_a_paragraph_without_any_full_stop() -> None:
+    text = "word " * 50_000
+    chunks = PassageTextSplitter().create_documents([text])
+    assert sum(len(chunk.page_content.split()) for chunk in chunks) == 50_000
+    assert max(len(chunk.page_content.split()) for chunk in chunks) <= 200
+
+
+def test_bad_input_is_refused(propositionizer: ScriptedPropositionizer) -> None:
+    splitter = PropositionTextSplitter(propositionizer)
+    with pytest.raises(InvalidInputError, match="lone surrogate"):
+        splitter.split_documents([Document.model_construct(page_content="a\ud800b", metadata={}, id=None)])
+    with pytest.raises(InvalidInputError, match="got str"):
+        splitter.split_documents(["text"])  # type: ignore[list-item]
+    with pytest.raises(InvalidInputError, match="number of metadatas"):
+        splitter.create_documents(["a", "b"], [{}])
+    with pytest.raises(InvalidInputError, match="got the string"):
+        splitter.create_documents("text")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="must be strings"):
+        splitter.create_documents(["text"], [{1: "a", "b": 2}])
+    with pytest.raises(InvalidInputError, match="words"):
+        PassageTextSplitter(words=0)
+    with pytest.raises(InvalidInputError, match="unsupported must be one of"):
+        PropositionTextSplitter(propositionizer, unsupported="guess")  # type: ignore[arg-type]
+    with pytest.raises(PropositionizerError, match="0 lists for 1 passages"):
+        PropositionTextSplitter(_Broken()).split_text("It cannot fly.")
+
+
+class _Broken:
+    def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
+        return []
+
+
+def test_child_splitter_of_parent_document_retriever(embedding, propositionizer) -> None:
+    from langchain_classic.retrievers import ParentDocumentRetriever
+    from langchain_core.stores import InMemoryStore
+
+    vectors, parents = InMemoryVectorStore(embedding), InMemoryStore()
+    retriever = ParentDocumentRetriever(
+        vectorstore=vectors,
+        docstore=parents,
+        child_splitter=PropositionTextSplitter(propositionizer),
+        parent_splitter=PassageTextSplitter(),
+    )
+    olm = Document(page_content="The olm lives in caves and has no eyes.", metadata={"source": "olm"}, id="o")
+    retriever.add_documents([Document(page_content=TEXT, id="k"), olm])
+    (found, *_) = retriever.invoke("What grinds the food finely?")
+    assert found.page_content == "It eats the fruit of the rimu tree. Its beak grinds food finely."
+    assert retriever.invoke("no eyes")[0].metadata["source"] == "olm"
+    children = vectors.similarity_search("no eyes", k=1)
+    assert children[0].page_content == "has no eyes."
+    assert {"doc_id", "start_index", "passage_id"} <= children[0].metadata.keys()

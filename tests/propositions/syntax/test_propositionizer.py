@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import spacy
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.propositions.syntax.trees import CLEARNLP, doc
+
+from factoid import Document, SyntaxPropositionizer, split_passages
+from factoid.errors import InvalidInputError
+from factoid.propositions import Propositionizer, decompose
+
+
+def propositions(text: str, title: str = "") -> list[str]:
+    passages = split_passages(Document(text, title=title))
+    return [text for texts in SyntaxPropositionizer().propositionize(passages) for text in texts]
+
+
+def test_it_is_a_propositionizer() -> None:
+    assert isinstance(SyntaxPropositionizer(), Propositionizer)
+
+
+def test_the_papers_first_figure() -> None:
+    found = propositions(
+        "Prior to restoration work performed between 1990 and 2001, the tower leaned at an angle of 5.5 degrees, but "
+        "the tower now leans at about 3.99 degrees. This means the top of the Leaning Tower of Pisa is displaced "
+        "horizontally 3.9 meters (12 ft 10 in) from the center.",
+        title="Leaning Tower of Pisa",
+    )
+    assert "The Leaning Tower of Pisa now leans at about 3.99 degrees." in found
+    assert any(text.endswith("the Leaning Tower of Pisa leaned at an angle of 5.5 degrees.") for text in found)
+
+
+def test_simple_coordination_with_the_shipped_parser() -> None:
+    assert propositions("Anna Berg was born in Oslo in 1900 and moved to Berlin in 1925.") == [
+        "Anna Berg was born in Oslo in 1900.",
+        "Anna Berg moved to Berlin in 1925.",
+    ]
+
+
+def test_sentences_that_do_not_parse_are_kept() -> None:
+    for text in ("Apples, pears, plums", "2019 2020 2021", "東京は日本の首都です。", "Привет, мир!", "🙂 🙂"):
+        assert propositions(text), text
+
+
+def test_nothing_is_unsupported_or_lost() -> None:
+    text = "The Vasa was a warship that sank in 1628; it was raised in 1961. Its guns, which were bronze, were sold."
+    report = decompose(split_passages(Document(text, title="Vasa")), SyntaxPropositionizer()).report
+    assert (report.failed, report.unsupported, report.uncovered) == (0, 0, 0)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(alphabet=st.sampled_from("aT .,;:()\"'’“”-–[]3é\n\t"), max_size=120))
+def test_any_text_gives_clean_propositions(text: str) -> None:
+    for proposition in propositions(text, title="The Title"):
+        assert proposition == " ".join(proposition.split())
+        assert proposition
+
+
+def test_other_pipelines() -> None:
+    pipeline = spacy.blank("en")
+    with pytest.raises(InvalidInputError, match="no dependency parser"):
+        SyntaxPropositionizer(pipeline).propositionize(split_passages(Document("Anna slept. Bob woke.")))
+
+    @spacy.Language.component("factoid_test_parser")
+    def parse(given):
+        return doc(CLEARNLP)
+
+    pipeline.add_pipe("factoid_test_parser")
+    found = SyntaxPropositionizer(pipeline).propositionize(split_passages(Document("Oslo is parsed by a fake.")))
+    assert found == [["Oslo now is the capital of Norway.", "Oslo was founded in 1048.", "Oslo has a port."]]
+
+
+def test_the_name_tells_versions_and_pipelines_apart() -> None:
+    assert SyntaxPropositionizer().name != SyntaxPropositionizer(spacy.blank("en")).name
+
+
+def test_threads_get_the_same_results() -> None:
+    passages = split_passages(Document("Anna sang and danced. Bob, a baker, slept.\n\nEve was tall and left.", title="X"))
+    propositionizer = SyntaxPropositionizer()
+    expected = propositionizer.propositionize(passages)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(result == expected for result in pool.map(lambda _: propositionizer.propositionize(passages), range(16)))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
 from factoid.filters import Filter
 from factoid.search import most_diverse
 from factoid.store import UnitStore
-from factoid.units import Granularity, Hit
+from factoid.units import Granularity, Hit, check_text
 from langchain_factoid.convert import stored_document, unit_document
-from langchain_factoid.embeddings import EmbeddingsEncoder
 
 Match = tuple[Document, float, list[Document]]
 
@@ -24,7 +25,11 @@ class GranularSearch(VectorStore):
     """Searches at one granularity over a core store, for documents or for the units in them."""
 
     _store: UnitStore
-    _encoder: EmbeddingsEncoder
+
+    @property
+    @abstractmethod
+    def embeddings(self) -> Embeddings:
+        """What embeds queries."""
 
     # For documents
 
@@ -50,11 +55,11 @@ class GranularSearch(VectorStore):
             InvalidInputError: k below 1, a granularity that the store does not search, or a filter without meaning.
             EncoderMismatchError: The query's embedding has another dimension than the store's.
         """
-        return _documents(self._search(query, k, granularity=granularity, filter=filter, **options))
+        return _documents(self._search(self._embed(query), k, granularity=granularity, filter=filter, **options))
 
     async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
         """Do as `similarity_search`."""
-        return _documents(await self._asearch(query, k, **options))
+        return _documents(await self._asearch(await self._aembed(query), k, **options))
 
     def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
         """Do as `similarity_search` for a query that is already embedded."""
@@ -66,25 +71,25 @@ class GranularSearch(VectorStore):
 
     def similarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[tuple[Document, float]]:
         """Return the k best documents, each with the score of its best unit."""
-        return [(document, score) for document, score, _ in self.similarity_search_with_matches(query, k, **options)]
+        return [(stored_document(hit.unit), hit.score) for hit in self._search(self._embed(query), k, **options)]
 
     async def asimilarity_search_with_score(
         self, query: str, k: int = 4, **options: Any
     ) -> list[tuple[Document, float]]:
         """Do as `similarity_search_with_score`."""
-        found = await self.asimilarity_search_with_matches(query, k, **options)
-        return [(document, score) for document, score, _ in found]
+        hits = await self._asearch(await self._aembed(query), k, **options)
+        return [(stored_document(hit.unit), hit.score) for hit in hits]
 
     def similarity_search_with_matches(self, query: str, k: int = 4, **options: Any) -> list[Match]:
         """Return the k best documents, each with its score and its matched units, best first, as unit documents.
 
         The units carry their own `score` in their metadata.
         """
-        return _with_matches(self._search(query, k, **options))
+        return _with_matches(self._search(self._embed(query), k, **options))
 
     async def asimilarity_search_with_matches(self, query: str, k: int = 4, **options: Any) -> list[Match]:
         """Do as `similarity_search_with_matches`."""
-        return _with_matches(await self._asearch(query, k, **options))
+        return _with_matches(await self._asearch(await self._aembed(query), k, **options))
 
     def max_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
@@ -98,14 +103,14 @@ class GranularSearch(VectorStore):
             lambda_mult: Weight of the nearness to the query, from 0 (only diversity counts) to 1 (it does not).
             options: As in `similarity_search`.
         """
-        vector = self._encoder.encode_queries([query])[0].tolist()
+        vector = self._embed(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, **options)
 
     async def amax_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
     ) -> list[Document]:
         """Do as `max_marginal_relevance_search`."""
-        vector = (await self._encoder.aencode_queries([query]))[0].tolist()
+        vector = await self._aembed(query)
         return await self.amax_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, **options)
 
     def max_marginal_relevance_search_by_vector(
@@ -136,37 +141,44 @@ class GranularSearch(VectorStore):
         A unit has its own text and id, the metadata of its document, and fields that say what it is and where it
         stands, as `PassageTextSplitter` describes them. Its `parent_id` is the id of its document.
         """
-        return [unit_document(hit.unit) for hit in self._search(query, k, parents=False, **options)]
+        return [unit_document(hit.unit) for hit in self._search(self._embed(query), k, parents=False, **options)]
 
     async def asimilarity_search_units(self, query: str, k: int = 4, **options: Any) -> list[Document]:
         """Do as `similarity_search_units`."""
-        return [unit_document(hit.unit) for hit in await self._asearch(query, k, parents=False, **options)]
+        hits = await self._asearch(await self._aembed(query), k, parents=False, **options)
+        return [unit_document(hit.unit) for hit in hits]
 
     def similarity_search_units_with_score(
         self, query: str, k: int = 4, **options: Any
     ) -> list[tuple[Document, float]]:
         """Return the k best units themselves with their scores."""
-        hits = self._search(query, k, parents=False, **options)
+        hits = self._search(self._embed(query), k, parents=False, **options)
         return [(unit_document(hit.unit), hit.score) for hit in hits]
 
     async def asimilarity_search_units_with_score(
         self, query: str, k: int = 4, **options: Any
     ) -> list[tuple[Document, float]]:
         """Do as `similarity_search_units_with_score`."""
-        hits = await self._asearch(query, k, parents=False, **options)
+        hits = await self._asearch(await self._aembed(query), k, parents=False, **options)
         return [(unit_document(hit.unit), hit.score) for hit in hits]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         """Map the inner product of unit vectors, from -1 to 1, onto 0 to 1; scores of longer vectors are clipped."""
         return lambda score: min(max((1 + score) / 2, 0.0), 1.0)
 
-    def _search(self, query: str | Sequence[float], k: int, **options: Any) -> list[Hit]:
-        vector = self._encoder.encode_queries([query])[0] if isinstance(query, str) else query
-        return self._store.search_by_vector(np.asarray(vector, np.float32), k, **options)
+    def _embed(self, query: str) -> list[float]:
+        check_text(query, "query")
+        return self.embeddings.embed_query(query)
 
-    async def _asearch(self, query: str | Sequence[float], k: int, **options: Any) -> list[Hit]:
-        vector = (await self._encoder.aencode_queries([query]))[0] if isinstance(query, str) else query
-        return await asyncio.to_thread(self._store.search_by_vector, np.asarray(vector, np.float32), k, **options)
+    async def _aembed(self, query: str) -> list[float]:
+        check_text(query, "query")
+        return await self.embeddings.aembed_query(query)
+
+    def _search(self, embedding: Sequence[float], k: int, **options: Any) -> list[Hit]:
+        return self._store.search_by_vector(np.array(embedding, np.float32), k, **options)
+
+    async def _asearch(self, embedding: Sequence[float], k: int, **options: Any) -> list[Hit]:
+        return await asyncio.to_thread(self._search, embedding, k, **options)
 
 
 def _documents(hits: Sequence[Hit]) -> list[Document]:

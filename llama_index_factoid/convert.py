@@ -1,15 +1,15 @@
 """LlamaIndex nodes to and from factoid's records.
 
-The fields that say what a node is lie in its metadata: `granularity`, `passage_id`, `section`, `title` and, on a
-proposition that stands in for a failed decomposition, `fallback`. They can be filtered on and are excluded from the texts
-that are embedded and shown to a model. The caller's own metadata keep the framework's behaviour: `title` and `section`
-are never replaced, and a value under one of the other keys moves to `source_<key>`.
+What a node is stands in its metadata: `granularity`, `passage_id`, `section`, `title` and, on a proposition that stands
+in for a failed decomposition, `fallback`. These can be filtered on and are excluded from the texts that models get. The
+caller's own metadata keep the framework's behaviour: `title` and `section` are never replaced, and a value under one of
+the other keys moves to `source_<key>`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from llama_index.core.schema import (
     DEFAULT_TEXT_NODE_TMPL,
@@ -23,6 +23,8 @@ from llama_index.core.schema import (
 
 from factoid.store import GRANULARITIES
 from factoid.units import Document, Granularity, Unit
+
+Kind = Literal["passage", "sentence", "proposition"]
 
 _FIELDS = ("granularity", "passage_id", "section", "title", "fallback")
 
@@ -110,6 +112,13 @@ def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[
     """Return a copy of metadata with these fields; other values under their keys move to `source_<key>`."""
     moved = {f"source_{key}": metadata[key] for key in fields if key in metadata and metadata[key] != fields[key]}
     return {**metadata, **moved, **fields}
+
+
+def add_fields(node: BaseNode, fields: Mapping[str, Any]) -> None:
+    """Set metadata of a node that are not shown to models."""
+    node.metadata = with_fields(node.metadata, fields)
+    node.excluded_embed_metadata_keys = _union(node.excluded_embed_metadata_keys, list(fields))
+    node.excluded_llm_metadata_keys = _union(node.excluded_llm_metadata_keys, list(fields))
 
 
 def _inherited(given: BaseNode) -> dict[str, Any]:

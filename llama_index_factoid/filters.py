@@ -18,7 +18,7 @@ from llama_index.core.vector_stores.types import (
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from factoid.errors import InvalidInputError
-from llama_index_factoid.records import IDS
+from llama_index_factoid.records import ids_of
 
 Metadata = dict[str, Any]
 Condition = Callable[[Metadata], bool]
@@ -52,13 +52,18 @@ def compile_query(query: VectorStoreQuery) -> Condition | None:
     wanted: list[Condition] = []
     if query.node_ids:
         node_ids = frozenset(query.node_ids)
-        wanted.append(lambda metadata: not node_ids.isdisjoint((metadata[IDS]["node"], metadata[IDS]["parent"])))
+        wanted.append(lambda metadata: not node_ids.isdisjoint(_node_and_parent(metadata)))
     if query.doc_ids:
         doc_ids = frozenset(query.doc_ids)
-        wanted.append(lambda metadata: metadata[IDS]["document"] in doc_ids)
+        wanted.append(lambda metadata: ids_of(metadata)["document"] in doc_ids)
     if query.filters is not None and query.filters.filters:
         wanted.append(compile_filters(query.filters))
     return (lambda metadata: all(condition(metadata) for condition in wanted)) if wanted else None
+
+
+def _node_and_parent(metadata: Metadata) -> tuple[str, str]:
+    ids = ids_of(metadata)
+    return ids["node"], ids["parent"]
 
 
 def _single(condition: MetadataFilter) -> Condition:

@@ -6,7 +6,7 @@ import asyncio
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.node_parser import NodeParser
@@ -19,9 +19,7 @@ from factoid.propositions import Decomposition, Propositionizer, Report, adecomp
 from factoid.propositions.decompose import Policy
 from factoid.split import split_passages, split_sentences
 from factoid.units import Unit
-from llama_index_factoid.convert import to_core, to_nodes
-
-Kind = Literal["passage", "sentence", "proposition"]
+from llama_index_factoid.convert import Kind, to_core, to_nodes
 
 _BATCH = 256  # passages decomposed together: one step of the progress bar
 
@@ -32,13 +30,23 @@ class UnitNodeParser(NodeParser):
     model_config = ConfigDict(extra="forbid")
 
     words: int = Field(default=100, description="Most words of a passage.")
-    min_words: int = Field(default=50, description="A paragraph's last passage below this is merged into the one before.")
+    min_words: int = Field(
+        default=50, description="A paragraph's last passage below this is merged into the one before."
+    )
     unsupported: Policy = Field(default="drop", description="What becomes of propositions that have no support.")
     propositionizer: Propositionizer | None = Field(default=None, exclude=True, repr=False)
     propositionizer_name: str = Field(default="", description="Name and version, as a part of the keys of caches.")
     _last_report: Report | None = PrivateAttr(default=None)
 
-    def __init__(self, propositionizer: Propositionizer | None = None, **fields: Any) -> None:
+    def __init__(
+        self,
+        propositionizer: Propositionizer | None = None,
+        *,
+        words: int = 100,
+        min_words: int = 50,
+        unsupported: Policy = "drop",
+        **fields: Any,
+    ) -> None:
         name = _name(propositionizer or _default())
         saved = fields.setdefault("propositionizer_name", name)
         if saved != name:
@@ -47,7 +55,8 @@ class UnitNodeParser(NodeParser):
                 "give it the same one again, as in from_dict(data, propositionizer=...)"
             )
             raise InvalidInputError(message)
-        super().__init__(propositionizer=propositionizer, **fields)
+        fields |= {"words": words, "min_words": min_words, "unsupported": unsupported}
+        super().__init__(**fields | {"propositionizer": propositionizer})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
@@ -144,10 +153,10 @@ class PropositionNodeParser(UnitNodeParser):
     whose decomposition fails gives its sentences, and a sentence that no proposition covers is added as it stands, both
     with `fallback` in their metadata; `last_report` counts them.
 
-    A document's title is `metadata["title"]`, else its first heading; headings become the section. Ids are made from the
-    document's id and the content, unless `id_func` is given. SOURCE is the document, PARENT the node that was cut, PREVIOUS
-    and NEXT its propositions in order. Given a node that was cut from a document, char indices count the document's text,
-    and are None if the node does not say where it stands there.
+    A document's title is `metadata["title"]`, else its first heading; headings become the section. Ids are made from
+    the document's id and the content, unless `id_func` is given. SOURCE is the document, PARENT the node that was cut,
+    PREVIOUS and NEXT its propositions in order. Given a node that was cut from a document, char indices count the
+    document's text, and are None if the node does not say where it stands there.
 
     Args:
         propositionizer: Any object with a `propositionize` method; None for `SyntaxPropositionizer`.
@@ -185,9 +194,16 @@ class MultiGranularNodeParser(UnitNodeParser):
         **fields: As in `PropositionNodeParser`.
     """
 
-    granularities: tuple[Kind, ...] = Field(
-        default=("passage", "sentence", "proposition"), min_length=1, description="What to return."
-    )
+    granularities: tuple[Kind, ...] = Field(min_length=1, description="What to return.")
+
+    def __init__(
+        self,
+        propositionizer: Propositionizer | None = None,
+        *,
+        granularities: Sequence[Kind] = ("passage", "sentence", "proposition"),
+        **fields: Any,
+    ) -> None:
+        super().__init__(propositionizer, **fields | {"granularities": granularities})
 
     @classmethod
     def class_name(cls) -> str:

@@ -17,12 +17,12 @@ from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreFormatError
-from factoid.units import Granularity, Hit, Unit, check_text, content_id
+from factoid.units import Granularity, Hit, Metadata, Unit, check_text, content_id
 from llama_index_factoid.convert import granularity_of, text_of
 
-# Beside the keys of `node_to_metadata_dict`: ids of the node, its parent and its document, for filters.
-IDS = "_ids"
-_CONTENT, _TYPE = "_node_content", "_node_type"
+_CONTENT, _TYPE = "_node_content", "_node_type"  # keys of `node_to_metadata_dict`
+_IDS = "_ids"  # beside them: ids of the node, its parent and its document, for filters
+_STAND_IN = "_stand_in"
 _CLASSES: dict[str, type[BaseNode]] = {
     kind.class_name(): kind for kind in (TextNode, IndexNode, ImageNode, Node, Document, ImageDocument)
 }
@@ -43,18 +43,21 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
     kind = granularity_of(node)
     document_id = node.ref_doc_id or node.node_id
     parent = node.parent_node if kind in (Granularity.SENTENCE, Granularity.PROPOSITION) else None
-    parent_id = parent.node_id if parent else document_id
     unit = Unit(
         id=node.node_id,
         text=text,
         granularity=kind or Granularity.PASSAGE,
         document_id=document_id,
-        parent_id=parent_id,
+        parent_id=parent.node_id if parent else document_id,
         start=getattr(node, "start_char_idx", None) or 0,
         end=getattr(node, "end_char_idx", None) or len(text),
         metadata={
             **node_to_metadata_dict(node),
-            IDS: {"node": node.node_id, "parent": parent_id, "document": document_id},
+            _IDS: {
+                "node": node.node_id,
+                "parent": parent.node_id if parent else node.node_id,
+                "document": document_id,
+            },
         },
     )
     others = [each for each in granularities if kind is None and each is not Granularity.PASSAGE]
@@ -82,14 +85,19 @@ def to_node(unit: Unit) -> BaseNode:
     Raises:
         StoreFormatError: The unit was not stored by `MultiGranularFaissVectorStore`.
     """
-    content = unit.metadata.get(_CONTENT)
-    if content is None:
-        message = (
-            f"unit {unit.id!r} holds no LlamaIndex node: this store was filled by something else than "
-            "MultiGranularFaissVectorStore. Index the documents again through LlamaIndex"
-        )
-        raise StoreFormatError(message)
-    return _CLASSES.get(unit.metadata[_TYPE], TextNode).from_dict(json.loads(content))
+    kind = _CLASSES.get(_read(unit.metadata, _TYPE), TextNode)
+    return kind.from_dict(json.loads(_read(unit.metadata, _CONTENT)))
+
+
+def ids_of(metadata: Metadata) -> dict[str, str]:
+    """Return the ids of a unit's `node`, of its `parent` (its own where it has none) and of its `document`."""
+    ids: dict[str, str] = _read(metadata, _IDS)
+    return ids
+
+
+def is_stand_in(metadata: Metadata) -> bool:
+    """Tell whether a unit is there only for its node to be found at another granularity."""
+    return _STAND_IN in metadata
 
 
 def to_match(hit: Hit) -> dict[str, Any]:
@@ -106,6 +114,16 @@ def to_match(hit: Hit) -> dict[str, Any]:
 
 
 def _stand_in(unit: Unit, granularity: Granularity) -> Unit:
-    return replace(
-        unit, id=content_id("stand-in", granularity, unit.id), granularity=granularity, parent_id=unit.id
-    )
+    own = content_id("stand-in", granularity, unit.id)
+    metadata = {**unit.metadata, _STAND_IN: True}
+    return replace(unit, id=own, granularity=granularity, parent_id=unit.id, metadata=metadata)
+
+
+def _read(metadata: Metadata, key: str) -> Any:  # noqa: ANN401 - JSON
+    if key not in metadata:
+        message = (
+            "this store holds units without LlamaIndex nodes: something else than MultiGranularFaissVectorStore filled "
+            "it. Index the documents again through LlamaIndex, into another folder"
+        )
+        raise StoreFormatError(message)
+    return metadata[key]

@@ -61,7 +61,9 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for verb, command in COMMANDS.items():
         summary = str(command.SUMMARY)
-        own = verbs.add_parser(verb, help=summary, description=f"{summary}.", allow_abbrev=False)
+        own = verbs.add_parser(
+            verb, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
+        )
         command.configure(own)
         own.set_defaults(run=command.run)
     return parser

@@ -7,7 +7,8 @@ the same. Vectors are compared by inner product, so a model meant for cosine mus
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -96,10 +97,25 @@ class SentenceTransformerEncoder:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
                 given = _offline_model() if self._given is None else self._given
-                self._loaded = (
-                    library.SentenceTransformer(given, device=self.device) if isinstance(given, str) else given
-                )
+                if isinstance(given, str):
+                    with _quiet_loading(self.show_progress):
+                        given = library.SentenceTransformer(given, device=self.device)
+                self._loaded = given
             return self._loaded
+
+
+@contextmanager
+def _quiet_loading(show_progress: bool) -> Iterator[None]:
+    """Keep transformers from drawing a progress bar for weights that load in a blink."""
+    logging = require("transformers", extra="models").utils.logging
+    shown = logging.is_progress_bar_enabled()
+    if not show_progress:
+        logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _offline_model() -> str:

@@ -69,6 +69,9 @@ class VectorIndex:
             Scores and ids. Shapes: (n, min(k, candidates)) both.
         """
         self._check(queries)
+        if not np.isfinite(queries).all():
+            message = "the vector of a query is not finite: the encoder failed on it"
+            raise EncoderMismatchError(message)
         candidates = len(self) if allowed is None else len(allowed)
         k = min(k, candidates)
         if k == 0:

@@ -9,21 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby, pairwise
 
 from factoid.sentences import trim
 from factoid.units import Document
 
-_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*$")
-_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
-_FENCE = re.compile(r" {0,3}(```|~~~)")
-_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:[\w-]+:.*\r?\n|[ \t]+.*\r?\n|- .*\r?\n){1,100}---[ \t]*(?:\r?\n|\Z)")
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]++(\S.*)")
+_CLOSING_HASHES = re.compile(r"(?:(?<=[ \t])|\A)#+\Z")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*$")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*\r?$", re.MULTILINE)
-_MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]+|\b__|__\b")
+_MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)|[*`]+|\b__|__\b")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 
 # Nobody wraps lines at this width: in such a block every line is a paragraph.
 _UNWRAPPED = 200
 _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
+_PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 
 
@@ -116,21 +119,22 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
 def _blocks(text: str, start: int) -> Iterator[_Heading | tuple[int, int]]:
     """Yield Markdown headings, and the spans of the paragraphs between them."""
     held: list[tuple[int, int]] = []
-    fenced = False
+    fence = ""
     for begin, end in _lines(text, start):
         line = text[begin:end]
-        if _FENCE.match(line):
-            fenced = not fenced
-        heading = None if fenced else _ATX.match(line)
-        underlined = not fenced and len(held) == 1 and _UNDERLINE.match(line)
+        if mark := _FENCE.match(line):
+            closes = fence and mark[1].startswith(fence) and line.strip() == mark[1]
+            fence = "" if closes else fence or mark[1]
+        heading = None if fence else _ATX.match(line)
+        underlined = not fence and len(held) == 1 and _UNDERLINE.match(line)
         if underlined:
             (at, to), held = held[0], []
             yield _Heading(1 if "=" in line else 2, _plain(text[at:to]), at, to)
         elif heading:
             yield from _paragraphs(text, held)
             held = []
-            yield _Heading(len(heading[1]), _plain(heading[2]), begin, end)
-        elif line.strip() or (fenced and held):
+            yield _Heading(len(heading[1]), _plain(_CLOSING_HASHES.sub("", heading[2].rstrip())), begin, end)
+        elif line.strip() or (fence and held):
             held.append((begin, end))
         else:
             yield from _paragraphs(text, held)
@@ -143,9 +147,9 @@ def _paragraphs(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, 
         return
     start, end = lines[0]
     unwrapped = any(end - start > _UNWRAPPED for start, end in lines)
-    for begin, stop in lines[1:]:
+    for (above, _), (begin, stop) in pairwise(lines):
         # A line that goes on in the middle of things (as in "CO⏎2") belongs to the one before.
-        fresh = text[start:end].rstrip()[-1:] in _TERMINATORS or text[begin:stop].lstrip()[:1].isupper()
+        fresh = text[above:end].rstrip()[-1:] in _TERMINATORS or text[begin:stop].lstrip()[:1].isupper()
         if unwrapped and fresh:
             yield from filter(None, [trim(text, start, end)])
             start = begin
@@ -160,18 +164,27 @@ def _plain(heading: str) -> str:
 def _with_plain_headings(text: str, blocks: list[_Heading | tuple[int, int]]) -> list[_Heading | tuple[int, int]]:
     """Take short lines that stand alone above running text for headings; the first one is the title."""
     spans = [block for block in blocks if isinstance(block, tuple)]
-    short = [_is_plain_heading(text[start:end]) for start, end in spans]
     found: list[_Heading | tuple[int, int]] = []
     level = 1
-    for index, (start, end) in enumerate(spans):
-        follower = next((later for later in range(index + 1, len(spans)) if not short[later]), None)
-        if short[index] and follower is not None and _SENTENCE_END.search(text[slice(*spans[follower])]):
+    for index, ((start, end), row) in enumerate(zip(spans, _short_rows(text, spans), strict=True)):
+        if row and (index == 0 or row <= _PLAIN_DEPTH):
             above = index > 0 and isinstance(found[-1], _Heading)
             level = 1 if index == 0 else level + 1 if above else 2
             found.append(_Heading(level, _plain(text[start:end]), start, end))
         else:
             found.append((start, end))
     return found
+
+
+def _short_rows(text: str, spans: list[tuple[int, int]]) -> list[int]:
+    """Return for each block the length of the row of short lines that it stands in, 0 if no running text follows."""
+    rows: list[int] = []
+    for short, group in groupby(spans, lambda span: _is_plain_heading(text[slice(*span)])):
+        length = len(list(group))
+        after = len(rows) + length
+        headed = short and after < len(spans) and _SENTENCE_END.search(text, *spans[after])
+        rows += [length if headed else 0] * length
+    return rows
 
 
 def _is_plain_heading(block: str) -> bool:

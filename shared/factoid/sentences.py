@@ -44,16 +44,18 @@ _STARTERS = frozenset(
 )
 
 _CLOSERS = "\"'”’»)\\]}"
-_CANDIDATE = re.compile(
-    rf"""(?P<mark>[.!?…‽؟۔।]+)(?P<tail>[{_CLOSERS}]*(?:\s?\[(?:\d{{1,3}}|citation\ needed)(?:[,–-]\s?\d{{1,3}})*\])*[{_CLOSERS}]*)(?=\s)
-      | (?P<wide>[。！？｡]+)[{_CLOSERS}」』）】]*
-      | (?P<gap>[^\S\n]*\n(?:[^\S\n]*\n)+)
-      | \n(?=[^\S\n]*(?:[-*•‣–]|\d{{1,3}}[.)])[^\S\n]+\S)""",
+_MARKS = ".!?…‽؟۔।"
+_CITATION = r"\[(?:\d{1,3}|citation\ needed)(?:[,–-]\s?\d{1,3})*+\]"
+_CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, closers or spaces is read twice
+    rf"""(?<![{_MARKS}])(?P<mark>[{_MARKS}]++)[{_CLOSERS}]*+(?:\s?{_CITATION})*+[{_CLOSERS}]*+(?=\s)
+      | [。！？｡]++[{_CLOSERS}」』）】]*+
+      | \n(?:[^\S\n]*+\n)++
+      | \n(?=[^\S\n]*+(?:[-*•‣–]|\d{{1,3}}[.)])[^\S\n]++\S)""",
     re.VERBOSE,
 )
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)")
-_LEADING = re.compile(r"[^\w]*")
+_WORD_CHARACTER = re.compile(r"\w")
 _LAST_TOKEN = re.compile(r"\S{1,40}\Z")
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
 _CLAUSE_END = re.compile(r"[,;:–—]\s|[，、；：]")
@@ -102,7 +104,7 @@ def trim(text: str, start: int, end: int) -> Span | None:
 
 def _rule_ends(text: str) -> Iterator[int]:
     parentheses = [match.span() for match in _PARENTHESIS.finditer(text)]
-    current = 0
+    current = following = 0
     for match in _CANDIDATE.finditer(text):
         while current < len(parentheses) and parentheses[current][1] <= match.start():
             current += 1
@@ -116,13 +118,15 @@ def _rule_ends(text: str) -> Iterator[int]:
             and match.end() < parentheses[current][1]
         ):
             continue
-        if _ends_sentence(text, match):
+        if following < match.end():
+            word = _WORD_CHARACTER.search(text, match.end())
+            following = word.start() if word else len(text)
+        if _ends_sentence(text, match, following):
             yield match.end()
 
 
-def _ends_sentence(text: str, match: re.Match[str]) -> bool:
-    begin = _LEADING.match(text, match.end())
-    following = begin.end() if begin else match.end()
+def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
+    """Decide on a run of marks, `following` being where the next word or number starts."""
     if following >= len(text):
         return True
     if text[following].islower():
@@ -148,8 +152,7 @@ def _token_ends_sentence(token: str, text: str, at: int, starts: bool, digit: bo
         return starts  # an initial, else "World War I." or "vitamin C."
     if token.isdigit() and len(token) <= 3:
         # "1." at the start of a line numbers a list item.
-        line = text.rfind("\n", 0, at) + 1
-        return bool(text[line:at].strip())
+        return bool(text[max(0, at - 40) : at].rpartition("\n")[2].strip())
     return True
 
 

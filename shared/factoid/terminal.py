@@ -43,7 +43,13 @@ def wrap(text: str, *, indent: str = "", first: str | None = None, color: bool =
         first: Stands before the first line instead.
         color: Use ANSI colours.
     """
-    lines = textwrap.fill(text, WIDTH, initial_indent=indent if first is None else first, subsequent_indent=indent)
+    lines = textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
     on, off = (_BOLD, _RESET) if color else ("»", "«")
     return lines.replace(_ON, on).replace(_OFF, off)
 

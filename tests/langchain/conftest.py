@@ -11,6 +11,7 @@ from langchain_core.embeddings import Embeddings
 from factoid import Unit
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from langchain_factoid import MultiGranularFAISS
+from tests.langchain.documents import KAKAPO, OLM, TITAN
 
 
 class HashEmbeddings(Embeddings):
@@ -76,3 +77,9 @@ def store(
 ) -> Iterator[MultiGranularFAISS]:
     with MultiGranularFAISS(embedding, propositionizer=propositionizer, path=path) as store:
         yield store
+
+
+@pytest.fixture
+def filled(store: MultiGranularFAISS) -> MultiGranularFAISS:
+    store.add_documents([KAKAPO, OLM, TITAN])
+    return store

@@ -35,7 +35,12 @@ class TestRetriever(RetrieversIntegrationTests):
     @pytest.fixture(autouse=True)
     def _fill(self, embedding: Any, propositionizer: ScriptedPropositionizer, path: Path | None) -> Iterator[None]:
         with MultiGranularFAISS(embedding, propositionizer=propositionizer, path=path) as self.store:
-            texts = ["The kakapo is a parrot and cannot fly.", "The olm lives in caves.", "Titan orbits Saturn.", "Ice."]
+            texts = [
+                "The kakapo is a parrot and cannot fly.",
+                "The olm lives in caves.",
+                "Titan orbits Saturn.",
+                "Ice.",
+            ]
             self.store.add_documents([Document(page_content=text) for text in texts])
             yield
 

@@ -148,6 +148,13 @@ def test_title_reaches_the_propositionizer() -> None:
     assert [(unit.title, unit.section) for unit in propositionizer.calls[0]] == [("Kakapo", "Birds")]
 
 
+async def test_the_default_propositionizer_needs_nothing() -> None:
+    splitter = PropositionTextSplitter()
+    chunks = splitter.create_documents([TEXT])
+    assert len(chunks) == 4  # of three sentences, one with two clauses
+    assert await PropositionTextSplitter().atransform_documents([Document(page_content=TEXT)]) == chunks
+
+
 def test_failures_fall_back_and_are_reported() -> None:
     splitter = PropositionTextSplitter(ScriptedPropositionizer({}))
     assert splitter.last_report is None
@@ -173,7 +180,9 @@ def test_any_text_is_split_within_its_bounds(text: str) -> None:
         assert chunk.page_content == text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
 
 
-@pytest.mark.parametrize("text", ["", " \n\t ", "\x00", "a\x00b. C d.", "Ein Satz.\r\n\r\nNoch einer.", "日本語。猫 🐈 cat."])
+@pytest.mark.parametrize(
+    "text", ["", " \n\t ", "\x00", "a\x00b. C d.", "Ein Satz.\r\n\r\nNoch einer.", "日本語。猫 🐈 cat."]
+)
 def test_odd_texts(text: str, propositionizer: ScriptedPropositionizer) -> None:
     for splitter in (PassageTextSplitter(), PropositionTextSplitter(propositionizer)):
         chunks = splitter.create_documents([text])

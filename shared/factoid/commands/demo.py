@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from factoid.commands.options import add_encoder, add_quiet, make_encoder, show_progress
+from factoid.commands.options import add_encoder, add_quiet, check_question, make_encoder, show_progress
 from factoid.terminal import wants_color
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ def run(args: Namespace) -> None:
     """Run the command."""
     from factoid.demo import run_demo
 
+    for question in args.questions:
+        check_question(question)
     run_demo(
         args.docs,
         args.questions,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from factoid._optional import require
 from factoid.encode import Encoder, SentenceTransformerEncoder
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.units import Granularity
+from factoid.units import Granularity, check_text
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -109,6 +109,14 @@ def add_granularity(parser: ArgumentParser, meaning: str) -> None:
 def add_quiet(parser: ArgumentParser) -> None:
     """Add the switch for progress bars."""
     parser.add_argument("--quiet", action="store_true", help="no progress bars; they show only on a terminal anyway")
+
+
+def check_question(question: str) -> None:
+    """Refuse a question that no encoder takes, or that asks nothing."""
+    check_text(question, "question")
+    if not question.strip():
+        message = "the question is empty"
+        raise InvalidInputError(message)
 
 
 def min_words(args: Namespace) -> int:

@@ -7,12 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from factoid.commands.options import add_encoder, add_granularity, make_encoder, print_json
+from factoid.commands.options import add_encoder, add_granularity, check_question, make_encoder, print_json
 from factoid.context import pack_context
-from factoid.errors import InvalidInputError, StoreError
+from factoid.errors import StoreError
 from factoid.store import UnitStore
 from factoid.terminal import show_hit, wants_color
-from factoid.units import check_text
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -35,10 +34,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Run the command."""
-    check_text(args.question, "question")
-    if not args.question.strip():
-        message = "the question is empty"
-        raise InvalidInputError(message)
+    check_question(args.question)
     with _open(args) as store:
         hits = store.search(args.question, args.k, granularity=args.granularity)
         context = None

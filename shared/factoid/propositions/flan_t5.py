@@ -196,7 +196,7 @@ def _load(
         message = (
             f"cannot load the seq2seq model {name!r}{at}: {str(error).strip().partition(chr(10))[0]} Expected a model "
             "of the Hugging Face hub (its first use downloads it; without network, run `hf download` on a machine that "
-            "has one and pass the folder), or a folder with config.json, weights and tokenizer as save_pretrained writes"
+            "has one and pass the folder), or a folder as save_pretrained writes it"
         )
         raise PropositionizerError(message) from error
     model = model.to(kind).eval()
@@ -212,8 +212,7 @@ def _load(
 def _dtype(torch: Any, device: torch.device) -> torch.dtype:  # noqa: ANN401 - the module, which is optional
     if device.type != "cuda":
         return torch.float32  # type: ignore[no-any-return]
-    with torch.cuda.device(device):
-        native = torch.cuda.is_bf16_supported(including_emulation=False)
+    native = torch.cuda.get_device_capability(device) >= (8, 0)
     return torch.bfloat16 if native else torch.float16  # type: ignore[no-any-return]
 
 

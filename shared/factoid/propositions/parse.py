@@ -77,7 +77,7 @@ def parse_propositions(output: str) -> list[str]:
     answer = _mended(output).rpartition("</think>")[2]
     found = _lists(answer)
     texts = _texts(found)
-    if not texts and '\\"' in answer:
+    if not found and '\\"' in answer:
         texts = _texts(_lists(answer.replace('\\"', '"')))  # a list inside a JSON string
     if not texts and answer.lstrip()[:1] in {'"', "“"}:
         bare = _read(answer, 0, bare=True)  # brackets forgotten
@@ -176,7 +176,9 @@ def _string_end(text: str, start: int, opener: str, in_object: bool, may_be_key:
             return quote
         delimiter = _DELIMITER.match(text, quote + 1)
         if delimiter:
-            if delimiter["next"] != opener or not _opens_phrase(text, delimiter.end(), opener, in_object):
+            # A single quote cannot open a phrase, because it may be an apostrophe.
+            may_open = delimiter["next"] == opener and opener not in "'‘"
+            if not may_open or not _opens_phrase(text, delimiter.end(), opener, in_object):
                 return quote
         elif _forgotten(text, quote):
             return quote

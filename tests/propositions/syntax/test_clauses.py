@@ -68,7 +68,7 @@ def test_clearnlp_labels_give_the_same_kinds_of_facts() -> None:
             "The man who shot him fled.",
         ),
         (
-            'He PRP 4 nsubj\nhad VBD 4 aux\n"_ `` 4 punct\neaten VBN 0 root\nand CC 6 cc\ndrunk_ VBN 4 conj\n"_ \'\' 6 punct\n. . 4 punct',
+            "He PRP 4 nsubj\nhad VBD 4 aux\n\"_ `` 4 punct\neaten VBN 0 root\nand CC 6 cc\ndrunk_ VBN 4 conj\n\"_ '' 6 punct\n. . 4 punct",
             'He had "eaten and drunk".',
         ),
     ],
@@ -98,10 +98,11 @@ def test_fronted_time_holds_for_both_verb_phrases() -> None:
         she PRP 4 nsubj
         left VBD 0 root
         and CC 6 cc
-        married_ VBD 4 conj
+        married VBD 4 conj
+        Bob_ NNP 6 obj
         . . 4 punct
     """
-    assert statements(rows) == ["In 1990 she left.", "In 1990 she married."]
+    assert statements(rows) == ["In 1990 she left.", "In 1990 she married Bob."]
 
 
 def test_a_noun_and_its_name() -> None:

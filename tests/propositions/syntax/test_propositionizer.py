@@ -78,8 +78,12 @@ def test_the_name_tells_versions_and_pipelines_apart() -> None:
 
 
 def test_threads_get_the_same_results() -> None:
-    passages = split_passages(Document("Anna sang and danced. Bob, a baker, slept.\n\nEve was tall and left.", title="X"))
+    passages = split_passages(
+        Document("Anna sang and danced. Bob, a baker, slept.\n\nEve was tall and left.", title="X")
+    )
     propositionizer = SyntaxPropositionizer()
     expected = propositionizer.propositionize(passages)
     with ThreadPoolExecutor(8) as pool:
-        assert all(result == expected for result in pool.map(lambda _: propositionizer.propositionize(passages), range(16)))
+        assert all(
+            result == expected for result in pool.map(lambda _: propositionizer.propositionize(passages), range(16))
+        )

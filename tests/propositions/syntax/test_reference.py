@@ -24,7 +24,9 @@ def simple(*words: str) -> str:
     for index, word in enumerate(subject, start=1):
         kind = {"the": "DT", "her": "PRP$", "his": "PRP$", "their": "PRP$", "a": "DT"}.get(word.lower())
         kind = kind or ("PRP" if word.lower() in ("he", "she", "it", "they") else "NNP" if word[0].isupper() else "NN")
-        relation = "nsubj" if index == head else "nmod:poss" if kind == "PRP$" else "det" if kind == "DT" else "compound"
+        relation = (
+            "nsubj" if index == head else "nmod:poss" if kind == "PRP$" else "det" if kind == "DT" else "compound"
+        )
         rows.append(f"{word} {kind} {head + 1 if index == head else head} {relation}")
     return "\n".join([*rows, f"{verb}_ VBD 0 root", f". . {head + 1} punct"])
 

@@ -16,25 +16,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from factoid.propositions.syntax.descriptions import RELATIVE_TAGS, describe
+from factoid.propositions.syntax.phrases import copula, is_whole, nouns, repeatable, strip, without_loose_commas
 from factoid.propositions.syntax.render import Item
 from factoid.propositions.syntax.tree import Tree
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
 _ALTERNATIVE = frozenset({"or", "nor", "either", "neither"})
 _NEGATION = frozenset({"not", "n't", "n’t", "never", "neither", "nor", "no"})
-_RELATIVES = frozenset({"who", "which", "that", "whom", "whose", "where"})
 _SUBORDINATORS = frozenset(
     "although though while when if as once because unless until since than where whereas".split()
 )
 _DO = frozenset({"do", "does", "did", "to"})
-_OPENERS = frozenset({",", "(", "[", "–", "—", "--", "-LRB-"})
-_LONGEST_SUBJECT = 15  # words; a longer one would drown the fact that it is repeated for
-# What may stand in a noun phrase that is repeated.
-_NOMINAL = frozenset(
-    "det det:predet amod compound flat fixed nummod nmod nmod:poss nmod:unmarked nmod:desc obl conj cc punct acl "
-    "acl:relcl advmod case:poss goeswith dep quantmod".split()
-)
-_CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})
 _MOVABLE = ("obl", "obl:unmarked", "advmod")
 
 
@@ -44,11 +37,6 @@ class Splitter:
 
     tree: Tree
     found: list[list[Item]] = field(default_factory=list)
-
-    def split(self) -> list[list[Item]]:
-        """Return the statements as items to render; the first is what remains of the main clause."""
-        self.clause(self.tree.root)
-        return [items for items in self.found if items]
 
     def clause(self, head: int, subject: Sequence[Item] = (), swap: dict[int, list[Item]] | None = None) -> None:
         """State a clause, and all that can be split off from it.
@@ -61,29 +49,44 @@ class Splitter:
         place = len(self.found)
         self.found.append([])
         cut: set[int] = set()
-        own = self.tree.subject(head)
         swap = swap or {}
-        self._describe(head, cut, subject or (swap.get(own, []) if own is not None else []))
-        shared = subject or self._subject(own, cut, swap)
+        own = self.tree.subject(head)
+        given = subject or (swap.get(own, []) if own is not None else [])
+        self._describe(head, cut, given)
+        shared = given or (repeatable(self.tree, own, cut) if own is not None else [])
         self._adverbial(head, cut, shared)
-        self._coordinate(head, cut, shared, swap)
-        kept = self._strip(self._without_loose_commas(self.tree.subtree(head, cut)), head, keep_opening=not subject)
+        self._coordinate(head, cut, shared)
+        kept = without_loose_commas(self.tree, self.tree.subtree(head, cut))
+        kept = strip(self.tree, kept, head, keep_opening=not subject)
         self.found[place] = [*subject, *(item for token in kept for item in swap.get(token, [token]))]
 
-    # Coordination
+    def _describe(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
+        """State the relative clauses, appositions and parentheticals of the nouns in a clause."""
+        for noun in nouns(self.tree, head):
+            for child in self.tree.children[noun]:
+                if child in cut or child < noun or not is_whole(self.tree, child):
+                    continue
+                statement = describe(self.tree, head, noun, child, cut, subject)
+                if statement is None:
+                    continue
+                if statement.items:
+                    self.found.append(statement.items)
+                else:
+                    self._cut(noun, child, cut)
+                    self.clause(child, statement.subject, statement.swap)
 
-    def _coordinate(self, head: int, cut: set[int], subject: Sequence[Item], swap: dict[int, list[Item]]) -> None:
+    def _coordinate(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         tree = self.tree
         for joined in tree.all(head, "conj", "parataxis"):
-            if not self._is_whole(joined) or not self._is_separable(head, joined):
+            if not is_whole(tree, joined) or not self._is_separable(head, joined):
                 continue
             if tree.subject(joined) is not None or tree.child(joined, "expl") is not None:
                 if not tree.is_clause(joined):
                     continue
                 self._cut(head, joined, cut)
-                self.clause(joined, swap={})
+                self.clause(joined)
             elif subject and tree.deps[joined] == "conj":
-                opening = self._shared_opening(head, joined, cut, swap)
+                opening = self._shared_opening(head, joined)
                 if opening is None:
                     continue
                 self._cut(head, joined, cut)
@@ -98,6 +101,10 @@ class Splitter:
         marks = [*tree.all(joined, "cc", "cc:preconj"), *tree.all(head, "cc", "cc:preconj")]
         if any(tree.words[mark].lower() in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
             return False
+        if any(tree.tags[token] in RELATIVE_TAGS for token in tree.subtree(joined) if token < joined):
+            return False  # "…, of which 29 are …": it means something outside itself
+        if tree.is_verb(joined) and len(self._own_words(joined)) < 2:
+            return False  # "… and fought": too little to be looked for
         if tree.deps[joined] == "parataxis":  # not "X, he said"
             return tree.is_clause(joined) and tree.subject(joined) is not None and self._after_break(joined)
         if not (tree.is_verb(joined) or tree.auxiliaries(joined) or tree.child(head, "cop") is not None):
@@ -107,11 +114,17 @@ class Splitter:
         negated = any(tree.words[child].lower() in _NEGATION for child in tree.children[head] if child < head)
         return not negated or bool(tree.auxiliaries(joined)) or tree.subject(joined) is not None
 
+    def _own_words(self, joined: int) -> list[int]:
+        tree = self.tree
+        return [
+            token for token in tree.subtree(joined) if tree.deps[token] not in ("punct", "cc", "aux", "aux:pass", "cop")
+        ]
+
     def _after_break(self, joined: int) -> bool:
         first = self.tree.subtree(joined)[0]
         return any(self.tree.words[index] in (";", ":", "–", "—", "--") for index in (first, first - 1) if index >= 0)
 
-    def _shared_opening(self, head: int, joined: int, cut: set[int], swap: dict[int, list[Item]]) -> list[Item] | None:
+    def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
         """Return what a conjunct without subject takes over: auxiliaries or copula and article; None if unclear."""
         tree = self.tree
         before = [aux for aux in tree.auxiliaries(head) if aux < joined]
@@ -124,7 +137,11 @@ class Splitter:
             # A participle beside a finite verb is a past tense that the tagger took for one.
             return [] if tree.tags[joined] == "VBN" and tree.tags[head] == "VBD" else None
         copula = tree.child(head, "cop")
-        if copula is None or tree.is_verb(joined) or tree.child(joined, "obj") is not None:
+        if tree.child(head, "case") is not None or tree.tags[joined][:2] != tree.tags[head][:2]:
+            return None  # "in Dublin and Cork"
+        own = tree.subject(head)
+        cleft = own is not None and tree.words[own].lower() in ("it", "there", "this", "that")
+        if copula is None or cleft or tree.is_verb(joined) or tree.child(joined, "obj") is not None:
             return None
         opening: list[Item] = list(before)
         article = tree.child(head, "det")
@@ -134,7 +151,7 @@ class Splitter:
             and tree.child(joined, "det", "nmod:poss", "nummod") is None
         ):
             if article is not None and tree.words[article].lower() in ("a", "an"):
-                first = tree.words[self._strip(tree.subtree(joined), joined)[0]]
+                first = tree.words[strip(tree, tree.subtree(joined), joined)[0]]
                 opening.append("an" if first[0].lower() in "aeiou" else "a")
             elif article is not None:
                 opening.append(tree.words[article].lower())
@@ -145,128 +162,10 @@ class Splitter:
         subject = self.tree.subject(head)
         return [child for child in self.tree.all(head, *_MOVABLE) if subject is not None and child < subject]
 
-    # Descriptions of a noun
-
-    def _describe(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
-        """State relative clauses, appositions and parentheticals of the nouns in a clause."""
-        tree = self.tree
-        for noun in self._nouns(head):
-            for child in tree.children[noun]:
-                if child in cut or child < noun or not self._is_whole(child):
-                    continue
-                dep = tree.deps[child]
-                if dep == "acl:relcl":
-                    self._relative(head, noun, child, cut, subject)
-                elif dep == "appos":
-                    self._apposition(head, noun, child, cut)
-                elif dep == "acl" and tree.tags[child] == "VBN":
-                    self._participle(head, noun, child, cut, subject)
-
-    def _nouns(self, head: int) -> list[int]:
-        """Return the nouns of a clause that no other clause stands between."""
-        found = []
-        pending = [head]
-        while pending:
-            index = pending.pop()
-            if self.tree.is_noun(index) or self.tree.tags[index] in ("CD", "PRP"):
-                found.append(index)
-            pending.extend(
-                child
-                for child in self.tree.children[index]
-                if self.tree.deps[child] not in ("acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj")
-                and not (self.tree.deps[child] == "conj" and (self.tree.is_verb(child) or self.tree.auxiliaries(child)))
-            )
-        return sorted(found)
-
-    def _relative(self, head: int, noun: int, verb: int, cut: set[int], subject: Sequence[Item]) -> None:
-        tree = self.tree
-        tokens = tree.subtree(verb)
-        pronoun = next((index for index in tokens if tree.words[index].lower() in _RELATIVES and index <= verb), None)
-        if pronoun is None or not tree.is_clause(verb):
-            return
-        word = tree.words[pronoun].lower()
-        antecedent: list[Item]
-        if self._set_off(verb):
-            antecedent = self._phrase(noun, cut | {verb})
-            if not antecedent:
-                return
-        elif self._is_indefinite(head, noun) and word != "where":
-            # "X is a river that …": what holds for the river holds for X.
-            shared = subject or self._subject(tree.subject(head), cut, {})
-            if not shared:
-                return
-            antecedent = list(shared)
-        else:
-            return
-        place: list[Item] = ["in", *antecedent] if word == "where" else antecedent
-        if word == "whose":
-            place = [*antecedent, "'s"]
-        role = tree.deps[pronoun]
-        if word in ("which", "whom", "that", "who") and role in ("obj", "obl") and tree.child(pronoun, "case") is None:
-            return  # an object or a stranded preposition: leave the clause where it is
-        self._cut(noun, verb, cut)
-        self.clause(verb, swap={pronoun: place})
-
-    def _participle(self, head: int, noun: int, verb: int, cut: set[int], subject: Sequence[Item]) -> None:
-        """State "X, located in Y, …" and "X is a city located in Y" as "X is located in Y"."""
-        if self._set_off(verb):
-            subject = self._phrase(noun, cut | {verb})
-        elif not self._is_indefinite(head, noun):
-            return
-        if subject:
-            self._cut(noun, verb, cut)
-            self.clause(verb, [*subject, self._be(head, noun)])
-
-    def _apposition(self, head: int, noun: int, other: int, cut: set[int]) -> None:
-        tree = self.tree
-        if not self._set_off(other) or not tree.is_noun(other):
-            return
-        name, role = noun, other
-        if tree.is_proper(other) and not tree.is_proper(noun):
-            name, role = other, noun  # "his wife, Mary": the name is the subject
-        elif tree.is_proper(other):
-            return  # "Paris, France" describes nothing
-        determined = tree.child(role, "det", "nmod:poss") is not None
-        if not determined and not (tree.is_proper(name) and tree.tags[role] == "NN" and role == other):
-            return
-        subject = self._phrase(name, cut | {other} if name == noun else set())
-        description = self._phrase(role, cut | {other})
-        if not subject or not description:
-            return
-        if role == other:
-            self._cut(noun, other, cut)
-            self.clause(other, [*subject, self._be(head, noun)])
-        else:
-            self.found.append([*subject, self._be(head, other), *description])
-
-    def _is_indefinite(self, head: int, noun: int) -> bool:
-        """Tell whether a noun is the predicate of "X is a …"."""
-        article = self.tree.child(noun, "det")
-        return (
-            noun == head
-            and self.tree.child(noun, "cop") is not None
-            and article is not None
-            and self.tree.words[article].lower() in ("a", "an")
-        )
-
-    def _is_whole(self, child: int) -> bool:
-        """Tell whether a subtree can be taken out without tearing quotation marks or brackets apart."""
-        words = [self.tree.words[token] for token in self.tree.subtree(child)]
-        return (
-            words.count('"') % 2 == 0 and words.count("“") == words.count("”") and words.count("(") == words.count(")")
-        )
-
-    def _set_off(self, child: int) -> bool:
-        """Tell whether a phrase stands behind a comma, a dash or a bracket."""
-        first = self.tree.subtree(child)[0]
-        return self.tree.words[first] in _OPENERS or (first > 0 and self.tree.words[first - 1] in _OPENERS)
-
-    # Adverbial clauses
-
     def _adverbial(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         tree = self.tree
         for child in tree.all(head, "advcl", "acl"):
-            if child in cut or not self._is_whole(child):
+            if child in cut or not is_whole(tree, child):
                 continue
             mark = tree.child(child, "mark")
             word = tree.words[mark].lower() if mark is not None else ""
@@ -276,50 +175,22 @@ class Splitter:
                 place = len(self.found)
                 self.clause(child)
                 self.found[place] = [item for item in self.found[place] if item != mark]
-            elif subject and own is None and tree.tags[child] == "VBN" and self._is_free(head, child):
+            elif subject and own is None and tree.tags[child] == "VBN" and self._is_free(child):
                 self._cut(head, child, cut)
-                self.clause(child, [*subject, self._be(head, tree.subject(head))])
+                self.clause(child, [*subject, copula(tree, head, tree.subject(head))])
 
-    def _is_free(self, head: int, participle: int) -> bool:
-        """Tell whether a participle is an adjunct of its own: "Born in Oslo, she …", not "when asked" or "(located …)"."""
+    def _is_free(self, participle: int) -> bool:
+        """Tell whether a participle is an adjunct of its own: "Born in Oslo, she …", not "when asked"."""
         tree = self.tree
         first = tree.subtree(participle)[0]
-        if tree.auxiliaries(participle) or tree.tags[first] == "IN" or tree.words[first].lower() in _SUBORDINATORS:
+        if (
+            first > 0
+            or tree.auxiliaries(participle)
+            or tree.tags[first] == "IN"
+            or tree.words[first].lower() in _SUBORDINATORS
+        ):
             return False
-        return first == 0 or tree.words[first] == "," or tree.words[first - 1] == ","
-
-    # Parts
-
-    def _subject(self, own: int | None, cut: set[int], swap: dict[int, list[Item]]) -> list[Item]:
-        """Return the subject of a clause as it is repeated for another one; nothing if it is too long or no noun."""
-        if own is None:
-            return []
-        if own in swap:
-            return list(swap[own])
-        return self._phrase(own, cut)
-
-    def _phrase(self, noun: int, cut: set[int]) -> list[Item]:
-        """Return a noun phrase without its preposition and without asides; nothing if that is too long to repeat."""
-        tree = self.tree
-        left_out = {child for child in tree.children[noun] if tree.deps[child] not in _NOMINAL}
-        left_out |= {
-            child
-            for child in tree.subtree(noun)
-            if child != noun and (tree.deps[child] in ("appos", "parataxis") or self._is_aside(child))
-        }
-        if tree.child(noun, "cop") is not None:  # a predicate: what holds for its clause is not part of the phrase
-            left_out |= {child for child in tree.children[noun] if tree.deps[child] in _CLAUSAL}
-        tokens = self._strip(tree.subtree(noun, cut | left_out), noun)
-        return list(tokens) if len(tokens) <= _LONGEST_SUBJECT else []
-
-    def _is_aside(self, child: int) -> bool:
-        return self.tree.deps[child] in ("acl", "acl:relcl") and self._set_off(child)
-
-    def _be(self, head: int, noun: int | None) -> str:
-        plural = noun is not None and self.tree.is_plural(noun)
-        if self.tree.is_past(head):
-            return "were" if plural else "was"
-        return "are" if plural else "is"
+        return True
 
     def _cut(self, head: int, child: int, cut: set[int]) -> None:
         """Take a subtree out of its clause, with the conjunction that joins it where that hangs on the head."""
@@ -327,31 +198,9 @@ class Splitter:
         first = self.tree.subtree(child)[0]
         cut.update(mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2)
 
-    def _without_loose_commas(self, tokens: list[int]) -> list[int]:
-        """Drop the commas beside a gap: they set off what is no longer there."""
-        kept = set(tokens)
-        last = len(self.tree.words) - 1
-        return [
-            token
-            for token in tokens
-            if self.tree.words[token] != ","
-            or ((token == 0 or token - 1 in kept) and (token == last or token + 1 in kept))
-        ]
-
-    def _strip(self, tokens: list[int], head: int, *, keep_opening: bool = False) -> list[int]:
-        """Drop conjunctions and punctuation at both ends of a phrase."""
-        tree = self.tree
-        start, end = 0, len(tokens)
-        while start < end - 1 and (
-            (tree.deps[tokens[start]] in ("punct", "cc") and tokens[start] != head)
-            and not (keep_opening and tree.words[tokens[start]] in "\"“(['‘")
-        ):
-            start += 1
-        while end - 1 > start and tree.words[tokens[end - 1]] in {",", ";", ":", "–", "—", "-", "("}:
-            end -= 1
-        return tokens[start:end]
-
 
 def split_clauses(tree: Tree) -> list[list[Item]]:
-    """Return the statements of a sentence, the main clause first."""
-    return Splitter(tree).split()
+    """Return the statements of a sentence as items to render; the first is what remains of the main clause."""
+    splitter = Splitter(tree)
+    splitter.clause(tree.root)
+    return [items for items in splitter.found if items]

@@ -45,6 +45,7 @@ class Discourse:
     title: str
     topic: Entity | None = None
     subject: Entity | None = None
+    object: bool = False  # the last clause had a singular noun as its object
     rival: bool = False  # the last subject was someone who cannot be named here
     people: dict[str, Entity] = field(default_factory=dict)  # "he" or "she" → who that was
     kinds: dict[str, Entity] = field(default_factory=dict)  # "city" → what was said to be one
@@ -100,17 +101,21 @@ class Discourse:
             expected = known or (self.topic if self._may_be_person(self.topic) else None)
             if self.rival or (expected and candidate and candidate != expected):
                 return None  # two that it could be
-            start = self.subject is None and not others and self._may_be_person(self.topic)
+            unnamed = (
+                self.subject is None or not self.subject.name
+            )  # so far only things, as in "Recognition came slowly."
+            start = unnamed and not others and self._may_be_person(self.topic)
             entity = known or candidate or (self.topic if start else None)
             if entity:
                 self.people[who] = entity
             return entity
         if word in _MANY:
             return self.subject if self.subject and self.subject.plural else None
-        things = None if self.subject in self.people.values() else self.subject
-        if things is None:
-            return self.topic if self.subject is None and not self.people else None
-        return None if things.plural else things
+        if self.subject is None:
+            return None if self.people else self.topic
+        if self.subject.plural or self.subject in self.people.values() or self.object:
+            return None  # a thing that was the object may be meant as well
+        return self.subject
 
     def _description(self, tree: Tree, index: int) -> Mention | None:
         """Resolve "the tower" by the title's own noun or by an earlier "X is a tower"."""
@@ -157,6 +162,8 @@ class Discourse:
             return
         entity = self._entity(tree, subject, mentions)
         self.subject = entity or Entity("")
+        thing = tree.child(head, "obj")
+        self.object = thing is not None and tree.is_noun(thing) and not tree.is_plural(thing)
         self.rival = entity is None and (tree.child(subject, "nmod:poss") is not None or tree.is_proper(subject))
         if entity is None:
             return

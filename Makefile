@@ -1,0 +1,56 @@
+# The commands for people and for CI. Each makes what it needs: an environment in .venv, and what is installed in it.
+
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: help demo test check format bench docs clean
+
+help:  ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+demo: $(VENV)/.installed  ## cut, index and search a small encyclopedia
+	$(BIN)/factoid demo
+
+test: $(VENV)/.installed-dev  ## run the tests; ARGS="-k store" passes options to pytest
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.installed-dev  ## format, lint, types, import directions
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev  ## mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.installed  ## measure recall and speed (needs the data that benchmarks/ names)
+	$(BIN)/python benchmarks/squad.py $(ARGS)
+
+docs: $(VENV)/.installed  ## write docs/cli.md from the command line's own help
+	$(BIN)/python tools/cli_help.py
+
+clean:  ## remove the environment and everything that was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The files whose dates say that an installation is up to date.
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "factoid needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; \
+	  echo "Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade "pip>=25.1"
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
+	@echo "Installing factoid and its extras into $(VENV): some minutes the first time"
+	$(PIP) install --quiet -c constraints.txt -e ".[all,demo]"
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(PIP) install --quiet -c constraints.txt --group dev
+	touch $@

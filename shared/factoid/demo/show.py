@@ -1,0 +1,89 @@
+"""The demo's pictures: counts, hits side by side, contexts and the table of scores. Each function returns text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from factoid.context import pack_context
+from factoid.demo.corpus import Summary
+from factoid.demo.data import Question
+from factoid.demo.measure import BUDGETS, CUTOFFS, Scores, find_answer
+from factoid.sentences import count_words
+from factoid.terminal import WIDTH, excerpt, place, plain, wrap
+from factoid.units import Granularity, Hit
+
+_INDENT = " " * 6
+_WHOLE = 900  # characters: passages of up to some 140 words are shown whole
+_SOURCE = 260
+
+
+def headline(text: str) -> str:
+    """Return a line that starts a part of the demo."""
+    return f"\n━━ {text} {'━' * (WIDTH - len(text) - 4)}\n"
+
+
+def counts(summary: Summary) -> str:
+    """Return units and words per unit at each granularity, and what became of the propositions."""
+    lines = [f"{'':<12}{'units':>8}{'words per unit':>17}"]
+    for kind, units in summary.units.items():
+        lines.append(f"{kind:<12}{units:>8,}{summary.words[kind] / max(units, 1):>17.1f}")
+    return "\n".join([*lines, "", wrap(str(summary.report))])
+
+
+def best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -> str:
+    """Return the best unit of a granularity; of a sentence or proposition also its source in its passage.
+
+    Args:
+        kind: The granularity searched.
+        hit: The best passage, with the unit that made it so in `matches`.
+        question: What was asked.
+        color: Use ANSI colours.
+    """
+    best = hit.matches[0].unit if hit.matches else hit.unit
+    facts = [kind.upper(), f"score {hit.score:.3f}", f"{count_words(best.text)} words"]
+    if question.answers:
+        facts.append("holds the answer" if find_answer(best.text, question.answers) is not None else "no answer in it")
+    lines = ["  " + " · ".join(facts), wrap(place(best), indent=_INDENT)]
+    if kind is Granularity.PROPOSITION:
+        lines.append(wrap(plain(best.text), indent=_INDENT))
+    if kind is Granularity.PASSAGE:
+        lines.append(wrap(excerpt(best.text, chars=_WHOLE), indent=_INDENT))
+    else:
+        source = excerpt(hit.unit.text, best.start - hit.unit.start, best.end - hit.unit.start, chars=_SOURCE)
+        first = f"{_INDENT}from: " if kind is Granularity.PROPOSITION else None
+        lines.append(wrap(source, indent=_INDENT, first=first, color=color))
+    return "\n".join(line for line in lines if line)
+
+
+def context(kind: Granularity, hits: Sequence[Hit], question: Question, *, words: int) -> str:
+    """Return what a budget of words buys at one granularity, one unit on a line."""
+    packed = pack_context(hits, words=words)
+    units = packed.split("\n") if kind is not Granularity.PASSAGE else [packed]
+    lines = [f"  {words} WORDS OF {kind.upper()}S{_answer_at(packed, question)}"]
+    lines += [wrap(plain(unit), indent=f"{_INDENT}  ", first=f"{_INDENT}| ") for unit in units]
+    return "\n".join(lines)
+
+
+def _answer_at(packed: str, question: Question) -> str:
+    if not question.answers:
+        return ""
+    at = find_answer(packed, question.answers)
+    return " · no answer in them" if at is None else f" · the answer is at word {count_words(packed[:at]) + 1}"
+
+
+def table(scores: Mapping[Granularity, Scores], questions: int) -> str:
+    """Return the recall table."""
+    heads = [f"R@{cutoff}" for cutoff in CUTOFFS], [str(words) for words in BUDGETS]
+    lines = [
+        f"{'':<12}{'right passage found':^20}   {'answer within the first … words':>33}",
+        f"{'':<12}{''.join(f'{head:>10}' for head in heads[0])}   {''.join(f'{head:>11}' for head in heads[1])}",
+    ]
+    for kind, own in scores.items():
+        recall = "".join(f"{share:>10.1%}" for share in own.recall)
+        within = "".join(f"{share:>11.1%}" for share in own.within)
+        lines.append(f"{kind:<12}{recall}   {within}")
+    note = (
+        f"Over all {questions} questions. R@k: one of the k best passages is of the article asked about and holds an "
+        "answer. Within W words: an answer occurs in the first W words of the ranked units."
+    )
+    return "\n".join([*lines, "", wrap(note)])

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnablePassthrough
+from pydantic import ValidationError
+
+import langchain_factoid
+from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
+
+KAKAPO = Document(id="kakapo", page_content="The kakapo is a parrot and it cannot fly.", metadata={"year": 1845})
+OLM = Document(
+    id="olm", page_content="The olm lives in caves and has no eyes.", metadata={"year": 1768, "score": "high"}
+)
+
+
+@pytest.fixture
+def filled(store: MultiGranularFAISS) -> MultiGranularFAISS:
+    store.add_documents([KAKAPO, OLM])
+    return store
+
+
+def test_parents_carry_score_and_matches(filled: MultiGranularFAISS) -> None:
+    first, second = MultiGranularRetriever(store=filled).invoke("Who has no eyes?")
+    assert (first.id, first.page_content) == ("olm", OLM.page_content)
+    assert first.metadata["year"] == 1768
+    assert first.metadata["source_score"] == "high"
+    best = first.metadata["matches"][0]
+    assert best.keys() == {"text", "score", "start_index", "end_index", "granularity", "id"}
+    assert (best["text"], best["granularity"]) == ("has no eyes.", "proposition")
+    assert best["score"] == first.metadata["score"] > second.metadata["score"]
+    assert OLM.page_content[best["start_index"] : best["end_index"]] == "eyes"
+    assert filled.get_by_ids(["olm"]) == [OLM]
+
+
+def test_units_carry_score_and_place(filled: MultiGranularFAISS) -> None:
+    (unit,) = MultiGranularRetriever(store=filled, k=1, returns="units").invoke("Who has no eyes?")
+    assert unit.page_content == "has no eyes."
+    assert (unit.metadata["parent_id"], unit.metadata["granularity"]) == ("olm", "proposition")
+    assert type(unit.metadata["score"]) is float
+
+
+@pytest.mark.parametrize("granularity", ["passage", "sentence", "proposition"])
+@pytest.mark.parametrize("returns", ["parents", "units"])
+async def test_async_gives_the_same(filled: MultiGranularFAISS, granularity: str, returns: Any) -> None:
+    retriever = MultiGranularRetriever(store=filled, granularity=granularity, returns=returns)
+    found = retriever.invoke("Who has no eyes?")
+    assert await retriever.ainvoke("Who has no eyes?") == found != []
+    key = "granularity" if returns == "units" else "matches"
+    shown = found[0].metadata[key] if returns == "units" else found[0].metadata[key][0]["granularity"]
+    assert shown == granularity
+
+
+async def test_async_leaves_the_loop_free(filled: MultiGranularFAISS, embedding: Any, gate: Any) -> None:
+    embed = embedding.embed_query
+    embedding.embed_query = lambda text: (gate.pass_through(), embed(text))[1]
+    gate.open_soon()
+    assert len(await MultiGranularRetriever(store=filled).ainvoke("eyes")) == 2
+
+
+def test_options_of_a_call(filled: MultiGranularFAISS) -> None:
+    retriever = MultiGranularRetriever(store=filled, filter={"year": 1845})
+    assert [document.id for document in retriever.invoke("eyes")] == ["kakapo"]
+    assert [document.id for document in retriever.invoke("eyes", filter=None, k=1)] == ["olm"]
+    (found,) = retriever.invoke("eyes", granularity="sentence")
+    assert found.metadata["matches"][0]["granularity"] == "sentence"
+    lonely = MultiGranularRetriever(store=filled, filter=lambda metadata: metadata["year"] < 1800)
+    assert [document.id for document in lonely.invoke("eyes")] == ["olm"]
+
+
+def test_bad_fields_are_refused(filled: MultiGranularFAISS, embedding: Any) -> None:
+    for field, value, message in [
+        ("returns", "documents", "'parents' or 'units'"),
+        ("granularity", "word", "unknown granularity 'word'"),
+        ("granularity", "document", "no index of documents"),
+        ("k", 0, "greater than or equal to 1"),
+        ("filter", 3, "filter"),
+        ("store", None, "MultiGranularFAISS"),
+    ]:
+        with pytest.raises(ValidationError, match=message):
+            MultiGranularRetriever(**{"store": filled, field: value})
+    with MultiGranularFAISS(embedding, granularities=("sentence",)) as sentences:
+        with pytest.raises(ValidationError, match="no index of propositions"):
+            MultiGranularRetriever(store=sentences)
+        assert MultiGranularRetriever(store=sentences, granularity="sentence").invoke("eyes") == []
+
+
+async def test_in_a_chain(filled: MultiGranularFAISS) -> None:
+    prompts: list[str] = []
+
+    def facts(documents: list[Document]) -> str:
+        return "\n".join(document.page_content for document in documents)
+
+    def noted(prompt: Any) -> Any:
+        prompts.append(prompt.to_string())
+        return prompt
+
+    retriever = MultiGranularRetriever(store=filled, k=1, returns="units")
+    template = ChatPromptTemplate.from_template("Answer from these facts:\n{facts}\n\n{question}")
+    model = FakeListChatModel(responses=["The olm."])
+    chain = (
+        {"facts": retriever | facts, "question": RunnablePassthrough()} | template | noted | model | StrOutputParser()
+    )
+    assert chain.invoke("Who has no eyes?") == "The olm."
+    assert await chain.ainvoke("Who has no eyes?") == "The olm."
+    assert prompts == ["Human: Answer from these facts:\nhas no eyes.\n\nWho has no eyes?"] * 2
+    assert [len(found) for found in retriever.batch(["eyes", "parrot"])] == [1, 1]
+
+
+def test_as_retriever(filled: MultiGranularFAISS) -> None:
+    retriever = filled.as_retriever(search_kwargs={"k": 1, "granularity": "sentence"})
+    assert retriever.invoke("Who has no eyes?") == [OLM]
+
+
+# The package
+
+
+def test_exports_are_sorted_and_there() -> None:
+    assert langchain_factoid.__all__ == sorted(langchain_factoid.__all__)
+    assert all(hasattr(langchain_factoid, name) for name in langchain_factoid.__all__)
+
+
+@pytest.mark.parametrize("absent", ["langchain_core", "langchain_text_splitters"])
+def test_without_langchain_the_error_says_what_to_install(absent: str) -> None:
+    code = f"import sys; sys.modules[{absent!r}] = None; import langchain_factoid"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert f"MissingDependencyError: {absent!r} is not installed" in run.stderr
+    assert 'pip install "factoid[langchain]"' in run.stderr
+    assert "The above exception was the direct cause" in run.stderr
+
+
+def test_import_loads_no_models() -> None:
+    heavy = {"torch", "transformers", "faiss", "openai"}
+    code = f"import sys, langchain_factoid; print(*{heavy} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == ""

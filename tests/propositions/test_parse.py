@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from factoid.errors import UnreadableOutputError
+from factoid.propositions.parse import parse_propositions, read_propositions
+from factoid.propositions.prompt import PROMPT
+from factoid.propositions.protocol import NoPropositions
+
+A, B, C = "Ada wrote it.", "It is 5.5 m tall.", "Bo is a dog."
+AB = [A, B]
+
+READABLE = {
+    "a JSON list": (f'["{A}", "{B}"]', AB),
+    "over lines": (f'[\n  "{A}",\n  "{B}"\n]\n', AB),
+    "fenced": (f'```json\n["{A}", "{B}"]\n```', AB),
+    "fenced without a language": (f'```\n["{A}", "{B}"]\n```', AB),
+    "fenced, last bracket missing": (f'```json\n["{A}", "{B}"\n```', AB),
+    "prose around it": (f'Here are the propositions:\n\n["{A}", "{B}"]\n\nLet me know if you need more!', AB),
+    "brackets in the prose around it": (f'As in [3], a list [JSON]: ["{A}", "{B}"] [sic]', AB),
+    "quotes in the prose around it": (f'I read "the text": ["{A}", "{B}"] and "that" is it.', AB),
+    "Output: before it": (f'Output: [ "{A}", "{B}" ]', AB),
+    "thinking before it": (f'<think>["no", "{C}"]</think>\n["{A}", "{B}"]', AB),
+    "thinking begun by the template": (f'Say ["{C}"]?</think>["{A}", "{B}"]', AB),
+    "another example invented after it": (f'["{A}", "{B}"]\n\nInput: Title: X. Content: Y.\nOutput: ["{C}"]', AB),
+    "single quotes": (f"['{A}', '{B}']", AB),
+    "single quotes and apostrophes": ("['A hare's form.', 'The hares' form.']", ["A hare's form.", "The hares' form."]),
+    "escaped single quotes": (r"['The hare\'s form.', 'B.']", ["The hare's form.", "B."]),
+    "Python's repr": (repr(["The hare's form.", 'He said "no".', A]), ["The hare's form.", 'He said "no".', A]),
+    "typographic quotes": (f"[“{A}”, “{B}”]", AB),
+    "typographic quotes within": ("[“He said “yes”, twice.”, “B.”]", ["He said “yes”, twice.", "B."]),
+    "typographic single quotes": ("[‘The hare’s form.’, ‘B.’]", ["The hare’s form.", "B."]),
+    "German and French quotes": (f"[„{A}“, «{B}»]", AB),
+    "one closing quote typographic": (f'["{A}”, "{B}", "{C}"]', [A, B, C]),
+    "truncated in a string": (f'["{A}", "{B}", "Bo is', AB),
+    "truncated after a comma": (f'["{A}", "{B}",', AB),
+    "truncated after a string": (f'["{A}", "{B}"', AB),
+    "truncated after an opening quote": (f'["{A}", "{B}", "', AB),
+    "truncated in an escape": (f'["{A}", "{B}", "caf\\u00', AB),
+    "strings wrapped over lines": ('["Ada\nwrote it.", "It is\n   5.5 m tall."]', AB),
+    "an object around it": (json.dumps({"propositions": AB}), AB),
+    "another key": (json.dumps({"facts": AB}), AB),
+    "other keys beside it": (json.dumps({"title": "X", "entities": ["Ada"], "propositions": AB, "n": 2}), AB),
+    "a truncated object": (f'{{"propositions": ["{A}", "{B}", "Bo', AB),
+    "objects in the list": (json.dumps([{"proposition": A}, {"proposition": B}]), AB),
+    "objects with the sentence": (json.dumps([{"sentence": C, "propositions": AB}]), AB),
+    "objects with a number": (json.dumps([{"id": 1, "text": A}, {"id": 2, "text": B}]), AB),
+    "numbered keys": (json.dumps({"1": A, "2": B}), AB),
+    "JSON lines": (f'{{"proposition": "{A}"}}\n{{"proposition": "{B}"}}', AB),
+    "a JSON string around it": (json.dumps(json.dumps(AB)), AB),
+    "a set": (f'{{"{A}", "{B}"}}', AB),
+    "unescaped quotes": (f'["He said "yes" to her.", "{B}"]', ['He said "yes" to her.', B]),
+    "unescaped quotes and commas": ('["She sang "A", "B" and "C".", "D."]', ['She sang "A", "B" and "C".', "D."]),
+    "an unescaped quote at the end": (f'["He said "Go."", "{B}"]', ['He said "Go."', B]),
+    "an unescaped quote at the start": (f'["{A}", ""Hello" is a song."]', [A, '"Hello" is a song.']),
+    "an unescaped quote and a number": ('["The song "1999", 2 of it.", "B."]', ['The song "1999", 2 of it.', "B."]),
+    "an unescaped quote and a colon": ('{"propositions": ["The "Dune": it.", "B."]}', ['The "Dune": it.', "B."]),
+    "a closing quote missing": (f'["{A}, "{B}", "{C}"]', [A, B, C]),
+    "commas missing": (f'["{A}"\n"{B}" "{C}"]', [A, B, C]),
+    "a comma too much": (f'["{A}", "{B}",]', AB),
+    "semicolons": (f'["{A}"; "{B}"]', AB),
+    "last bracket missing, prose": (f'["{A}", "{B}"\n\nThese are all.', AB),
+    "brackets missing": (f'"{A}", "{B}"', AB),
+    "first bracket missing": (f'"{A}", "{B}"]', AB),
+    "numbers and nulls": (f'["{A}", 5, 5.5, null, "{B}", true]', AB),
+    "a number first": (f'[1, "{A}", "{B}"]', AB),
+    "numbered strings": (f'[1. "{A}", 2. "{B}"]', AB),
+    "comments": (f'[\n  "{A}", // from "1"\n  # next\n  "{B}"\n]', AB),
+    "an ellipsis": (f'["{A}", "{B}", ...]', AB),
+    "nested lists": (f'[["{A}"], [], [["{B}"]]]', AB),
+    "two lists": (f'["{A}"]\n["{B}"]', AB),
+    "empty strings": (f'["", "{A}", "  ", "{B}"]', AB),
+    "repetitions": (f'["{A}", "{A}", "{B}"]', [A, A, B]),
+    "escapes": (r'["caf\u00e9 \ud83d\ude00", "a\/b\\c\td"]', ["café 😀", "a/b\\c d"]),
+    "escapes that JSON has not": (r'["It\'s 5\% \alpha.", "B."]', ["It's 5% \\alpha.", "B."]),
+    "half a character": (r'["x\ud83dy", "B."]', ["x\ufffdy", "B."]),
+    "bullets": (f"- {A}\n- {B}\n", AB),
+    "bullets after a line": (f"Here they are:\n\n• {A}\n• {B}", AB),
+    "numbered lines": (f"1. {A}\n2) {B}", AB),
+    "bullets with quotes": (f'* "{A}",\n* “{B}”', AB),
+    "bullets wrapped over lines": ("- Ada\n  wrote it.\n- It is 5.5 m\n  tall.", AB),
+    "an empty list": ("[]", []),
+    "nested empties": ("[[], [[]]]", []),
+    "a list of empty strings": ('["", " "]', []),
+    "an empty list in an object": ('{"propositions": []}', []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("output", "expected"), READABLE.values(), ids=READABLE)
+def test_readable(output, expected):
+    assert parse_propositions(output) == expected
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "",
+        " \n",
+        "I'm sorry, but I can't help with that.",
+        '"I cannot do that."',
+        '"Content" is missing, so there is nothing to decompose.',
+        "The tower leans. It is old.\nIt stands in Pisa.",
+        "The tower leans [1, 2] and is old [3].",
+        '{"error": "I cannot do that."}',
+        '{"propo',
+        '{"propositions"',
+        "[",
+        '["',
+        '["Ada wrote',
+        "[Ada wrote it., It is tall.]",
+        "42",
+        "null",
+        "```json\n```",
+        "We found:\n- one thing\nand then a good deal of prose\nabout it all.",
+    ],
+)
+def test_unreadable(output):
+    with pytest.raises(UnreadableOutputError, match="expected a JSON list of strings"):
+        parse_propositions(output)
+
+
+def test_a_long_output_is_quoted_in_part():
+    with pytest.raises(UnreadableOutputError) as caught:
+        parse_propositions("no " * 1000)
+    assert len(str(caught.value)) < 200
+
+
+def test_the_papers_example_is_read():
+    example_output = PROMPT.rpartition("Output:")[2]
+    assert parse_propositions(example_output) == json.loads(example_output)
+
+
+def test_reasons_in_place_of_errors():
+    assert read_propositions('["A."]') == ["A."]
+    outputs = {
+        ("no", False): "unreadable output",
+        ("no", True): "output cut off",
+        ("", False): "empty output",
+        (" ", True): "output cut off",
+        ("[]", False): "empty list",
+    }
+    for (output, cut_off), reason in outputs.items():
+        result = read_propositions(output, cut_off=cut_off)
+        assert isinstance(result, NoPropositions)
+        assert result.reason == reason
+    assert read_propositions('["A.", "B', cut_off=True) == ["A."]
+
+
+STRINGS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+    st.text("ab .,:[]{}\"'“”‘’\\/#-1\n`", max_size=20),  # what the parser decides by
+)
+BEFORE = ["", "Here are the propositions:\n\n", "```json\n", "Sure! As JSON:\n```\n", "Output: "]
+AFTER = ["", "\n```", "\n\nI hope this helps. Let me know!", "\n```\nThat's all, folks."]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    strings=st.lists(STRINGS, max_size=5),
+    before=st.sampled_from(BEFORE),
+    after=st.sampled_from(AFTER),
+    wrap=st.booleans(),
+    ascii_only=st.booleans(),
+    indent=st.sampled_from([None, 0, 2]),
+    data=st.data(),
+)
+def test_json_is_read_exactly_wherever_it_ends(strings, before, after, wrap, ascii_only, indent, data):
+    def dump(value):
+        return json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+
+    whole = before + dump({"propositions": strings} if wrap else strings) + after
+    cut = data.draw(st.one_of(st.just(len(whole)), st.integers(0, len(whole))))
+    ends = []  # where each string is complete
+    at = len(before) + (whole[len(before) :].index("[") + 1)
+    for text in strings:
+        at = whole.index(dump(text), at) + len(dump(text))
+        ends.append(at)
+    expected = [" ".join(text.split()) for text, end in zip(strings, ends, strict=True) if end <= cut]
+    expected = [text for text in expected if text]
+    try:
+        assert parse_propositions(whole[:cut]) == expected
+    except UnreadableOutputError:
+        assert not expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text("ab .,:[]{}\"'“”‘’\\/#-1\n`", max_size=60) | st.text(max_size=60))
+@example('["\\')
+def test_any_text_gives_clean_strings_or_the_one_error(output):
+    try:
+        texts = parse_propositions(output)
+    except UnreadableOutputError:
+        return
+    for text in texts:
+        assert text == " ".join(text.split()) != ""
+        text.encode()
+
+
+GARBAGE = {
+    "quotes": '"',
+    "brackets": "[",
+    "opened lists": '["',
+    "separators": '", "',
+    "other separators": "', “",
+    "phrases": 'a", "b" c',
+    "backslashes": "\\",
+    "braces": '{"',
+    "key values": '{"a":',
+    "blanks": " ",
+    "line ends": " \n",
+    "bullets": "\n- ",
+    "wrapped": "\n b",
+    "numbers": "1, ",
+    "hashes": ", #\n",
+    "sentences": '."\n',
+    "thoughts": "</think>[",
+    "inputs": '["a"]Input:',
+}
+
+
+@pytest.mark.parametrize("unit", GARBAGE.values(), ids=GARBAGE)
+@pytest.mark.parametrize("start", ["", '["a", ', "- a"])
+def test_time_is_linear_in_garbage(unit, start):
+    # A quadratic scan of so much would take minutes to hours, so that to come to an end is to pass.
+    read_propositions(start + unit * (400_000 // len(unit)))

@@ -1,0 +1,347 @@
+from __future__ import annotations
+
+import _thread
+import asyncio
+import json
+import re
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+
+import pytest
+
+from factoid.errors import InvalidInputError, MissingDependencyError, PropositionizerError
+from factoid.propositions import AsyncPropositionizer, NoPropositions, adecompose
+from factoid.propositions.prompt import PROMPT, prompt_for
+from factoid.propositions.prompted import PromptPropositionizer
+from factoid.units import Granularity, Unit, make_unit
+
+openai = pytest.importorskip("openai")
+
+
+def unit(text: str) -> Unit:
+    return make_unit(text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text), title="T")
+
+
+def completion(content, *, finish_reason="stop", **message):
+    choice = {
+        "index": 0,
+        "finish_reason": finish_reason,
+        "message": {"role": "assistant", "content": content, **message},
+    }
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+
+
+def refused(status, message, code=None):
+    return status, {"error": {"message": message, "type": "error", "code": code, "param": None}}
+
+
+class Server(ThreadingHTTPServer):
+    """An OpenAI-compatible server. `answers` maps passages to (status, body); others get themselves back."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers: dict[str, tuple[int, object]] = {}
+        self.requests: list[dict] = []
+        self.active = self.peak = self.wait_for_peak = 0
+        self.changed = threading.Condition()
+        self.closing = threading.Event()
+
+    def handle_error(self, request, client_address):
+        """Say nothing of clients that hang up, as those that time out do."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def answer(self, request: dict) -> tuple[int, object]:
+        text = request["messages"][0]["content"].rpartition("Content: ")[2].removesuffix("\nOutput:")
+        with self.changed:
+            self.requests.append(request)
+            self.active += 1
+            self.peak = max(self.peak, self.active)
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: self.peak >= self.wait_for_peak, timeout=5)
+            self.active -= 1
+        return self.answers.get(text) or (200, completion(json.dumps([text])))
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status, body = self.server.answer(request)
+        if body == "hang":
+            self.server.closing.wait(5)
+        if body in ("hang", "hang up"):
+            self.close_connection = True
+            return
+        kind = "text/html" if isinstance(body, str) and body.startswith("<") else "application/json"
+        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    with Server() as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield running
+        running.closing.set()
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture(params=["sync", "async", "sync in async"])
+def ask(request, server):
+    """Returns a function that asks through the real client: with OpenAI, AsyncOpenAI, and OpenAI behind `await`."""
+    options = {"base_url": server.url, "api_key": "sk-test", "max_retries": 0}
+
+    async def run(passages, *, timeout=5, **settings):
+        if request.param == "async":
+            async with openai.AsyncOpenAI(timeout=timeout, **options) as client:
+                return await PromptPropositionizer(client, "m", **settings).apropositionize(passages)
+        with openai.OpenAI(timeout=timeout, **options) as client:
+            propositionizer = PromptPropositionizer(client, "m", **settings)
+            if request.param == "sync":
+                return propositionizer.propositionize(passages)
+            return await propositionizer.apropositionize(passages)
+
+    return run
+
+
+async def test_a_good_answer(ask, server):
+    server.answers["A and B."] = 200, completion('```json\n["A.", "B."]\n```')
+    assert await ask([unit("A and B.")]) == [["A.", "B."]]
+    [request] = server.requests
+    assert request == {
+        "model": "m",
+        "temperature": 0.0,
+        "messages": [{"role": "user", "content": f"{PROMPT}\nInput: Title: T. Section: . Content: A and B.\nOutput:"}],
+    }
+
+
+async def test_arguments_are_the_callers(ask, server):
+    options = {"max_completion_tokens": 99, "extra_body": {"top_k": 1}}
+    await ask([unit("A.")], temperature=None, max_tokens=7, prompt="Split it.", options=options)
+    [request] = server.requests
+    content = prompt_for(unit("A."), "Split it.")
+    assert content.startswith("Split it.\n\nInput: Title: T.")
+    assert request == {
+        "model": "m",
+        "max_tokens": 7,
+        "max_completion_tokens": 99,
+        "top_k": 1,
+        "messages": [{"role": "user", "content": content}],
+    }
+
+
+async def test_concurrency_is_bounded_and_order_is_kept(ask, server):
+    server.wait_for_peak = 3  # no request is answered until three have come
+    texts = [f"Passage {number}." for number in range(20)]
+    assert await ask([unit(text) for text in texts], max_concurrency=3) == [[text] for text in texts]
+    assert server.peak == 3
+    assert len(server.requests) == 20
+
+
+CONTEXT = "This model's maximum context length is 10 tokens."
+FAILURES = {
+    "refusal": (200, completion(None, refusal="I won't.")),
+    "refusal by the filter": (200, completion("", finish_reason="content_filter")),
+    "refusal of the request": refused(400, "The prompt was filtered.", "content_filter"),
+    "passage too long": refused(400, CONTEXT, "context_length_exceeded"),
+    "passage too long, in vLLM": (400, {"object": "error", "message": CONTEXT, "type": "BadRequestError", "code": 400}),
+    "unreadable output": (200, completion("I'm sorry, I can't do that.")),
+    "empty output": (200, completion("")),
+    "empty output, no content": (200, completion(None)),
+    "empty output, no choices": (200, {**completion(""), "choices": []}),
+    "empty output, null choices": (200, {**completion(""), "choices": None}),
+    "empty list": (200, completion("[]")),
+    "output cut off": (200, completion('["Bad pas', finish_reason="length")),
+    "HTTP error 500": (500, {"error": {"message": "oops"}}),
+    "HTTP error 503": (503, "<html>busy</html>"),
+    "HTTP error 429": refused(429, "Slow down.", "rate_limit_exceeded"),
+    "connection failed": (0, "hang up"),
+    "unreadable response": (200, '{"id": '),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+async def test_one_failing_passage_leaves_the_others(ask, server, case):
+    server.answers["Bad."] = FAILURES[case]
+    before, failed, after = await ask([unit("One."), unit("Bad."), unit("Two.")])
+    assert (before, after) == (["One."], ["Two."])
+    assert isinstance(failed, NoPropositions)
+    assert failed.reason == re.split(" by | of the |, ", case)[0]
+
+
+async def test_a_request_that_times_out(ask, server):
+    server.answers["Bad."] = 0, "hang"
+    [failed] = await ask([unit("Bad.")], timeout=0.1)
+    assert failed.reason == "request timed out"
+
+
+async def test_of_an_answer_that_is_cut_off_the_complete_strings_are_kept(ask, server):
+    server.answers["A."] = 200, completion('["A.", "B', finish_reason="length")
+    assert await ask([unit("A.")]) == [["A."]]
+
+
+async def test_empty_passages_are_not_sent(ask, server):
+    assert await ask([]) == []
+    results = await ask([unit(" \n"), unit("A.")])
+    assert results == [[], ["A."]]
+    assert results[0].reason == "empty passage"
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        (refused(401, "Incorrect API key provided.", "invalid_api_key"), openai.AuthenticationError),
+        (refused(403, "Country not supported."), openai.PermissionDeniedError),
+        (refused(404, "No model 'm'.", "model_not_found"), openai.NotFoundError),
+        (refused(400, "Unsupported value: 'temperature'."), openai.BadRequestError),
+        (refused(422, "Extra inputs are not permitted."), openai.UnprocessableEntityError),
+        (refused(429, "You exceeded your quota.", "insufficient_quota"), openai.RateLimitError),
+    ],
+)
+async def test_what_would_fail_for_every_passage_is_raised_at_once(ask, server, answer, cause):
+    server.answers = {f"{number}.": answer for number in range(100)}
+    with pytest.raises(PropositionizerError, match=r"refuses requests for the model 'm'.*temperature") as caught:
+        await ask([unit(text) for text in server.answers], max_concurrency=2)
+    assert type(caught.value.__cause__) is cause
+    assert len(server.requests) < 50
+
+
+async def test_an_address_that_is_no_api(ask, server):
+    server.answers["A."] = 200, "<html>Welcome</html>"
+    with pytest.raises(PropositionizerError, match="base_url"):
+        await ask([unit("A.")])
+
+
+async def test_lone_surrogates_are_refused_before_anything_is_sent(ask, server):
+    with pytest.raises(InvalidInputError, match="lone surrogate"):
+        await ask([unit("A."), unit("x\ud800")])
+    assert server.requests == []
+
+
+async def test_progress_is_shown_if_asked_for(ask, capsys):
+    await ask([unit("A."), unit("B.")])
+    assert capsys.readouterr().err == ""
+    await ask([unit("A."), unit("B.")], show_progress=True)
+    assert re.search(r"propositions: 100%.* 2/2 ", capsys.readouterr().err)
+
+
+async def test_failures_are_counted_in_the_report(server):
+    server.answers["Bad one. Bad two."] = 200, completion("No.")
+    async with openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0) as client:
+        propositionizer = PromptPropositionizer(client, "m")
+        assert isinstance(propositionizer, AsyncPropositionizer)
+        result = await adecompose([unit("Good one."), unit("Bad one. Bad two.")], propositionizer)
+    assert [found.text for found in result.units] == ["Good one.", "Bad one.", "Bad two."]
+    assert result.report.failures == {"unreadable output": 1}
+
+
+class Fake:
+    """A client that answers nothing until it is released."""
+
+    def __init__(self, *, interrupt: bool = False):
+        self.chat = SimpleNamespace(completions=self)
+        self.calls = 0
+        self.interrupt = interrupt
+        self.released = threading.Event()
+
+    def create(self, **request):
+        self.calls += 1
+        if self.calls == 2 and self.interrupt:
+            _thread.interrupt_main()
+        self.released.wait(5)
+
+
+class AsyncFake(Fake):
+    async def create(self, **request):
+        self.calls += 1
+        await asyncio.sleep(5)
+
+
+def test_an_interrupt_sends_no_further_requests():
+    client = Fake(interrupt=True)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            PromptPropositionizer(client, "m", max_concurrency=2).propositionize([unit("A.")] * 50)
+    finally:
+        client.released.set()
+    assert client.calls == 2
+
+
+@pytest.mark.parametrize("kind", [Fake, AsyncFake])
+async def test_a_cancelled_call_sends_no_further_requests(kind):
+    client = kind()
+    task = asyncio.create_task(PromptPropositionizer(client, "m", max_concurrency=2).apropositionize([unit("A.")] * 50))
+    while client.calls < 2:
+        await asyncio.sleep(0.001)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    client.released.set()
+    await asyncio.sleep(0.01)
+    assert client.calls == 2
+
+
+async def test_the_event_loop_is_free_while_a_sync_client_works():
+    client = Fake()
+    task = asyncio.create_task(PromptPropositionizer(client, "m").apropositionize([unit("A.")]))
+    while not client.calls:
+        await asyncio.sleep(0.001)
+    client.released.set()
+    assert [result.reason for result in await task] == ["empty output"]
+
+
+def test_only_an_async_client():
+    for given in ({"client": AsyncFake()}, {"client": None, "async_client": AsyncFake()}):
+        propositionizer = PromptPropositionizer(**given, model="m")
+        with pytest.raises(PropositionizerError, match="await apropositionize"):
+            propositionizer.propositionize([unit("A.")])
+
+
+async def test_each_client_has_its_use(server):
+    options = {"base_url": server.url, "api_key": "k"}
+    async with openai.AsyncOpenAI(**options) as async_client:
+        both = PromptPropositionizer(Fake(), "m", async_client=async_client)
+        assert await both.apropositionize([unit("A.")]) == [["A."]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"client": None}, "got None"),
+        ({"client": "sk-key"}, "chat.completions.create.*got str"),
+        ({"client": Fake(), "async_client": Fake()}, "async_client must be an openai.AsyncOpenAI"),
+        ({"client": Fake(), "max_concurrency": 0}, "at least 1"),
+    ],
+)
+def test_what_the_constructor_refuses(arguments, message):
+    with pytest.raises(InvalidInputError, match=message):
+        PromptPropositionizer(model="m", **arguments)
+
+
+def test_name_is_model_and_prompt():
+    names = {PromptPropositionizer(Fake(), "m", prompt=prompt).name for prompt in (None, "Split it.", "Cut it.")}
+    assert "m@dense-x-figure-8/1" in names
+    assert len(names) == 3
+
+
+def test_a_missing_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingDependencyError, match=re.escape('pip install "factoid[openai]"')):
+        PromptPropositionizer(Fake(), "m").propositionize([unit("A.")])

@@ -1,0 +1,75 @@
+"""The installed wheel without extras. Run by .ci/run in an environment that holds nothing else."""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import factoid
+from factoid import (
+    Document,
+    SentenceTransformerEncoder,
+    SyntaxPropositionizer,
+    UnitStore,
+    propositionize,
+    split_passages,
+    split_sentences,
+)
+from factoid.cli import main
+from factoid.demo.data import find_data, load_encyclopedia
+from factoid.errors import MissingDependencyError
+from factoid.testing import HashEncoder
+
+TEXT = """# Surtsey
+
+Surtsey, a volcanic island south of Iceland, rose from the sea in 1963. Its first higher plant, a sea rocket, was
+discovered on the shore in 1965.
+"""
+
+
+def missing(action, *expected):
+    """Assert that an action says what to install."""
+    try:
+        action()
+    except MissingDependencyError as error:
+        assert all(part in str(error) for part in expected), error
+    else:
+        raise AssertionError(expected)
+
+
+for extra in ("faiss", "torch", "transformers", "sentence_transformers", "openai", "langchain_core", "llama_index"):
+    assert find_spec(extra) is None, f"{extra} is installed: this environment is not bare"
+assert Path(factoid.__file__).is_relative_to(sys.prefix), f"not the wheel: {factoid.__file__}"
+
+document = Document(TEXT)
+(passage,) = split_passages(document)
+assert passage.title == "Surtsey"
+assert passage.text == TEXT[passage.start : passage.end]
+assert len(split_sentences(passage)) == 2
+propositions = propositionize([passage], SyntaxPropositionizer())
+assert len(propositions) > 2, propositions
+assert any("1965" in unit.text and "sea rocket" not in unit.text for unit in propositions), propositions
+print(*(f"  {unit.text}" for unit in propositions), sep="\n")
+
+with UnitStore(encoder=HashEncoder()) as store:
+    store.add_documents([document])
+    missing(lambda: store.search("Surtsey"), "faiss", 'pip install "factoid[cpu]"')
+missing(lambda: SentenceTransformerEncoder("any").encode_queries(["?"]), 'pip install "factoid[models]"')
+missing(lambda: __import__("langchain_factoid"), 'pip install "factoid[langchain]"')
+missing(lambda: __import__("llama_index_factoid"), 'pip install "factoid[llama-index]"')
+
+for package in ("factoid", "langchain_factoid", "llama_index_factoid"):
+    spec = find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    assert Path(spec.origin).with_name("py.typed").exists(), f"{package} ships no py.typed"
+
+encyclopedia = load_encyclopedia(find_data())
+assert find_data().is_relative_to(sys.prefix)
+assert len(encyclopedia.documents) >= 30
+assert len(encyclopedia.questions) >= 80
+
+Path("island.md").write_text(TEXT, encoding="utf-8")
+assert main(["split", "island.md"]) == 0
+assert main(["index", "island.md", "--store", "store"]) == 1  # no encoder here: one line on stderr
+assert main(["split", "absent.md"]) == 1
+print("the core works without extras")

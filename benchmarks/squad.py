@@ -85,8 +85,10 @@ def read(path: Path) -> tuple[list[Document], list[tuple[str, list[str], str]]]:
         for paragraph in article["paragraphs"]:
             document = Document(paragraph["context"], title=article["title"].replace("_", " "))
             documents.append(document)
-            for entry in paragraph["qas"]:
-                questions.append((entry["question"], [each["text"] for each in entry["answers"]], document.id))
+            questions += [
+                (entry["question"], [each["text"] for each in entry["answers"]], document.id)
+                for entry in paragraph["qas"]
+            ]
     return documents, questions
 
 

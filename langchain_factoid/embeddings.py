@@ -1,4 +1,4 @@
-"""LangChain embeddings as an encoder of the core."""
+"""LangChain embeddings as an encoder of the core, and the other way round."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from factoid.encode import Vectors
+from factoid.encode import Encoder, Vectors
 from factoid.errors import EncoderMismatchError
 
 # Where LangChain's integrations keep the name of their model.
@@ -51,6 +51,31 @@ class EmbeddingsEncoder:
         """Do as `encode_units`, without blocking the event loop."""
         distinct = list(dict.fromkeys(texts))
         return _spread(texts, distinct, await self.embeddings.aembed_documents(distinct) if distinct else [])
+
+
+class EncoderEmbeddings(Embeddings):
+    """Any factoid `Encoder` as LangChain `Embeddings`, such as `EncoderEmbeddings(SentenceTransformerEncoder())`.
+
+    Args:
+        encoder: The encoder.
+
+    Attributes:
+        model: The encoder's name, by which a store knows it again.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+        self.model = str(getattr(encoder, "name", type(encoder).__qualname__))
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors of units."""
+        vectors: list[list[float]] = self.encoder.encode_units(texts).tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a query."""
+        vector: list[float] = self.encoder.encode_queries([text])[0].tolist()
+        return vector
 
 
 def _spread(texts: Sequence[str], distinct: Sequence[str], vectors: Sequence[Sequence[float]]) -> Vectors:

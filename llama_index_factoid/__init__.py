@@ -5,13 +5,14 @@ from factoid._optional import require
 # Before all else, so that its absence is one error with the line that installs it.
 require("llama_index.core", extra="llama-index")
 
-from llama_index_factoid.embeddings import EmbeddingEncoder  # noqa: E402 - after the check above
+from llama_index_factoid.embeddings import EmbeddingEncoder, EncoderEmbedding  # noqa: E402 - after the check above
 from llama_index_factoid.node_parser import MultiGranularNodeParser, PropositionNodeParser  # noqa: E402
 from llama_index_factoid.retrievers import MultiGranularRetriever  # noqa: E402
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore  # noqa: E402
 
 __all__ = [
     "EmbeddingEncoder",
+    "EncoderEmbedding",
     "MultiGranularFaissVectorStore",
     "MultiGranularNodeParser",
     "MultiGranularRetriever",

@@ -1,13 +1,16 @@
-"""LlamaIndex embedding models as encoders of the core."""
+"""LlamaIndex embedding models as encoders of the core, and the other way round."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import PrivateAttr
 
-from factoid.encode import Vectors
+from factoid.encode import Encoder, Vectors
 
 
 class EmbeddingEncoder:
@@ -33,6 +36,46 @@ class EmbeddingEncoder:
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of units. Shape: (len(texts), dim)."""
         return _matrix(self.embed_model.get_text_embedding_batch(list(texts)))
+
+
+class EncoderEmbedding(BaseEmbedding):
+    """Any factoid `Encoder` as a LlamaIndex embedding model: `EncoderEmbedding(SentenceTransformerEncoder())`.
+
+    Args:
+        encoder: The encoder; its name becomes `model_name`.
+        options: Fields of `BaseEmbedding`, such as `embed_batch_size`.
+    """
+
+    _encoder: Encoder = PrivateAttr()
+
+    def __init__(self, encoder: Encoder, **options: Any) -> None:
+        super().__init__(model_name=str(getattr(encoder, "name", type(encoder).__qualname__)), **options)
+        self._encoder = encoder
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name that LlamaIndex serialises."""
+        return "EncoderEmbedding"
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        vector: list[float] = self._encoder.encode_queries([query])[0].tolist()
+        return vector
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._get_text_embeddings([text])[0]
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = self._encoder.encode_units(texts).tolist()
+        return vectors
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return await asyncio.to_thread(self._get_query_embedding, query)
+
+    async def _aget_text_embedding(self, text: str) -> list[float]:
+        return await asyncio.to_thread(self._get_text_embedding, text)
+
+    async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        return await asyncio.to_thread(self._get_text_embeddings, texts)
 
 
 def _matrix(vectors: Sequence[Sequence[float]]) -> Vectors:

@@ -15,6 +15,7 @@ import numpy as np
 from llama_index.core.schema import BaseNode, Document, ImageDocument, ImageNode, IndexNode, Node, TextNode
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
+from factoid.database import to_json
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.units import Granularity, Hit, Metadata, Unit, check_text, content_id
@@ -36,10 +37,11 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
         granularities: What the store searches.
 
     Raises:
-        InvalidInputError: The text holds lone surrogates.
+        InvalidInputError: The text holds lone surrogates, or the metadata what JSON would change.
     """
     text = text_of(node)
     check_text(text, f"the text of node {node.node_id!r}")
+    to_json(node.metadata)  # LlamaIndex would save NaN as None and a tuple as a list
     kind = granularity_of(node)
     document_id = node.ref_doc_id or node.node_id
     parent = node.parent_node if kind in (Granularity.SENTENCE, Granularity.PROPOSITION) else None
@@ -119,7 +121,7 @@ def _stand_in(unit: Unit, granularity: Granularity) -> Unit:
     return replace(unit, id=own, granularity=granularity, parent_id=unit.id, metadata=metadata)
 
 
-def _read(metadata: Metadata, key: str) -> Any:  # noqa: ANN401 - JSON
+def _read(metadata: Metadata, key: str) -> Any:
     if key not in metadata:
         message = (
             "this store holds units without LlamaIndex nodes: something else than MultiGranularFaissVectorStore filled "

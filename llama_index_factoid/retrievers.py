@@ -70,14 +70,14 @@ class MultiGranularRetriever(BaseRetriever):
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         embedding = query_bundle.embedding
         if embedding is None:
-            embedding = self._embed_model.get_agg_embedding_from_queries(query_bundle.embedding_strs)
+            embedding = self._embed_model.get_agg_embedding_from_queries(_texts(query_bundle))
         query = self._query(query_bundle, embedding)
         return _scored(self._store.query(query, granularity=self._granularity, returns=self._returns))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         embedding = query_bundle.embedding
         if embedding is None:
-            embedding = await self._embed_model.aget_agg_embedding_from_queries(query_bundle.embedding_strs)
+            embedding = await self._embed_model.aget_agg_embedding_from_queries(_texts(query_bundle))
         query = self._query(query_bundle, embedding)
         return _scored(await self._store.aquery(query, granularity=self._granularity, returns=self._returns))
 
@@ -88,6 +88,10 @@ class MultiGranularRetriever(BaseRetriever):
             similarity_top_k=self._k,
             filters=self._filters,
         )
+
+
+def _texts(query_bundle: QueryBundle) -> list[str]:
+    return query_bundle.embedding_strs or [query_bundle.query_str]  # the framework drops an empty query
 
 
 def _scored(result: MultiGranularQueryResult) -> list[NodeWithScore]:

@@ -109,7 +109,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """Add nodes with their embeddings; one with an id that is in the store replaces it.
 
-        Metadata are kept as LlamaIndex saves them, as JSON: a tuple comes back as a list.
+        Metadata must survive JSON: strings as keys; strings, numbers, booleans, None, lists and dicts as values.
 
         Returns:
             The ids of the nodes, in order.

@@ -2,16 +2,22 @@
 
 from factoid.context import pack_context
 from factoid.encode import SentenceTransformerEncoder
-from factoid.propositions import propositionize
-from factoid.propositions.syntax import SyntaxPropositionizer
+from factoid.propositions import (
+    FlanT5Propositionizer,
+    PromptPropositionizer,
+    SyntaxPropositionizer,
+    propositionize,
+)
 from factoid.split import split_passages, split_sentences
 from factoid.store import UnitStore
 from factoid.units import Document, Granularity, Hit, Unit
 
 __all__ = [
     "Document",
+    "FlanT5Propositionizer",
     "Granularity",
     "Hit",
+    "PromptPropositionizer",
     "SentenceTransformerEncoder",
     "SyntaxPropositionizer",
     "Unit",

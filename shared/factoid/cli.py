@@ -35,8 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a character that a terminal lacks is no reason to fail
-    logging.basicConfig(format="factoid: %(message)s")
     args = build_parser().parse_args(argv)
+    warnings = logging.StreamHandler()
+    warnings.setFormatter(logging.Formatter("factoid: %(message)s"))
+    logger = logging.getLogger("factoid")
+    logger.addHandler(warnings)
     try:
         args.run(args)
         sys.stdout.flush()  # now, so that a reader who has left is noticed here
@@ -47,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("interrupted", 130)
     except (FactoidError, OSError) as error:
         return _fail(f"error: {' '.join(str(error).split())}", 1)
+    finally:
+        logger.removeHandler(warnings)
     return 0
 
 

@@ -42,7 +42,7 @@ CREATE INDEX units_by_document ON units (document_id);
 CREATE INDEX units_by_granularity ON units (granularity);
 INSERT INTO meta VALUES ('generation', 0);
 """
-_COLUMNS = 'units.id, units.text, units.granularity, units.document_id, units.parent_id, units.start, units."end", units.title, units.section, units.metadata'
+_COLUMNS = 'id, text, granularity, document_id, parent_id, start, "end", title, section, metadata'
 
 
 class Database:
@@ -125,12 +125,12 @@ class Database:
     def units(self, rows: Sequence[int]) -> dict[int, Unit]:
         """Return units by row."""
         sql = f"SELECT row, {_COLUMNS} FROM units WHERE row IN (SELECT value FROM json_each(?))"  # noqa: S608
-        return {row: _unit(*rest) for row, *rest in self._execute(sql, [json.dumps(list(rows))])}
+        return {row: _unit(rest) for row, *rest in self._execute(sql, [json.dumps(list(rows))])}
 
     def units_by_id(self, ids: Sequence[str]) -> list[Unit]:
         """Return the units that are there, in the order of the ids."""
         sql = f"SELECT {_COLUMNS} FROM units WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608
-        found = {row[0]: _unit(*row) for row in self._execute(sql, [json.dumps(list(ids))])}
+        found = {row[0]: _unit(row) for row in self._execute(sql, [json.dumps(list(ids))])}
         return [found[own] for own in ids if own in found]
 
     def vectors_by_id(self, ids: Sequence[str]) -> dict[str, Vectors]:
@@ -275,20 +275,9 @@ def to_json(metadata: Metadata) -> str:
     return json.dumps(dict(metadata))
 
 
-def _unit(
-    own: str,
-    text: str,
-    granularity: str,
-    document_id: str,
-    parent_id: str,
-    start: int,
-    end: int,
-    title: str,
-    section: str,
-    metadata: str,
-) -> Unit:
-    kind = Granularity(granularity)
-    return Unit(own, text, kind, document_id, parent_id, start, end, title, section, json.loads(metadata))
+def _unit(row: Sequence[Any]) -> Unit:
+    own, text, kind, document_id, parent_id, start, end, title, section, metadata = row
+    return Unit(own, text, Granularity(kind), document_id, parent_id, start, end, title, section, json.loads(metadata))
 
 
 def check_folder(path: Path) -> None:

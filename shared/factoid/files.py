@@ -109,7 +109,8 @@ def _readable(folder: Path) -> list[Path]:
                 found.append(path)
     if skipped:
         kinds = ", ".join(f"{count} {ending}" for ending, count in sorted(skipped.items()))
-        logger.warning("skipped %d files of other kinds in %s (%s)", skipped.total(), folder, kinds)
+        what = "file of another kind" if skipped.total() == 1 else "files of other kinds"
+        logger.warning("skipped %d %s in %s (%s)", skipped.total(), what, folder, kinds)
     if not found:
         endings = ", ".join([*sorted(TEXT_ENDINGS), JSONL_ENDING])
         message = f"{folder} holds no file that can be read: expected files that end in {endings}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +91,10 @@ class VectorIndex:
             "count": len(self),
             "sha256": _digest(part),
         }
-        os.replace(part, path)
+        part.replace(path)
         manifest_part = path.with_suffix(".json.part")
         manifest_part.write_text(json.dumps(manifest), encoding="utf-8")
-        os.replace(manifest_part, path.with_suffix(".json"))
+        manifest_part.replace(path.with_suffix(".json"))
 
     @classmethod
     def load(cls, path: Path, *, generation: int) -> VectorIndex | None:

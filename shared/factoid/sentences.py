@@ -43,7 +43,7 @@ _STARTERS = frozenset(
     "Within Yet Both All Any Of How Later Here Also".split()
 )
 
-_CLOSERS = "\"'”’»)\\]}"
+_CLOSERS = "\"'”’»)\\]}*_"  # with the end of Markdown's emphasis
 _MARKS = ".!?…‽؟۔।"
 _CITATION = r"\[(?:\d{1,3}|citation\ needed)(?:[,–-]\s?\d{1,3})*+\]"
 _CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, closers or spaces is read twice
@@ -57,7 +57,7 @@ _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)")
 _WORD_CHARACTER = re.compile(r"\w")
 _LAST_TOKEN = re.compile(r"\S{1,40}\Z")
-_NEXT_WORD = re.compile(r"[^\W\d_]+")
+_NEXT_WORD = re.compile(r"[^\W\d_]{1,40}+")
 _CLAUSE_END = re.compile(r"[,;:–—]\s|[，、；：]")
 _WIDE = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"  # kana, Han and Hangul: no spaces between words
 _WORD = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
@@ -129,13 +129,13 @@ def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
     """Decide on a run of marks, `following` being where the next word or number starts."""
     if following >= len(text):
         return True
-    if text[following].islower():
-        return False
+    word = _NEXT_WORD.match(text, following)
+    if text[following].islower() and (word is None or word[0].islower()):
+        return False  # but "iPhone" and "mRNA" may start a sentence
     if match["mark"] != ".":
         return True
     before = _LAST_TOKEN.search(text, max(0, match.start() - 40), match.start())
-    token = before[0].lstrip("([{\"'“‘«").rpartition("—")[2] if before else ""
-    word = _NEXT_WORD.match(text, following)
+    token = before[0].lstrip("*_([{\"'“‘«").rpartition("—")[2] if before else ""
     starts = word is not None and word[0] in _STARTERS
     return _token_ends_sentence(token, text, match.start() - len(token), starts, text[following].isdigit())
 

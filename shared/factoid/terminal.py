@@ -54,6 +54,11 @@ def wrap(text: str, *, indent: str = "", first: str | None = None, color: bool =
     return lines.replace(_ON, on).replace(_OFF, off)
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, as in "1 passage" and "1,200 passages"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def plain(text: str) -> str:
     """Return a text on one line, without the control characters by which a document could steer the terminal."""
     return _UNPRINTABLE.sub(" ", text).strip()

@@ -1,34 +1,40 @@
-"""A deterministic embedding model, and warnings of the framework itself."""
+"""A deterministic embedding model, and a small store."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.schema import TextNode
 
-from factoid.testing import HashEncoder
-
-
-class HashEmbedding(BaseEmbedding):
-    """The core's hash encoder as a LlamaIndex embedding model."""
-
-    _encoder: HashEncoder = PrivateAttr(default_factory=HashEncoder)
-
-    def __init__(self, **fields: Any) -> None:
-        super().__init__(**{"model_name": "hash", **fields})
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return self._encoder.encode_queries([query])[0].tolist()
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return self._encoder.encode_units([text])[0].tolist()
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
+from tests.llama_index.nodes import by_sentence, corpus
 
 
 @pytest.fixture
-def embed_model() -> HashEmbedding:
-    return HashEmbedding()
+def embed_model() -> EncoderEmbedding:
+    return EncoderEmbedding(HashEncoder())
+
+
+@pytest.fixture
+def script() -> ScriptedPropositionizer:
+    return by_sentence()
+
+
+@pytest.fixture
+def parser(script: ScriptedPropositionizer) -> MultiGranularNodeParser:
+    return MultiGranularNodeParser(script)
+
+
+@pytest.fixture
+def nodes() -> list[TextNode]:
+    return corpus()
+
+
+@pytest.fixture
+def store(nodes: list[TextNode]) -> Iterator[MultiGranularFaissVectorStore]:
+    filled = MultiGranularFaissVectorStore()
+    filled.add(nodes)
+    yield filled
+    filled.close()

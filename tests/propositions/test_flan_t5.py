@@ -170,7 +170,7 @@ def test_decompose_grounds_its_output(tiny):
     result = decompose(passages, tiny)
     first = result.units[0]
     assert first.text == "Pisa has a tower."
-    assert passages[0].text[first.start : first.end] == "Pisa has a tower"
+    assert passages[0].text[first.start : first.end] == "Pisa has a tower."
     assert result.report.failed == result.report.unsupported == 0
 
 

@@ -81,7 +81,8 @@ def package(best: Path, corpora: Path, target: Path) -> None:
 def _keep_needed_strings(nlp: Language, path: Path) -> None:
     """Drop the words met in training: the parser hashes them, and only labels need their spelling."""
     labels = {label for _, pipe in nlp.pipeline for label in getattr(pipe, "labels", ())}
-    tokenizer = {piece[key] for case in nlp.tokenizer.rules.values() for piece in case for key in piece if isinstance(piece[key], str)}
+    pieces = [piece for case in nlp.tokenizer.rules.values() for piece in case]
+    tokenizer = {value for piece in pieces for value in piece.values() if isinstance(value, str)}
     path.write_text(json.dumps(sorted(labels | tokenizer | {"ROOT"}), ensure_ascii=False), encoding="utf-8")
 
 

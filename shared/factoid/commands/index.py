@@ -22,6 +22,7 @@ from factoid.commands.options import (
 from factoid.errors import InvalidInputError
 from factoid.files import read_documents
 from factoid.store import UnitStore
+from factoid.terminal import count
 from factoid.units import Granularity
 
 if TYPE_CHECKING:
@@ -65,10 +66,10 @@ def run(args: Namespace) -> None:
         print_json({"store": args.store, "total": total, **asdict(report)})
         return
     seconds = time.perf_counter() - started
-    print(f"{report.documents:,} documents indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
+    print(f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
     if report.decomposition.passages:
         print(report.decomposition)
-    held = ", ".join(f"{total.get(kind, 0):,} {kind}s" for kind in GRANULARITIES if kind in total)
+    held = ", ".join(count(total[kind], kind) for kind in GRANULARITIES if kind in total)
     print(f"{args.store} now holds {held or 'nothing: there was no text to index'}")
 
 

@@ -129,7 +129,7 @@ def show_progress(args: Namespace) -> bool:
     return not args.quiet and sys.stderr.isatty()
 
 
-def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON takes
+def print_json(value: Any) -> None:
     """Print a value on one line, in ASCII where the output is not UTF-8."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     print(json.dumps(value, ensure_ascii=encoding != "utf8"))

@@ -11,7 +11,7 @@ from factoid.commands.options import add_encoder, add_granularity, check_questio
 from factoid.context import pack_context
 from factoid.errors import StoreError
 from factoid.store import UnitStore
-from factoid.terminal import show_hit, wants_color
+from factoid.terminal import count, show_hit, wants_color
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -62,7 +62,7 @@ def _open(args: Namespace) -> UnitStore:
     counts = store.counts()
     if not counts.get(args.granularity):
         store.close()
-        held = ", ".join(f"{count:,} {kind}s" for kind, count in counts.items()) or "nothing"
+        held = ", ".join(count(number, kind) for kind, number in counts.items()) or "nothing"
         message = f"the store at {path} holds no {args.granularity}s. It holds {held}"
         raise StoreError(message)
     return store

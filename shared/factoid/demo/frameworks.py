@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from factoid.encode import Encoder
-from factoid.terminal import excerpt, plain, wrap
+from factoid.terminal import count, excerpt, plain, wrap
 from factoid.units import Document, Hit
 
 _MARK = "# The six lines:\n"
@@ -69,6 +69,6 @@ def run_framework(
         text, score = framework.best(runpy.run_path(str(path), init_globals=names)["found"])
     same = text == expected.unit.text and abs(score - expected.score) < 1e-4
     verdict = "the same passage and score as above" if same else f"above it was {expected.score:.3f}, another passage"
-    given = f"# texts: the {len(documents)} documents of the best hits. question: {plain(question)}"
+    given = f"# texts: {count(len(documents), 'document')} of the best hits. question: {plain(question)}"
     lines = [wrap(given, indent="    # ", first="    "), *(f"    {line}" for line in shown.splitlines())]
     return "\n".join([*lines, "", f"  score {score:.3f} · {verdict}", wrap(excerpt(text), indent=" " * 6)])

@@ -16,7 +16,7 @@ from factoid.errors import InvalidInputError
 from factoid.files import read_documents
 from factoid.propositions import Propositionizer
 from factoid.store import GRANULARITIES, UnitStore
-from factoid.terminal import plain, wrap
+from factoid.terminal import count, plain, wrap
 
 # Picked by hand: the answer stands in a subordinate clause, in an apposition of a list of facts, in a long passage.
 SHOWN = (
@@ -66,7 +66,7 @@ def run_demo(
         if not any(summary.units.values()):
             message = f"{docs} holds no text"
             raise InvalidInputError(message)
-        print(show.headline(f"{summary.documents} documents, cut three ways"))
+        print(show.headline(f"{count(summary.documents, 'document')}, cut three ways"))
         print(show.counts(summary))
         asked = [Question(text) for text in questions]
         if not asked:

@@ -1,19 +1,25 @@
 """Passages into propositions: atomic, self-contained facts (Dense X Retrieval, §2 and §3)."""
 
 from factoid.propositions.decompose import Decomposition, adecompose, decompose, propositionize
+from factoid.propositions.flan_t5 import FlanT5Propositionizer
+from factoid.propositions.prompted import PromptPropositionizer
 from factoid.propositions.protocol import (
     AsyncPropositionizer,
     NoPropositions,
     Propositionizer,
     Report,
 )
+from factoid.propositions.syntax import SyntaxPropositionizer
 
 __all__ = [
     "AsyncPropositionizer",
     "Decomposition",
+    "FlanT5Propositionizer",
     "NoPropositions",
+    "PromptPropositionizer",
     "Propositionizer",
     "Report",
+    "SyntaxPropositionizer",
     "adecompose",
     "decompose",
     "propositionize",

@@ -209,7 +209,7 @@ def _load(
     return _Engine(model, tokenizer, min((int(size) for size in stated if size and size < 1e9), default=_T5_TOKENS))
 
 
-def _dtype(torch: Any, device: torch.device) -> torch.dtype:  # noqa: ANN401 - the module, which is optional
+def _dtype(torch: Any, device: torch.device) -> torch.dtype:
     if device.type != "cuda":
         return torch.float32  # type: ignore[no-any-return]
     native = torch.cuda.get_device_capability(device) >= (8, 0)

@@ -91,9 +91,12 @@ def align(proposition: str, sources: Sequence[Source]) -> tuple[int, int, int]:
             best, best_score = index, score
     if best < 0:
         return -1, sources[0].sentence.start, sources[-1].sentence.end
-    start, end = _shortest_window(sources[best].tokens, words)
-    offset = sources[best].sentence.start
-    return best, offset + start, offset + end
+    sentence, tokens = sources[best]
+    start, end = _shortest_window(tokens, words)
+    # At either end of the sentence the function words and the full stop belong to it as well.
+    start = sentence.start if start == tokens[0].start else sentence.start + start
+    end = sentence.end if end == tokens[-1].end else sentence.start + end
+    return best, start, end
 
 
 def uncovered(sources: Sequence[Source], propositions: Sequence[str]) -> list[int]:

@@ -58,10 +58,10 @@ class PromptPropositionizer:
 
     def __init__(
         self,
-        client: OpenAI | AsyncOpenAI | Any | None,  # noqa: ANN401 - compatible clients share no type
+        client: OpenAI | AsyncOpenAI | Any | None,
         model: str,
         *,
-        async_client: AsyncOpenAI | Any | None = None,  # noqa: ANN401
+        async_client: AsyncOpenAI | Any | None = None,
         max_concurrency: int = 8,
         temperature: float | None = 0.0,
         max_tokens: int | None = None,
@@ -201,7 +201,7 @@ class PromptPropositionizer:
             return NoPropositions("connection failed")
         return NoPropositions(f"HTTP error {status}" if status and status >= 400 else "unreadable response")
 
-    def _read(self, response: Any) -> list[str]:  # noqa: ANN401 - compatible servers and clients leave parts out
+    def _read(self, response: Any) -> list[str]:
         if isinstance(response, str):
             message = (
                 f"expected a chat completion from the server, got text, {response[:80]!r}: check the client's "
@@ -228,7 +228,7 @@ def _checked(passages: Sequence[Unit]) -> ModuleType:
     return require("openai", extra="openai")
 
 
-def _is_async(client: Any) -> bool:  # noqa: ANN401
+def _is_async(client: Any) -> bool:
     create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
     if not callable(create):
         message = f"expected a client with chat.completions.create, such as openai.OpenAI, got {type(client).__name__}"

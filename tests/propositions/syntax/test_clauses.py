@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.propositions.syntax.trees import CLEARNLP, CURIE, PISA, VASA, tree
 
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.render import render
+from tests.propositions.syntax.trees import CLEARNLP, CURIE, PISA, VASA, tree
 
 
 def statements(rows: str) -> list[str]:
@@ -68,7 +68,8 @@ def test_clearnlp_labels_give_the_same_kinds_of_facts() -> None:
             "The man who shot him fled.",
         ),
         (
-            "He PRP 4 nsubj\nhad VBD 4 aux\n\"_ `` 4 punct\neaten VBN 0 root\nand CC 6 cc\ndrunk_ VBN 4 conj\n\"_ '' 6 punct\n. . 4 punct",
+            'He PRP 4 nsubj\nhad VBD 4 aux\n"_ `` 4 punct\neaten VBN 0 root\n'
+            "and CC 6 cc\ndrunk_ VBN 4 conj\n\"_ '' 6 punct\n. . 4 punct",
             'He had "eaten and drunk".',
         ),
     ],

@@ -6,11 +6,11 @@ import pytest
 import spacy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.propositions.syntax.trees import CLEARNLP, doc
 
 from factoid import Document, SyntaxPropositionizer, split_passages
 from factoid.errors import InvalidInputError
 from factoid.propositions import Propositionizer, decompose
+from tests.propositions.syntax.trees import CLEARNLP, doc
 
 
 def propositions(text: str, title: str = "") -> list[str]:

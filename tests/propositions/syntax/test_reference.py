@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from tests.propositions.syntax.trees import PISA, tree
-
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
+from tests.propositions.syntax.trees import PISA, tree
 
 
 def read(title: str, *sentences: str) -> list[str]:

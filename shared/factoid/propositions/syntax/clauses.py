@@ -183,14 +183,13 @@ class Splitter:
         """Tell whether a participle is an adjunct of its own: "Born in Oslo, she …", not "when asked"."""
         tree = self.tree
         first = tree.subtree(participle)[0]
-        if (
-            first > 0
-            or tree.auxiliaries(participle)
-            or tree.tags[first] == "IN"
-            or tree.words[first].lower() in _SUBORDINATORS
-        ):
-            return False
-        return True
+        opener = tree.words[first].lower()
+        return (
+            first == 0
+            and not tree.auxiliaries(participle)
+            and tree.tags[first] != "IN"
+            and opener not in _SUBORDINATORS
+        )
 
     def _cut(self, head: int, child: int, cut: set[int]) -> None:
         """Take a subtree out of its clause, with the conjunction that joins it where that hangs on the head."""

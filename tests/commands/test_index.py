@@ -1,0 +1,78 @@
+"""`factoid index`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from factoid.commands import options
+from factoid.testing import HashEncoder
+
+
+def test_index_says_what_is_in_the_store_and_skips_what_it_knows(run, docs, tmp_path):
+    code, out, err = run("index", docs, "--store", tmp_path / "s")
+    assert (code, err) == (0, "")
+    assert "2 documents indexed" in out
+    assert "3 passages → 6 propositions" in out
+    assert "now holds 3 passages, 6 sentences, 6 propositions" in out
+    _, out, _ = run("index", docs, "--store", tmp_path / "s")
+    assert "0 documents indexed" in out
+    assert "2 unchanged" in out
+
+
+def test_index_replaces_an_edited_file(run, docs, store):
+    (docs / "vasa.md").write_text("# Vasa\n\nThe Vasa was raised in 1961.\n")
+    _, out, _ = run("index", docs, "--store", store, "--json")
+    counts = json.loads(out)
+    assert (counts["documents"], counts["unchanged"]) == (1, 1)
+    assert counts["total"] == {"passage": 3, "proposition": 5, "sentence": 5}
+    _, out, _ = run("search", store, "In which year did the Vasa sink?", "--json")
+    assert "1628" not in out
+
+
+def test_index_takes_some_granularities(run, fails, docs, tmp_path):
+    _, out, _ = run("index", docs, "--store", tmp_path / "s", "--granularities", "passage,sentence", "--json")
+    assert json.loads(out)["total"] == {"passage": 3, "sentence": 6}
+    assert "holds no propositions. It holds 3 passages, 6 sentences" in fails("search", tmp_path / "s", "Vasa")
+    code, out, _ = run("search", tmp_path / "s", "Vasa", "--granularity", "sentence")
+    assert (code, out.count("vasa.md")) == (0, 1)
+
+
+def test_index_takes_duplicate_documents_once(run, tmp_path):
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"text": "The Vasa sank."}\n' * 3)
+    _, out, _ = run("index", path, "--store", tmp_path / "s", "--json")
+    assert json.loads(out)["total"] == {"passage": 1, "proposition": 1, "sentence": 1}
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", "\0", "🎉", "\r\n\r\n"])
+def test_index_takes_texts_without_words(run, tmp_path, text):
+    path = tmp_path / "a.txt"
+    path.write_bytes(text.encode())
+    code, out, err = run("index", path, "--store", tmp_path / "s")
+    assert (code, err) == (0, "")
+    assert "1 document indexed" in out
+
+
+def test_index_needs_files_that_are_there_and_are_text(fails, docs, tmp_path):
+    assert "absent.md does not exist" in fails("index", docs, tmp_path / "absent.md", "--store", tmp_path / "s")
+    assert not (tmp_path / "s").exists(), "nothing was read, so nothing is made"
+    (docs / "photo.txt").write_bytes(b"\x89PNG\x00\xff")
+    assert "photo.txt is a binary file" in fails("index", docs, "--store", tmp_path / "s")
+
+
+def test_index_refuses_a_folder_that_is_no_store(fails, docs):
+    assert "it is not a store" in fails("index", docs, "--store", docs)
+    assert "a store is a folder" in fails("index", docs, "--store", docs / "pisa.md")
+
+
+def test_index_refuses_another_encoder(fails, docs, store, monkeypatch):
+    monkeypatch.setattr(options, "SentenceTransformerEncoder", lambda _name: HashEncoder(7))
+    error = fails("index", docs, "--store", store)
+    assert "HashEncoder(256)" in error
+    assert "HashEncoder(7)" in error
+
+
+def test_index_refuses_passages_of_no_words(fails, docs, tmp_path):
+    assert "words >= 1" in fails("index", docs, "--store", tmp_path / "s", "--words", "0")

@@ -1,0 +1,33 @@
+"""Names of propositionizers into objects."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from types import SimpleNamespace
+
+import pytest
+
+from factoid.commands import options
+
+
+def test_openai_needs_a_model_and_a_key(fails, docs, monkeypatch):
+    pytest.importorskip("openai")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert "needs --model" in fails("split", docs, "--propositionizer", "openai")
+    assert "OPENAI_API_KEY" in fails("split", docs, "--propositionizer", "openai", "--model", "some-model")
+
+
+def test_openai_client_is_made_here_with_the_address_given(monkeypatch):
+    openai = pytest.importorskip("openai")
+    made = {}
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_given: None)))
+    monkeypatch.setattr(openai, "OpenAI", lambda **given: made.update(given) or client)
+    arguments = Namespace(model="m", base_url="http://localhost:1/v1")
+    assert options.PROPOSITIONIZERS["openai"](arguments)
+    assert made == {"base_url": "http://localhost:1/v1"}
+
+
+def test_flan_t5_gets_the_model_named():
+    assert options.PROPOSITIONIZERS["flan-t5"](Namespace(model=None))
+    chosen = options.PROPOSITIONIZERS["flan-t5"](Namespace(model="some/folder"))
+    assert "some/folder" in vars(chosen).values()

@@ -1,0 +1,79 @@
+"""`factoid search`."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+
+def test_search_shows_passages_with_the_facts_in_them(run, store):
+    code, out, err = run("search", store, "Building began in which year?", "-k", "2")
+    assert (code, err) == (0, "")
+    first, second = out.split("\n\n")
+    assert "Leaning Tower of Pisa › History" in first
+    assert "»Building began in 1173«. The tower leaned by 1178." in first
+    assert re.search(r"• \d\.\d{3}  Building began in 1173\.", first)
+    assert "pisa.md" in first
+    assert second
+    assert all(len(line) <= 100 for line in out.splitlines() if "pisa.md" not in line)
+
+
+def test_search_marks_with_colour_on_a_terminal_that_wants_it(run, store, monkeypatch):
+    monkeypatch.setattr("factoid.commands.search.wants_color", lambda _stream: True)
+    _, out, _ = run("search", store, "Building began in which year?", "-k", "1")
+    assert "\x1b[1;33mBuilding began" in out
+    assert "»" not in out
+
+
+def test_a_document_cannot_steer_the_terminal(run, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "The Vasa \x1b[31m sank.", "title": "Va\x07sa", "source": "a\x1bb"}))
+    run("index", path, "--store", tmp_path / "s")
+    _, out, _ = run("search", tmp_path / "s", "Vasa")
+    assert "sank" in out
+    assert not re.search(r"[\x00-\x09\x0b-\x1f]", out)
+
+
+def test_search_prints_json(run, store):
+    code, out, _ = run("search", store, "Did the Vasa sink?", "-k", "1", "--json", "--words", "5")
+    found = json.loads(out)
+    assert code == 0
+    assert found["granularity"] == "proposition"
+    (hit,) = found["hits"]
+    assert hit["unit"]["title"] == "Vasa"
+    assert hit["matches"][0]["unit"]["text"] == "The Vasa sank in 1628."
+    assert hit["score"] == pytest.approx(hit["matches"][0]["score"])
+    assert found["context"] == "The Vasa sank in 1628."
+
+
+def test_search_prints_a_context_within_a_budget(run, fails, store):
+    _, out, _ = run("search", store, "the Vasa sank", "--words", "7", "--granularity", "sentence")
+    assert len(out.split()) == 7
+    assert out.startswith("The Vasa sank in 1628.\n")
+    assert "words must be at least 1" in fails("search", store, "Vasa", "--words", "0")
+
+
+def test_search_does_not_make_a_store(fails, tmp_path):
+    for path in (tmp_path / "absent", tmp_path / "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        assert "there is no store at" in fails("search", path, "Vasa")
+    assert not (tmp_path / "absent").exists()
+    assert not list((tmp_path / "empty").iterdir())
+
+
+def test_search_refuses_what_is_no_store(fails, docs):
+    assert "it is not a store" in fails("search", docs, "Vasa")
+    assert "a store is a folder" in fails("search", docs / "pisa.md", "Vasa")
+    assert not (docs / "units.sqlite").exists()
+    (docs / "units.sqlite").write_bytes(b"not a database at all, but long enough to look like one" * 100)
+    assert "cannot be opened as a store" in fails("search", docs, "Vasa")
+
+
+def test_search_checks_k_and_the_question(run, fails, store):
+    assert "k must be at least 1, got 0" in fails("search", store, "Vasa", "-k", "0")
+    assert "the question is empty" in fails("search", store, "  ")
+    assert "lone surrogate" in fails("search", store, "caf\udce9")
+    code, out, _ = run("search", store, "Vasa", "-k", "1000", "--json")
+    assert (code, len(json.loads(out)["hits"])) == (0, 3)

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import sqlite3
+
+import fsspec
+import numpy as np
+import pytest
+
+from factoid import Document as CoreDocument
+from factoid import UnitStore
+from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+from llama_index_factoid import MultiGranularFaissVectorStore
+from tests.llama_index.nodes import DIM, ask, bare, node, oracle
+
+
+def test_what_add_returned_is_on_disk(tmp_path, nodes):
+    MultiGranularFaissVectorStore(tmp_path / "s").add(nodes)  # never closed, as after a crash
+    again = MultiGranularFaissVectorStore(str(tmp_path / "s"))
+    assert again.get_nodes() == [bare(each) for each in nodes]
+    vector = np.ones(DIM)
+    expected = oracle(nodes, vector, "proposition", "parents")
+    assert again.query(ask(vector, 20)).ids == [own for own, _ in expected]
+
+
+@pytest.mark.parametrize("own_path", [False, True])
+def test_persist_and_reopen(tmp_path, nodes, own_path):
+    store = MultiGranularFaissVectorStore(tmp_path / "own" if own_path else None)
+    store.add(nodes)
+    target = tmp_path / "kept" / "default__vector_store.json"
+    store.persist(str(target))
+    again = MultiGranularFaissVectorStore.from_persist_dir(str(tmp_path / "kept"), granularity="sentence")
+    vector = np.ones(DIM)
+    assert again.query(ask(vector, 9)).ids == store.query(ask(vector, 9), granularity="sentence").ids
+    assert again.get_nodes() == store.get_nodes()
+    again.close()
+
+
+def test_persist_again_replaces_and_forgets_old_indexes(tmp_path):
+    target = str(tmp_path / "s")
+    for vectors in ([[1, 0], [0, 1]], [[0, 1], [1, 0]]):
+        store = MultiGranularFaissVectorStore()
+        store.add([node("a", vectors[0]), node("b", vectors[1])])
+        store.persist(target, fs=fsspec.filesystem("file"))
+        again = MultiGranularFaissVectorStore.from_persist_path(target, fs=fsspec.filesystem("file"))
+        assert again.query(ask([1, 0])).ids == ["a" if vectors[0] == [1, 0] else "b"]
+        again.close()  # writes index files of the same generation as the next copy's
+
+
+def test_persist_to_the_own_folder(tmp_path, nodes):
+    store = MultiGranularFaissVectorStore(tmp_path / "s")
+    store.add(nodes)
+    store.persist(str(tmp_path / "s"))
+    assert store.get_nodes() == [bare(each) for each in nodes]
+
+
+def test_other_file_systems_are_refused(store, tmp_path):
+    with pytest.raises(InvalidInputError, match=r"MemoryFileSystem.*fs\.put"):
+        store.persist("/s", fs=fsspec.filesystem("memory"))
+    with pytest.raises(InvalidInputError, match="local disk"):
+        MultiGranularFaissVectorStore.from_persist_path("/s", fs=fsspec.filesystem("memory"))
+
+
+def test_bad_folders(store, tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "notes.txt").write_text("x")
+    for name in ("file", "folder"):
+        with pytest.raises(StoreFormatError, match=name):
+            MultiGranularFaissVectorStore(tmp_path / name)
+        with pytest.raises(StoreFormatError, match=name):
+            store.persist(str(tmp_path / name))
+    for name in ("missing", "folder"):
+        with pytest.raises(StoreFormatError, match="no store at"):
+            MultiGranularFaissVectorStore.from_persist_path(str(tmp_path / name))
+    assert not (tmp_path / "missing").exists()
+    (tmp_path / "other").mkdir()
+    with sqlite3.connect(tmp_path / "other" / "units.sqlite") as connection:
+        connection.execute("CREATE TABLE x (y)")
+    connection.close()
+    with pytest.raises(StoreFormatError, match="not a factoid store"):
+        MultiGranularFaissVectorStore(tmp_path / "other")
+
+
+def test_a_store_that_llama_index_did_not_fill(tmp_path):
+    with UnitStore(tmp_path / "s", encoder=HashEncoder(DIM)) as core:
+        script = ScriptedPropositionizer(lambda passage: [passage.text])
+        core.add_documents([CoreDocument("The tower leans.")], propositionizer=script)
+    store = MultiGranularFaissVectorStore(tmp_path / "s")
+    with pytest.raises(StoreFormatError, match="without LlamaIndex nodes"):
+        store.query(ask(np.ones(DIM)))
+    with pytest.raises(StoreFormatError, match="without LlamaIndex nodes"):
+        store.query(ask(np.ones(DIM), doc_ids=["x"]))
+    store.close()

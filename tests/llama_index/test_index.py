@@ -1,0 +1,222 @@
+"""The parts inside LlamaIndex: index, query engine, ingestion pipeline, storage context."""
+
+from __future__ import annotations
+
+import pytest
+from llama_index.core import StorageContext, VectorStoreIndex, load_index_from_storage
+from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import Document, TextNode
+from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
+
+from llama_index_factoid import (
+    MultiGranularFaissVectorStore,
+    MultiGranularNodeParser,
+    MultiGranularRetriever,
+    PropositionNodeParser,
+)
+from tests.llama_index.nodes import TEXTS
+
+
+def documents(**changed):
+    return [Document(text=text, id_=own) for own, text in {**TEXTS, **changed}.items()]
+
+
+@pytest.fixture
+def store():
+    return MultiGranularFaissVectorStore()
+
+
+def build(store, embed_model, parser, **options):
+    return VectorStoreIndex.from_documents(
+        documents(),
+        storage_context=StorageContext.from_defaults(vector_store=store),
+        transformations=[parser],
+        embed_model=embed_model,
+        **options,
+    )
+
+
+def sources(results):
+    return [result.node.ref_doc_id for result in results]
+
+
+@pytest.mark.parametrize("options", [{}, {"insert_batch_size": 2}, {"store_nodes_override": True}])
+def test_index_from_documents(store, embed_model, parser, options):
+    index = build(store, embed_model, parser, **options)
+    assert len(store.get_nodes()) == 3 * (1 + 2 + 2)
+    found = index.as_retriever(similarity_top_k=2).retrieve("Which tower leans?")
+    assert sources(found) == ["pisa", "paris"]
+    assert found[0].node.text == TEXTS["pisa"]
+    assert found[0].score > found[1].score > 0
+
+
+async def test_index_built_with_async_adds(store, embed_model, parser):
+    # In a running loop, because outside one LlamaIndex leaves the loop that it makes unclosed.
+    index = build(store, embed_model, parser, use_async=True)
+    assert sources(index.as_retriever(similarity_top_k=2).retrieve("Which tower leans?")) == ["pisa", "paris"]
+
+
+def test_as_retriever_takes_granularity_filters_and_modes(store, embed_model, parser):
+    index = build(store, embed_model, parser)
+    units = index.as_retriever(
+        similarity_top_k=9, vector_store_kwargs={"granularity": "sentence", "returns": "units"}
+    ).retrieve("tower")
+    assert len(units) == 6
+    only = MetadataFilters(filters=[MetadataFilter(key="ref_doc_id", value="cat")])
+    assert sources(index.as_retriever(filters=only).retrieve("tower")) == ["cat"]
+    assert sources(index.as_retriever(doc_ids=["cat"]).retrieve("tower")) == ["cat"]
+    mmr = index.as_retriever(similarity_top_k=3, vector_store_query_mode="mmr").retrieve("tower")
+    assert set(sources(mmr)) == set(TEXTS)
+
+
+async def test_async_retriever(store, embed_model, parser):
+    retriever = build(store, embed_model, parser).as_retriever(similarity_top_k=2)
+    assert await retriever.aretrieve("tower") == retriever.retrieve("tower")
+
+
+def test_query_engine_answers_from_the_passages(store, embed_model, parser):
+    index = build(store, embed_model, parser)
+    engine = RetrieverQueryEngine.from_args(MultiGranularRetriever(index, k=1), llm=MockLLM())
+    response = engine.query("Which tower leans?")
+    assert TEXTS["pisa"] in str(response)
+    assert "matches" not in str(response)
+    assert response.source_nodes[0].node.metadata["matches"][0]["text"] == "The tower of Pisa leans."
+    plain = index.as_query_engine(llm=MockLLM(), similarity_top_k=1).query("Which tower leans?")
+    assert sources(plain.source_nodes) == ["pisa"]
+
+
+def test_index_over_an_existing_store(tmp_path, embed_model, parser):
+    build(MultiGranularFaissVectorStore(tmp_path / "s"), embed_model, parser)
+    again = MultiGranularFaissVectorStore(tmp_path / "s")
+    index = VectorStoreIndex.from_vector_store(again, embed_model=embed_model, transformations=[parser])
+    assert sources(index.as_retriever(similarity_top_k=1).retrieve("Eiffel")) == ["paris"]
+    index.insert(Document(text="The tower of London is old.", id_="london"))
+    assert sources(index.as_retriever(similarity_top_k=1).retrieve("London")) == ["london"]
+    index.delete_ref_doc("london")
+    assert "london" not in sources(index.as_retriever(similarity_top_k=9).retrieve("London"))
+    again.close()
+
+
+def test_delete_nodes_through_the_index(store, embed_model, parser):
+    index = build(store, embed_model, parser)
+    passage = index.as_retriever(similarity_top_k=1).retrieve("Eiffel")[0].node
+    index.delete_nodes([passage.node_id])
+    assert {node.ref_doc_id for node in store.get_nodes()} == {"pisa", "cat"}
+
+
+def test_update_a_document_through_the_index(store, embed_model, parser):
+    index = build(store, embed_model, parser)
+    index.update_ref_doc(Document(text="Pisa has an airport.", id_="pisa"))
+    assert {node.text for node in store.get_nodes() if node.ref_doc_id == "pisa"} == {"Pisa has an airport."}
+
+
+def test_storage_context_persists_and_loads(tmp_path, store, embed_model, parser):
+    build(store, embed_model, parser).storage_context.persist(tmp_path / "kept")
+    context = StorageContext.from_defaults(
+        persist_dir=str(tmp_path / "kept"),
+        vector_store=MultiGranularFaissVectorStore.from_persist_dir(str(tmp_path / "kept")),
+    )
+    index = load_index_from_storage(context, embed_model=embed_model)
+    assert sources(index.as_retriever(similarity_top_k=1).retrieve("Eiffel")) == ["paris"]
+
+
+def test_propositions_only(store, embed_model, script):
+    index = build(store, embed_model, PropositionNodeParser(script))
+    found = index.as_retriever(similarity_top_k=3).retrieve("Eiffel built it")
+    assert found[0].node.text == "Eiffel built it."
+    assert len(found) == 3
+
+
+def test_plain_chunks_and_propositions_in_one_store(store, embed_model, script):
+    chunks = [TextNode(text=text, id_=own) for own, text in TEXTS.items()]
+    nodes = [*PropositionNodeParser(script)(chunks), *chunks]
+    index = VectorStoreIndex(
+        nodes, storage_context=StorageContext.from_defaults(vector_store=store), embed_model=embed_model
+    )
+    found = index.as_retriever(similarity_top_k=9).retrieve("Eiffel built it")
+    assert {result.node.node_id for result in found} == set(TEXTS)
+    assert (found[0].node.node_id, found[0].score) == ("paris", pytest.approx(1.0))
+
+
+# Ingestion
+
+
+def pipeline(store, embed_model, parser, **options):
+    return IngestionPipeline(
+        transformations=[parser, embed_model],
+        vector_store=store,
+        docstore=SimpleDocumentStore(),
+        docstore_strategy=DocstoreStrategy.UPSERTS,
+        **options,
+    )
+
+
+def test_upserts_leave_nothing_stale_and_redo_one_document_only(store, embed_model, parser, script):
+    run = pipeline(store, embed_model, parser)
+    assert len(run.run(documents=documents())) == 15
+    changed = "The tower of Paris is red. Painters painted it."
+    script.calls.clear()
+    run.run(documents=documents(paris=changed))
+    assert [unit.text for call in script.calls for unit in call] == [changed]
+    assert {node.text for node in store.get_nodes() if node.ref_doc_id == "paris"} == {
+        changed,
+        "The tower of Paris is red.",
+        "Painters painted it.",
+    }
+    assert len(store.get_nodes()) == 15
+    index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
+    found = index.as_retriever(similarity_top_k=9).retrieve("Eiffel built it")
+    assert all("Eiffel" not in result.node.text for result in found)
+
+    script.calls.clear()
+    run.run(documents=[*documents(paris=changed), Document(text="London is old.", id_="london")])
+    assert [unit.text for call in script.calls for unit in call] == ["London is old."]
+    script.calls.clear()
+    run.run(documents=documents(paris=changed))
+    assert script.calls == []
+
+
+async def test_upserts_async(store, embed_model, parser):
+    run = pipeline(store, embed_model, parser)
+    await run.arun(documents=documents())
+    await run.arun(documents=documents(cat="A dog barks."))
+    assert {node.text for node in store.get_nodes() if node.ref_doc_id == "cat"} == {"A dog barks."}
+
+
+def test_upserts_and_delete(store, embed_model, parser):
+    run = pipeline(store, embed_model, parser)
+    run.docstore_strategy = DocstoreStrategy.UPSERTS_AND_DELETE
+    run.run(documents=documents())
+    run.run(documents=documents()[:2])
+    assert {node.ref_doc_id for node in store.get_nodes()} == {"pisa", "paris"}
+
+
+def test_cache_of_the_pipeline_gives_equal_nodes(embed_model, parser, script):
+    cached = IngestionPipeline(transformations=[parser])
+    first = cached.run(documents=documents())
+    script.calls.clear()
+    assert cached.run(documents=documents()) == first
+    assert script.calls == []
+    cached.transformations[0] = MultiGranularNodeParser(script, words=10, min_words=0)
+    assert cached.run(documents=documents()) != first
+
+
+def test_documents_stored_as_nodes(store, embed_model):
+    run = IngestionPipeline(transformations=[embed_model], vector_store=store, docstore=SimpleDocumentStore())
+    run.run(documents=documents())
+    run.run(documents=documents(cat="A dog barks."))
+    assert sorted(node.text for node in store.get_nodes()) == sorted([TEXTS["pisa"], TEXTS["paris"], "A dog barks."])
+    index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
+    assert index.as_retriever(similarity_top_k=1).retrieve("dog")[0].node.node_id == "cat"
+
+
+def test_duplicate_documents_are_both_kept(store, embed_model, parser):
+    same = [Document(text=TEXTS["cat"], id_=own) for own in ("one", "two")]
+    index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
+    index.insert_nodes(parser(same))
+    assert sorted(sources(index.as_retriever(similarity_top_k=9).retrieve("cat"))) == ["one", "two"]
+    index.insert_nodes(parser(same))
+    assert len(store.get_nodes()) == 10

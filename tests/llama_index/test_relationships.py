@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import pytest
+from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode
+
+from llama_index_factoid import MultiGranularNodeParser, PropositionNodeParser
+from tests.llama_index.nodes import TEXT, by_sentence, of, relation
+
+# Relationships
+
+
+def test_source_parent_and_siblings(parser):
+    nodes = parser([Document(text=TEXT, id_="d")])
+    by_id = {node.node_id: node for node in nodes}
+    assert {node.ref_doc_id for node in nodes} == {"d"}
+    for node in nodes:
+        parent = by_id.get(relation(node, "PARENT"))
+        if node.metadata["granularity"] == "passage":
+            assert relation(node, "PARENT") is None
+            continue
+        assert parent.metadata["granularity"] == "passage"
+        assert parent.node_id == node.metadata["passage_id"]
+        assert nodes.index(parent) < nodes.index(node)
+        assert parent.start_char_idx <= node.start_char_idx < node.end_char_idx <= parent.end_char_idx
+    for granularity in ("passage", "sentence", "proposition"):
+        ids = [node.node_id for node in of(nodes, granularity)]
+        assert [relation(node, "NEXT") for node in of(nodes, granularity)] == [*ids[1:], None]
+        assert [relation(node, "PREVIOUS") for node in of(nodes, granularity)] == [None, *ids[:-1]]
+
+
+def test_siblings_never_cross_documents_and_can_be_left_out():
+    documents = [Document(text="One here.", id_="d"), Document(text="Two here.", id_="e")]
+    for node in MultiGranularNodeParser(by_sentence())(documents):
+        assert relation(node, "NEXT") is None
+    off = MultiGranularNodeParser(by_sentence(), include_prev_next_rel=False)([Document(text=TEXT)])
+    assert not any(relation(node, "NEXT") or relation(node, "PREVIOUS") for node in off)
+
+
+def test_propositions_of_a_document_have_it_as_source_and_parent():
+    nodes = PropositionNodeParser(by_sentence())([Document(text=TEXT, id_="d")])
+    assert {(relation(node, "SOURCE"), relation(node, "PARENT")) for node in nodes} == {("d", "d")}
+    assert len({node.metadata["passage_id"] for node in nodes}) == 2
+
+
+def test_a_chunk_with_a_known_place_keeps_its_source(parser):
+    document = Document(text="Before it.\n\n" + TEXT, id_="d")
+    chunk = TextNode(
+        text=TEXT,
+        id_="c",
+        start_char_idx=12,
+        end_char_idx=12 + len(TEXT),
+        relationships={NodeRelationship.SOURCE: document.as_related_node_info()},
+    )
+    nodes = parser([chunk])
+    assert {relation(node, "SOURCE") for node in nodes} == {"d"}
+    assert {relation(node, "PARENT") for node in of(nodes, "passage")} == {"c"}
+    for node in of(nodes, "sentence") + of(nodes, "passage"):
+        assert document.text[node.start_char_idx : node.end_char_idx] == node.text
+
+
+@pytest.mark.parametrize("place", [(None, None), (0, 3)])
+def test_a_chunk_with_an_unknown_place_gives_no_wrong_indices(parser, place):
+    source = Document(text="elsewhere", id_="d").as_related_node_info()
+    chunk = TextNode(
+        text=TEXT, start_char_idx=place[0], end_char_idx=place[1], relationships={NodeRelationship.SOURCE: source}
+    )
+    assert {(node.start_char_idx, node.end_char_idx) for node in parser([chunk])} == {(None, None)}
+
+
+def test_a_node_without_source_is_the_source(parser):
+    nodes = parser([TextNode(text=TEXT, id_="c")])
+    assert {relation(node, "SOURCE") for node in nodes} == {"c"}
+    assert of(nodes, "sentence")[0].start_char_idx == TEXT.index("The tower")
+
+
+def test_parsers_chain():
+    passages = MultiGranularNodeParser(by_sentence(), granularities=["passage"])([Document(text=TEXT, id_="d")])
+    nodes = PropositionNodeParser(by_sentence())(passages)
+    assert {relation(node, "PARENT") for node in nodes} == {node.node_id for node in passages}
+    assert {relation(node, "SOURCE") for node in nodes} == {"d"}
+    for node in nodes:
+        assert node.metadata["granularity"] == "proposition"
+        assert node.metadata["title"] == "Pisa"
+        assert "source_granularity" not in node.metadata
+        assert TEXT[node.start_char_idx : node.end_char_idx] in node.text
+        assert node.get_content(metadata_mode=MetadataMode.EMBED) == node.text
+
+
+# Metadata
+
+
+def test_title_from_metadata_else_from_headings(parser):
+    given = parser([Document(text=TEXT, metadata={"title": "Torre", "file_name": "pisa.md"})])
+    assert {node.metadata["title"] for node in given} == {"Torre"}
+    derived = parser([Document(text=TEXT, metadata={"file_name": "pisa.md"})])
+    assert {node.metadata["title"] for node in derived} == {"Pisa"}
+    assert [node.metadata.get("section") for node in of(derived, "passage")] == [None, "Site"]
+    assert parser.propositionizer.calls[0][0].title == "Torre"
+    assert parser.propositionizer.calls[1][1].section == "Site"
+
+
+def test_our_fields_are_not_embedded_and_the_callers_are(parser):
+    document = Document(
+        text=TEXT,
+        metadata={"year": 1173, "note": "x"},
+        excluded_embed_metadata_keys=["note"],
+        text_template="{metadata_str} | {content}",
+    )
+    node = of(parser([document]), "sentence")[0]
+    assert node.get_content(metadata_mode=MetadataMode.EMBED) == "year: 1173 | The tower leans."
+    assert node.get_content(metadata_mode=MetadataMode.LLM) == "year: 1173\nnote: x | The tower leans."
+    titled = of(parser([Document(text="It leans.", metadata={"title": "Pisa"})]), "sentence")[0]
+    assert titled.get_content(metadata_mode=MetadataMode.EMBED) == "title: Pisa\n\nIt leans."
+
+
+def test_callers_values_under_our_keys_are_kept(parser):
+    metadata = {"granularity": "daily", "section": "legal", "title": 7}
+    node = of(parser([Document(text=TEXT, metadata=metadata)]), "passage")[1]
+    assert node.metadata == {
+        "granularity": "passage",
+        "source_granularity": "daily",
+        "section": "legal",
+        "title": 7,
+    }
+
+
+def test_metadata_are_inherited_or_not_and_never_shared(parser):
+    document = Document(text=TEXT, metadata={"year": 1173})
+    nodes = parser([document])
+    nodes[0].metadata["year"] = 0
+    assert document.metadata == {"year": 1173}
+    assert nodes[1].metadata["year"] == 1173
+    bare = MultiGranularNodeParser(by_sentence(), include_metadata=False)([document])
+    assert all("year" not in node.metadata for node in bare)

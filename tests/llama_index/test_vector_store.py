@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import asyncio
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from llama_index.core.schema import (
+    Document,
+    ImageNode,
+    IndexNode,
+    MediaResource,
+    Node,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from factoid import UnitStore
+from factoid.errors import InvalidInputError
+from llama_index_factoid import MultiGranularFaissVectorStore
+from tests.llama_index.nodes import DIM, KINDS, ask, bare, node, where
+
+# Nodes of any kind
+
+
+def test_nodes_come_back_equal(tmp_path):
+    info = RelatedNodeInfo(node_id="x", metadata={"a": [1, {"b": None}]}, hash="h")
+    given = [
+        TextNode(
+            text="päßage 😀\n\0",
+            metadata={"list": [1, 2.5, "x"], "nested": {"a": None, "ok": True}, "granularity": "passage"},
+            excluded_llm_metadata_keys=["list"],
+            text_template="{content}!",
+            metadata_separator=" | ",
+            start_char_idx=3,
+            end_char_idx=12,
+            mimetype="text/markdown",
+            relationships={NodeRelationship.SOURCE: info, NodeRelationship.CHILD: [info, info]},
+        ),
+        IndexNode(text="see there", index_id="there"),
+        ImageNode(text="a picture", image_path="p.png"),
+        Document(text="whole", metadata={"doc_id": "mine"}),
+        Node(text_resource=MediaResource(text="multimodal", mimetype="text/html")),
+    ]
+    for position, each in enumerate(given):
+        each.embedding = [1.0, float(position)]
+    store = MultiGranularFaissVectorStore(tmp_path / "s")
+    assert store.add(given) == [each.node_id for each in given]
+    store.close()
+    again = MultiGranularFaissVectorStore(tmp_path / "s")
+    assert again.get_nodes([each.node_id for each in given]) == [bare(each) for each in given]
+    assert again.get_nodes() == [bare(each) for each in given]
+    found = again.query(ask([0, 1], 5), granularity="passage").nodes
+    assert found == [bare(each) for each in reversed(given)]
+    again.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("metadata", [{}, {"granularity": "daily"}])
+def test_a_node_of_another_parser_is_found_at_every_granularity_as_itself(kind, metadata):
+    store = MultiGranularFaissVectorStore()
+    plain = node("plain", [1, 0], **metadata)
+    store.add([plain, *corpus_of_two()])
+    for returns in ("parents", "units"):
+        result = store.query(ask([1, 0], 9), granularity=kind, returns=returns)
+        assert result.ids[0] == "plain"
+        assert result.nodes[0] == bare(plain)
+        assert len(set(result.ids)) == len(result.ids)
+    assert store.query(ask([1, 0]), granularity=kind).matches[0] == [
+        {
+            "text": "text of plain",
+            "score": 1.0,
+            "start_char_idx": None,
+            "end_char_idx": None,
+            "granularity": "passage",
+            "id": "plain",
+        }
+    ]
+    assert store.get_nodes(filters=where("doc_id", "d"))[0] == bare(plain)
+    assert len(store.get_nodes()) == 4
+
+
+def corpus_of_two():
+    return [
+        node("p", [0.1, 0], granularity="passage"),
+        node("s", [0.2, 0], granularity="sentence", parent="p"),
+        node("f", [0.3, 0], granularity="proposition", parent="p"),
+    ]
+
+
+def test_chunks_with_propositions_below_them_in_any_order():
+    chunk, fact = node("c", [0, 1]), node("f", [1, 0], granularity="proposition", parent="c")
+    for order in ([chunk, fact], [fact, chunk]):
+        store = MultiGranularFaissVectorStore()
+        for each in order:
+            store.add([each])
+        result = store.query(ask([1, 0], 5))
+        assert (result.ids, result.similarities) == (["c"], [1.0])
+        assert result.matches[0][0]["id"] == "f"
+        store.add([chunk])  # once more: replaces the chunk, and keeps what is under it
+        assert {each.node_id for each in store.get_nodes()} == {"c", "f"}
+
+
+def test_a_proposition_without_its_passage_is_its_own_parent():
+    store = MultiGranularFaissVectorStore()
+    store.add([node("f", [1, 0], granularity="proposition", parent="nowhere")])
+    result = store.query(ask([1, 0], 3))
+    assert result.ids == ["f"]
+    assert result.matches[0][0]["id"] == "f"
+
+
+def test_adding_again_replaces(store, nodes):
+    changed = bare(nodes[0])
+    changed.text, changed.embedding = "new", [100.0] * DIM
+    store.add([changed])
+    assert store.get_nodes(["d0p0"]) == [bare(changed)]
+    assert len(store.get_nodes()) == len(nodes)
+    assert store.query(ask(np.ones(DIM)), granularity="passage").similarities == [800.0]
+
+
+def test_of_equal_ids_in_one_add_the_last_counts():
+    store = MultiGranularFaissVectorStore()
+    assert store.add([node("a", [1, 0], text="old"), node("a", [2, 0], text="new")]) == ["a", "a"]
+    result = store.query(ask([1, 0], 5))
+    assert [each.text for each in result.nodes] == ["new"]
+    assert result.similarities == [2.0]
+
+
+# Deleting
+
+
+def test_delete_a_document(store, nodes):
+    store.delete("d1")
+    assert {each.node_id for each in store.get_nodes()} == {each.node_id for each in nodes if each.ref_doc_id != "d1"}
+    for kind in KINDS:
+        found = store.query(ask(np.ones(DIM), 99), granularity=kind, returns="units").nodes
+        assert {each.ref_doc_id for each in found} == {"d0", "d2", "d3"}
+    store.delete("unknown")
+    assert len(store.get_nodes()) == 3 * 5 * 7
+
+
+def test_delete_nodes_by_id_takes_what_is_under_them(store, nodes):
+    store.delete_nodes(["d0p0", "d1p1s0", "unknown", "d3"])
+    left = {each.node_id for each in store.get_nodes()}
+    gone = {each.node_id for each in nodes} - left
+    assert gone == {own for own in (each.node_id for each in nodes) if own.startswith("d0p0")} | {"d1p1s0"}
+
+
+def test_delete_nodes_by_filters_and_by_both(store):
+    store.delete_nodes(filters=where("year", 1991))
+    assert {each.metadata["year"] for each in store.get_nodes()} == {1990, 1992, 1993, 1994}
+    store.delete_nodes(["d0p0", "d0p2"], where("year", 1990))
+    assert len(store.get_nodes(["d0p0", "d0p2"])) == 1
+    with pytest.raises(InvalidInputError, match="clear"):
+        store.delete_nodes()
+
+
+def test_get_nodes(store, nodes):
+    assert store.get_nodes(["d0p2", "none", "d0p0"]) == [bare(nodes[14]), bare(nodes[0])]
+    assert store.get_nodes([]) == []
+    assert len(store.get_nodes(filters=where("year", 1994))) == 4 * 7
+    assert store.get_nodes(["d0p2", "d0p0"], where("year", 1990)) == [bare(nodes[0])]
+
+
+def test_clear_allows_another_model(store):
+    store.query(ask(np.ones(DIM)))
+    store.clear()
+    assert store.get_nodes() == []
+    assert store.query(ask(np.ones(DIM))).ids == []
+    store.add([node("a", [1, 0])])
+    assert store.query(ask([1, 0])).ids == ["a"]
+
+
+def test_delete_then_add_never_mixes_nodes_up():
+    store = MultiGranularFaissVectorStore()
+    store.add([node(own, vector) for own, vector in (("a", [1, 0, 0]), ("b", [0, 1, 0]), ("c", [0, 0, 1]))])
+    store.query(ask([1, 0, 0]))
+    store.delete_nodes(["a"])
+    store.add([node("d", [-1, -1, 0])])
+    assert store.query(ask([0, 0, 1])).ids == ["c"]
+    assert store.query(ask([-1, -1, 0])).ids == ["d"]
+
+
+# Habits of the framework
+
+
+def test_serialisation(tmp_path):
+    store = MultiGranularFaissVectorStore(tmp_path / "s", granularity="sentence", granularities=["passage", "sentence"])
+    saved = store.to_dict()
+    assert saved["class_name"] == store.class_name() == "MultiGranularFaissVectorStore"
+    assert (saved["path"], saved["granularity"], saved["stores_text"]) == (str(tmp_path / "s"), "sentence", True)
+    store.add([node("a", [1, 0])])
+    assert MultiGranularFaissVectorStore.from_dict(saved).get_nodes() == store.get_nodes()
+    assert pickle.loads(pickle.dumps(store)).get_nodes() == store.get_nodes()
+    assert isinstance(store.client, UnitStore)
+
+
+async def test_async_twins_do_the_same(nodes):
+    store = MultiGranularFaissVectorStore()
+    assert await store.async_add(nodes) == [each.node_id for each in nodes]
+    assert await store.aquery(ask(np.ones(DIM), 5), granularity="sentence") == store.query(
+        ask(np.ones(DIM), 5), granularity="sentence"
+    )
+    assert await store.aget_nodes(["d0p0"], where("year", 1990)) == [bare(nodes[0])]
+    await store.adelete_nodes(["d0p0"])
+    await store.adelete_nodes(filters=where("year", 1991))
+    await store.adelete("d3")
+    left = await store.aget_nodes()
+    assert len(left) == (3 * 4 - 1) * 7
+    await store.aclear()
+    assert await store.aget_nodes() == []
+
+
+async def test_async_twins_leave_the_loop_free(store, nodes, monkeypatch):
+    threads = set()
+    for name in ("add", "get", "ids", "delete", "clear", "search_by_vector"):
+        original = getattr(UnitStore, name)
+
+        def recorded(self, *args, _original=original, **options):
+            threads.add(threading.get_ident())
+            return _original(self, *args, **options)
+
+        monkeypatch.setattr(UnitStore, name, recorded)
+    await store.async_add(nodes[:1])
+    await store.aget_nodes(["d0p0"])
+    await store.aquery(ask(np.ones(DIM)))
+    await store.adelete_nodes(filters=where("year", 1991))
+    await store.adelete("d0")
+    await store.aclear()
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+async def test_many_at_once(nodes):
+    store = MultiGranularFaissVectorStore()
+    await asyncio.gather(*(store.async_add(nodes[start : start + 7]) for start in range(0, len(nodes), 7)))
+    results = await asyncio.gather(*(store.aquery(ask(np.ones(DIM), 20)) for _ in range(20)))
+    assert all(len(result.ids) == 20 for result in results)

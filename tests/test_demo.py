@@ -1,0 +1,235 @@
+"""The demo, on articles as small as a test; and what its real articles and questions promise."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from factoid import Document, UnitStore, pack_context, split_passages
+from factoid.cli import main
+from factoid.commands import options
+from factoid.demo import data, frameworks, run_demo
+from factoid.demo.cache import CachedEncoder
+from factoid.demo.corpus import headline_questions, index
+from factoid.demo.data import Question, find_data, load_encyclopedia
+from factoid.demo.measure import find_answer, is_gold, measure
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.store import GRANULARITIES
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+from factoid.units import Granularity
+
+ARTICLES = {
+    "pisa.md": "# Leaning Tower of Pisa\n\nThe Leaning Tower of Pisa is 56 m high. John Burland straightened it.\n",
+    "vasa.md": "# Vasa\n\nThe Vasa was a warship. The Vasa sank in 1628 in Stockholm.\n\n## Wreck\n\nFranzén found it.\n",
+    "olm.md": "# Olm\n\nThe olm is a blind salamander. It lives in caves.\n",
+}
+QUESTIONS = [
+    {
+        "question": "Who straightened the tower?",
+        "answers": ["Burland"],
+        "title": "Leaning Tower of Pisa",
+    },
+    {
+        "question": "In which year did the Vasa sink in Stockholm?",
+        "answers": ["the year 1628", "1628"],
+        "title": "Vasa",
+    },
+    {"question": "Where do blind salamanders live?", "answers": ["caves"], "title": "Olm"},
+]
+
+
+def sentences(passage):
+    return [f"{sentence}." for sentence in passage.text.rstrip(".").split(". ")]
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    folder = tmp_path / "data"
+    (folder / "encyclopedia").mkdir(parents=True)
+    for name, text in ARTICLES.items():
+        (folder / "encyclopedia" / name).write_text(text, encoding="utf-8")
+    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, QUESTIONS)), encoding="utf-8")
+    monkeypatch.setattr("factoid.demo.run.find_data", lambda: folder)
+    return folder
+
+
+def run(capsys, *given, **options):
+    run_demo(*given, encoder=HashEncoder(), propositionizer=ScriptedPropositionizer(sentences), **options)
+    return capsys.readouterr().out
+
+
+def test_demo_on_the_encyclopedia(capsys, small):
+    out = run(capsys)
+    assert "3 documents, cut three ways" in out
+    assert "passage            4" in out
+    assert "sentence           7" in out
+    assert "4 passages → 7 propositions" in out
+    for part in ("PASSAGE", "SENTENCE", "PROPOSITION", "100 WORDS OF PROPOSITIONS", "Over all 3 questions"):
+        assert part in out
+    assert "R@1" in out
+    assert all(len(line) <= 100 for line in out.splitlines()), [line for line in out.splitlines() if len(line) > 100]
+    assert out == run(capsys), "the same every time"
+
+
+def test_demo_answers_questions_of_the_user(capsys, small):
+    out = run(capsys, None, ["What did John Burland do?"])
+    assert "━━ What did John Burland do? ━━" in out
+    assert re.search("»John Burland straightened( it.)?«", out)
+    assert "holds the answer" not in out, "nobody knows the answer to this question"
+    assert "How often the answer is found" in out
+
+
+def test_demo_on_own_documents(capsys, small):
+    out = run(capsys, small / "encyclopedia")
+    assert "No question was given" in out
+    assert "━━ Leaning Tower of Pisa ━━" in out
+    assert "How often" not in out
+    out = run(capsys, small / "encyclopedia" / "vasa.md", ["Which ship sank in Stockholm in 1628?"], color=True)
+    assert "1 document, cut three ways" in out
+    assert "\x1b[1;33mVasa sank in 1628 in Stockholm\x1b[0m" in out
+
+
+def test_demo_needs_text(capsys, tmp_path):
+    (tmp_path / "a.txt").write_text(" \n")
+    with pytest.raises(InvalidInputError, match="holds no text"):
+        run(capsys, tmp_path)
+    with pytest.raises(UnreadableFileError, match="does not exist"):
+        run(capsys, tmp_path / "absent")
+
+
+def test_demo_as_a_command(capsys, small, monkeypatch):
+    monkeypatch.setattr(options, "SentenceTransformerEncoder", lambda _name: HashEncoder())
+    assert main(["demo", "--docs", str(small / "encyclopedia"), "When did the Vasa sink?"]) == 0
+    assert "The Vasa sank in 1628" in capsys.readouterr().out
+    assert main(["demo", " "]) == 1
+    assert "the question is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("framework", frameworks.FRAMEWORKS, ids=lambda framework: framework.name)
+def test_six_lines_of_a_framework_find_the_same(capsys, small, framework):
+    if find_spec(framework.package) is None:
+        pytest.skip(f"{framework.name} is not installed")
+    text = ARTICLES["vasa.md"]
+    with UnitStore(encoder=HashEncoder()) as store:
+        store.add_documents([Document(text)])
+        (hit,) = store.search("When did the Vasa sink?", 1)
+    out = frameworks.run_framework(framework, [Document(text)], "When did the Vasa sink?", HashEncoder(), hit)
+    code = [line for line in out.split("\n\n")[0].splitlines() if not line.startswith("    #")]
+    assert len(code) == 6
+    assert "the same passage and score as above" in out
+
+
+def test_a_framework_that_is_absent_is_one_line(monkeypatch):
+    monkeypatch.setattr(frameworks, "find_spec", lambda _name: None)
+    out = frameworks.run_framework(frameworks.FRAMEWORKS[1], [], "?", HashEncoder(), None)
+    assert out == 'LlamaIndex is not installed. Run: pip install "factoid[llama-index]"'
+
+
+def test_the_measures_against_a_count_by_hand(small):
+    corpus = load_encyclopedia(small)
+    questions = [*corpus.questions, Question("Who found the wreck?", ("Burland",), "Vasa")]  # answered elsewhere only
+    encoder = HashEncoder()
+    with UnitStore(encoder=encoder) as store:
+        index(store, corpus.documents, ScriptedPropositionizer(sentences))
+        vectors = encoder.encode_queries([question.text for question in questions])
+        for kind in GRANULARITIES:
+            scores = measure(store, questions, vectors, kind)
+            for cutoff, share in zip((1, 5), scores.recall, strict=True):
+                found = [
+                    any(is_gold(hit.unit, question) for hit in store.search(question.text, cutoff, granularity=kind))
+                    for question in questions
+                ]
+                assert share == np.mean(found)
+            assert scores.recall[1] == 3 / 4, "all but the one that its article does not answer"
+            for words, share in zip((50, 100, 200), scores.within, strict=True):
+                contexts = [
+                    pack_context(store.search(question.text, 50, granularity=kind, parents=False), words=words)
+                    for question in questions
+                ]
+                found = [question.answers[-1] in text for question, text in zip(questions, contexts, strict=True)]
+                assert share == np.mean(found)
+
+
+def test_answers_are_whole_words():
+    assert find_answer("It sank in 1628.", ["1628"]) == 11
+    assert find_answer("Room 16280 or X1628", ["1628"]) is None
+    assert find_answer("at the  Brigach\nand the Breg", ["brigach and the Breg"]) == 8
+    assert find_answer("kept at −18 °C.", ["−18 °C", "-18 °C"]) == 8
+    assert find_answer("nothing", []) is None
+
+
+def test_headlines_serve_as_questions_where_there_are_none():
+    documents = [
+        Document("Text one.", metadata={"source": "notes/my-first_note.txt"}),
+        Document("# A\n\n## B\n\nText two."),
+        Document("Text three."),
+        Document("Text four.", title="D"),
+    ]
+    with UnitStore(encoder=HashEncoder()) as store:
+        summary = index(store, documents, ScriptedPropositionizer(sentences))
+    assert list(summary.headings) == ["my first note", "A, B", "Text three.", "D"]
+    assert [question.text for question in headline_questions(summary, 2)] == ["my first note", "Text three."]
+    assert len(headline_questions(summary, 9)) == 4
+
+
+def test_the_cache_returns_what_the_encoder_does():
+    encoded = []
+
+    class Counting(HashEncoder):
+        def encode_units(self, texts):
+            encoded.extend(texts)
+            return super().encode_units(texts)
+
+    encoder = CachedEncoder(Counting())
+    texts = ["one fact", "two facts", "one fact"]
+    for _ in range(2):
+        assert np.array_equal(encoder.encode_units(texts), HashEncoder().encode_units(texts))
+    assert encoded == ["one fact", "two facts"]
+
+
+# The data that ships
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_encyclopedia(find_data())
+
+
+def test_the_encyclopedia_has_thirty_articles_with_sections(shipped):
+    assert len(shipped.documents) >= 30
+    for document in shipped.documents:
+        assert 200 <= len(document.text.split()) <= 500, document.metadata["source"]
+        passages = split_passages(document)
+        assert passages[0].title
+        assert len({passage.section for passage in passages}) > 1, document.metadata["source"]
+
+
+def test_every_question_is_answered_in_a_passage_of_its_article(shipped):
+    assert len(shipped.questions) >= 80
+    assert len({question.text for question in shipped.questions}) == len(shipped.questions)
+    passages = [passage for document in shipped.documents for passage in split_passages(document)]
+    for question in shipped.questions:
+        assert any(is_gold(passage, question) for passage in passages), question
+
+
+def test_the_prepared_questions_are_among_them(shipped):
+    from factoid.demo.run import SHOWN
+
+    assert set(SHOWN) <= {question.text for question in shipped.questions}
+
+
+def test_absent_data_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(data.factoid, "__file__", str(tmp_path / "a" / "b" / "factoid" / "__init__.py"))
+    with pytest.raises(UnreadableFileError, match="encyclopedia is not in"):
+        find_data()
+
+
+def test_a_passage_of_another_article_is_no_gold(shipped):
+    (passage,) = split_passages(Document("# Vasa\n\nJohn Burland."))
+    assert passage.granularity is Granularity.PASSAGE
+    assert not is_gold(passage, Question("Who?", ("Burland",), "Pisa"))
+    assert is_gold(passage, Question("Who?", ("Burland",), "Vasa"))

@@ -1,0 +1,88 @@
+"""Each example runs, with public fakes for encoder and models."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def load(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert specification
+    assert specification.loader
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_all_are_tested() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {
+        "core",
+        "langchain_chain",
+        "llama_index_query_engine",
+        "process_documents",
+    }
+
+
+def test_core(capsys: pytest.CaptureFixture[str]) -> None:
+    load("core").main(HashEncoder())
+    printed = capsys.readouterr().out
+    assert "Niels Sigfried Nebelong" in printed
+    assert {line.split()[0] for line in printed.splitlines()[1:4]} == {"passage", "sentence", "proposition"}
+
+
+def test_langchain_chain(capsys: pytest.CaptureFixture[str]) -> None:
+    from langchain_factoid import EncoderEmbeddings
+
+    assert load("langchain_chain").main(EncoderEmbeddings(HashEncoder())) == "Niels Sigfried Nebelong."
+    assert "designed by the architect Niels Sigfried Nebelong" in capsys.readouterr().out
+
+
+def test_langchain_chain_with_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The OpenAI branch builds LangChain's own class; the fake stands in for its package."""
+    from langchain_core.language_models import FakeListChatModel
+
+    from langchain_factoid import EncoderEmbeddings
+
+    asked = {}
+
+    def chat(**options: str) -> FakeListChatModel:
+        asked.update(options)
+        return FakeListChatModel(responses=["from the endpoint"])
+
+    package = ModuleType("langchain_openai")
+    package.ChatOpenAI = chat  # type: ignore[attr-defined]
+    monkeypatch.setitem(__import__("sys").modules, "langchain_openai", package)
+    monkeypatch.setattr("sys.argv", ["langchain_chain.py", "--openai"])
+    assert load("langchain_chain").main(EncoderEmbeddings(HashEncoder())) == "from the endpoint"
+    assert asked["model"]
+
+
+def test_llama_index_query_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    from llama_index.core.llms import MockLLM
+
+    from llama_index_factoid import EncoderEmbedding
+
+    load("llama_index_query_engine").main(EncoderEmbedding(HashEncoder()), MockLLM(max_tokens=5))
+    printed = capsys.readouterr().out
+    assert "Skagen" in printed
+    assert "Rubjerg" not in printed
+
+
+def test_process_documents(tmp_path: Path) -> None:
+    source = tmp_path / "a.md"
+    source.write_text("# Title\n\nAnna sang. Bob slept.\n", encoding="utf-8")
+    script = ScriptedPropositionizer({"Anna sang. Bob slept.": ["Anna sang.", "Bob slept."]})
+    written = load("process_documents").main(str(tmp_path), str(tmp_path / "units.jsonl"), script)
+    units = [json.loads(line) for line in (tmp_path / "units.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert written == len(units) == 5
+    text = source.read_text(encoding="utf-8")
+    assert all(text[unit["start"] : unit["end"]] == unit["text"] for unit in units)

@@ -1,0 +1,75 @@
+"""What holds for the repository as a whole."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = {"factoid": "numpy", "langchain_factoid": "langchain_core", "llama_index_factoid": "llama_index"}
+HEAVY = ["torch", "transformers", "sentence_transformers", "faiss", "openai", "spacy", "langchain_core", "llama_index"]
+
+
+def test_the_version_is_the_newest_in_the_changelog():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    newest = re.search(r"^## \[(.+?)\] - (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == project["version"] == version("factoid")
+    assert re.fullmatch(r"Unreleased|\d{4}-\d{2}-\d{2}", newest[2])
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_all_is_complete_and_sorted(name):
+    pytest.importorskip(PACKAGES[name])
+    package = import_module(name)
+    public = {
+        own
+        for own, value in vars(package).items()
+        if not own.startswith("_") and not isinstance(value, ModuleType) and own not in {"require", "annotations"}
+    }
+    assert set(package.__all__) == public
+    assert list(package.__all__) == sorted(package.__all__)
+    assert package.__doc__
+
+
+@pytest.mark.parametrize("module", ["factoid", "factoid.cli"])
+def test_importing_the_core_loads_nothing_heavy(module):
+    code = f"import sys, {module}; print(*[name for name in {HEAVY} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
+    assert run.stderr == ""
+
+
+def sources():
+    folders = ("shared", "langchain_factoid", "llama_index_factoid", "tests", "tools", "benchmarks", "examples")
+    return [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+
+
+def test_no_file_is_over_300_lines():
+    assert sources()
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in sources()}
+    assert {path.relative_to(ROOT).as_posix(): length for path, length in lengths.items() if length > 300} == {}
+
+
+def test_shared_holds_the_core_and_nothing_else():
+    assert [path.name for path in (ROOT / "shared").iterdir() if path.name != "__pycache__"] == ["factoid"]
+
+
+def test_every_package_is_typed():
+    for folder in ("shared/factoid", "langchain_factoid", "llama_index_factoid"):
+        assert (ROOT / folder / "py.typed").exists()
+
+
+def test_the_page_on_the_command_line_is_up_to_date():
+    tool = runpy.run_path(str(ROOT / "tools" / "cli_help.py"))
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert page == tool["render"](), "run make docs"

@@ -78,13 +78,11 @@ def to_nodes(
     made: dict[str, RelatedNodeInfo] = {}  # by unit id
     last: dict[Granularity, TextNode] = {}
     for position, unit in enumerate(units):
-        whole = unit.granularity is Granularity.PASSAGE and source is own
-        parent = made.get(unit.parent_id) or (None if whole else own)
+        passage = made.get(unit.parent_id)
+        metadata, added = _with_place(inherited, unit, passage.node_id if passage else unit.parent_id)
         relationships: dict[NodeRelationship, RelatedNodeType] = {NodeRelationship.SOURCE: source}
-        if parent:
-            relationships[NodeRelationship.PARENT] = parent
-        passage = made[unit.parent_id].node_id if unit.parent_id in made else unit.parent_id
-        metadata, added = _with_place(inherited, unit, passage)
+        if unit.granularity is not Granularity.PASSAGE or source is not own:
+            relationships[NodeRelationship.PARENT] = passage or own
         node = TextNode(
             id_=id_func(position, given) if id_func else unit.id,
             text=unit.text,
@@ -110,7 +108,13 @@ def to_nodes(
 
 def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of metadata with these fields; other values under their keys move to `source_<key>`."""
-    moved = {f"source_{key}": metadata[key] for key in fields if key in metadata and metadata[key] != fields[key]}
+    moved: dict[str, Any] = {}
+    for key in fields:
+        if key in metadata and metadata[key] != fields[key]:
+            name = f"source_{key}"
+            while name in metadata:
+                name = f"source_{name}"
+            moved[name] = metadata[key]
     return {**metadata, **moved, **fields}
 
 
@@ -137,9 +141,9 @@ def _with_place(inherited: Mapping[str, Any], unit: Unit, passage_id: str) -> tu
         place["passage_id"] = passage_id
     if "fallback" in unit.metadata:
         place["fallback"] = unit.metadata["fallback"]
-    derived = {key: value for key, value in (("title", unit.title), ("section", unit.section)) if value}
-    derived = {key: value for key, value in derived.items() if key not in inherited}
-    return with_fields(inherited, place | derived), [*place, *derived]
+    derived = {"title": unit.title, "section": unit.section}
+    fields = place | {key: value for key, value in derived.items() if value and key not in inherited}
+    return with_fields(inherited, fields), list(fields)
 
 
 def _offset(given: BaseNode) -> int | None:

@@ -48,8 +48,10 @@ def find_hits(
         hits = find(k)
     elif query.mode == VectorStoreQueryMode.MMR:
         given = (each for each in (mmr_threshold, query.mmr_threshold, 0.5) if each is not None)
-        candidates = max(k, mmr_prefetch_k or int(mmr_prefetch_factor * k))
-        hits = _diverse(store, vector, find(k if k < 1 else candidates), k, next(given))
+        fetched = (
+            max(k, mmr_prefetch_k or int(mmr_prefetch_factor * k)) if k > 0 else k
+        )  # a bad k is the store's to refuse
+        hits = _diverse(store, vector, find(fetched), k, next(given))
     else:
         message = f"mode {query.mode!r} does not search by vectors alone: use mode default or mmr"
         raise InvalidInputError(message)

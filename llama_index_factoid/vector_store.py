@@ -135,16 +135,16 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         return [to_node(unit) for unit in self._store.get(self._matching(node_ids, filters))]
 
     def delete(self, ref_doc_id: str, **_: Any) -> None:
-        """Delete all nodes of a document."""
+        """Delete all nodes of a document; a node without a source is its own."""
         self._store.delete([ref_doc_id])
 
     def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any) -> None:
         """Delete nodes by id, by filters, or by both at once, with the sentences and propositions under them.
 
         Raises:
-            InvalidInputError: Neither is given.
+            InvalidInputError: Neither is given, or an empty list of filters alone.
         """
-        if node_ids is None and filters is None:
+        if node_ids is None and (filters is None or not filters.filters):
             message = "delete_nodes needs node_ids or filters; clear() deletes everything"
             raise InvalidInputError(message)
         self._store.delete(self._matching(node_ids, filters))

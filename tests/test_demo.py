@@ -24,7 +24,7 @@ from factoid.units import Granularity
 
 ARTICLES = {
     "pisa.md": "# Leaning Tower of Pisa\n\nThe Leaning Tower of Pisa is 56 m high. John Burland straightened it.\n",
-    "vasa.md": "# Vasa\n\nThe Vasa was a warship. The Vasa sank in 1628 in Stockholm.\n\n## Wreck\n\nFranzén found it.\n",
+    "vasa.md": "# Vasa\n\nThe Vasa was a warship. The Vasa sank in 1628 in Stockholm.\n\n## Wreck\n\nFranzén found it.",
     "olm.md": "# Olm\n\nThe olm is a blind salamander. It lives in caves.\n",
 }
 QUESTIONS = [
@@ -78,7 +78,7 @@ def test_demo_on_the_encyclopedia(capsys, small):
 def test_demo_answers_questions_of_the_user(capsys, small):
     out = run(capsys, None, ["What did John Burland do?"])
     assert "━━ What did John Burland do? ━━" in out
-    assert re.search("»John Burland straightened( it.)?«", out)
+    assert re.search(r"»John Burland straightened( it\.)?«", out)
     assert "holds the answer" not in out, "nobody knows the answer to this question"
     assert "How often the answer is found" in out
 
@@ -86,11 +86,11 @@ def test_demo_answers_questions_of_the_user(capsys, small):
 def test_demo_on_own_documents(capsys, small):
     out = run(capsys, small / "encyclopedia")
     assert "No question was given" in out
-    assert "━━ Leaning Tower of Pisa ━━" in out
+    assert "━━ Vasa: Wreck ━━" in out
     assert "How often" not in out
     out = run(capsys, small / "encyclopedia" / "vasa.md", ["Which ship sank in Stockholm in 1628?"], color=True)
     assert "1 document, cut three ways" in out
-    assert "\x1b[1;33mVasa sank in 1628 in Stockholm\x1b[0m" in out
+    assert re.search(r"\x1b\[1;33m(The )?Vasa sank in 1628 in Stockholm\.?\x1b\[0m", out)
 
 
 def test_demo_needs_text(capsys, tmp_path):
@@ -171,9 +171,11 @@ def test_headlines_serve_as_questions_where_there_are_none():
     ]
     with UnitStore(encoder=HashEncoder()) as store:
         summary = index(store, documents, ScriptedPropositionizer(sentences))
-    assert list(summary.headings) == ["my first note", "A, B", "Text three.", "D"]
+    assert list(summary.headings) == ["my first note", "A: B", "Text three.", "D"]
+    assert [question.text for question in headline_questions(summary)] == ["A: B"]
+    del summary.headings["A: B"]
     assert [question.text for question in headline_questions(summary, 2)] == ["my first note", "Text three."]
-    assert len(headline_questions(summary, 9)) == 4
+    assert len(headline_questions(summary, 9)) == 3
 
 
 def test_the_cache_returns_what_the_encoder_does():

@@ -63,10 +63,8 @@ def _usage(action: argparse.Action) -> str:
 
 
 def _name(action: argparse.Action) -> str:
-    if action.choices:
-        value = "{" + ",".join(map(str, action.choices)) + "}"
-    else:
-        value = str(action.metavar or action.dest.upper())
+    choices = ",".join(map(str, action.choices or ()))
+    value = f"{{{choices}}}" if choices else str(action.metavar or action.dest.upper())
     if not action.option_strings:
         return value
     return action.option_strings[-1] if action.nargs == 0 else f"{action.option_strings[-1]} {value}"

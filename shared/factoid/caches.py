@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,8 @@ from factoid.database import Database
 from factoid.encode import Vectors
 from factoid.index import RowIds, VectorIndex
 from factoid.units import Granularity
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +42,17 @@ class IndexCaches:
             self._loaded[granularity] = held
         return held.index
 
-    def update(self, before: int, removed: Sequence[int], added: Mapping[Granularity, tuple[RowIds, Vectors]]) -> None:
+    def update(
+        self, generations: tuple[int, int], removed: Sequence[int], added: Mapping[Granularity, tuple[RowIds, Vectors]]
+    ) -> None:
         """Carry a write of this process into the indexes that were up to date before it.
 
         Args:
-            before: The generation that the write started from; the database is now one further.
+            generations: The one that the write started from, and its own.
             removed: Rows deleted by the write.
             added: Rows and vectors added by it. Shapes: (n,), (n, dim).
         """
+        before, after = generations
         rows = np.array(removed, dtype=np.int64)
         for granularity, held in list(self._loaded.items()):
             if held.generation != before:
@@ -55,17 +61,22 @@ class IndexCaches:
             held.index.remove(rows)
             if granularity in added:
                 held.index.add(*added[granularity])
-            self._loaded[granularity] = _Loaded(before + 1, held.index, saved=False)
+            self._loaded[granularity] = _Loaded(after, held.index, saved=False)
 
     def save(self) -> None:
-        """Write the indexes that are up to date and newer than their files."""
+        """Write the indexes that are up to date and newer than their files. One that cannot be written is built again."""
         if self._database.path is None:
             return
         generation = self._database.generation
         for granularity, held in list(self._loaded.items()):
             if held.generation == generation and not held.saved:
-                held.index.save(self._database.path / f"{granularity}.faiss", generation=generation)
-                self._loaded[granularity] = replace(held, saved=True)
+                path = self._database.path / f"{granularity}.faiss"
+                try:
+                    held.index.save(path, generation=generation)
+                except (OSError, RuntimeError) as error:
+                    logger.warning("%s cannot be written (%s): it will be built again from the database", path, error)
+                else:
+                    self._loaded[granularity] = replace(held, saved=True)
 
     def _read(self, granularity: Granularity, generation: int) -> _Loaded | None:
         if self._database.path is None:

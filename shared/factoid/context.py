@@ -34,7 +34,7 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
     for hit in hits:
         text = (hit.unit if isinstance(hit, Hit) else hit).text.strip()
         folded = " ".join(text.split()).casefold()
-        if not folded or any(folded in other for other in taken):
+        if not folded or any(_holds(other, folded) for other in taken):
             continue
         taken.append(folded)
         kept.append(_first_words(text, left))
@@ -42,6 +42,11 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         if left <= 0:
             break
     return separator.join(kept)
+
+
+def _holds(text: str, part: str) -> bool:
+    """Tell whether `part` stands in `text` as whole words: "he ran" does not stand in "she ran"."""
+    return part in text and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
 def _first_words(text: str, words: int) -> str:

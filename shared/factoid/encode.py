@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from importlib.util import find_spec
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -56,7 +57,7 @@ class SentenceTransformerEncoder:
 
     def __init__(
         self,
-        model: str | SentenceTransformer | None = None,
+        model: str | PathLike[str] | SentenceTransformer | None = None,
         *,
         device: str | None = None,
         batch_size: int = 64,
@@ -65,7 +66,7 @@ class SentenceTransformerEncoder:
         self.batch_size = batch_size
         self.device = device
         self.show_progress = show_progress
-        self._given = model
+        self._given = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: SentenceTransformer | None = None
         self._lock = threading.Lock()
 
@@ -80,17 +81,19 @@ class SentenceTransformerEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
-        vectors = self._model().encode_query(
+        model = self._model()
+        vectors = model.encode_query(
             list(texts), batch_size=self.batch_size, convert_to_numpy=True, show_progress_bar=False
         )
-        return np.asarray(vectors, dtype=np.float32)
+        return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
-        vectors = self._model().encode_document(
+        model = self._model()
+        vectors = model.encode_document(
             list(texts), batch_size=self.batch_size, convert_to_numpy=True, show_progress_bar=self.show_progress
         )
-        return np.asarray(vectors, dtype=np.float32)
+        return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
 
     def _model(self) -> SentenceTransformer:
         with self._lock:

@@ -12,7 +12,9 @@ User values and keys are bound as parameters and never become SQL text.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from factoid.errors import InvalidInputError
@@ -20,7 +22,9 @@ from factoid.errors import InvalidInputError
 Filter = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 Condition = tuple[str, list[Any]]
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_SCALAR_AMONG = "field.type NOT IN ('null', 'array', 'object') AND field.value IN (SELECT value FROM json_each(?))"
 _KEY = "EXISTS (SELECT 1 FROM json_each(units.metadata) AS field WHERE field.key = ? AND {})"
 
 
@@ -63,7 +67,7 @@ def _operator(key: str, name: str, operand: Any) -> Condition:
         if not isinstance(operand, list | tuple | set | frozenset):
             message = f"{name} takes a list, got {operand!r}"
             raise InvalidInputError(message)
-        sql, parameters = _join("OR", [_equal(key, each) for each in operand], empty="0")
+        sql, parameters = _among(key, operand)
         return (sql if name == "$in" else f"NOT {sql}"), parameters
     if name == "$exists":
         if not isinstance(operand, bool):
@@ -75,6 +79,7 @@ def _operator(key: str, name: str, operand: Any) -> Condition:
             kinds = "('text')"
         elif isinstance(operand, int | float):
             kinds = "('integer', 'real', 'true', 'false')"
+            operand = operand if _binds(operand) else _float(operand)
         else:
             message = f"{name} takes a number or a string, got {operand!r}"
             raise InvalidInputError(message)
@@ -86,15 +91,62 @@ def _operator(key: str, name: str, operand: Any) -> Condition:
 def _equal(key: str, value: Any) -> Condition:
     if value is None:
         return _KEY.format("field.type = 'null'"), [key]
-    if isinstance(value, list | tuple | Mapping):
-        return _KEY.format("field.value = ?"), [key, json.dumps(value, separators=(",", ":"))]
-    if not isinstance(value, str | int | float):
+    if not isinstance(value, str | int | float | list | tuple | Mapping):
         message = f"cannot compare metadata with a {type(value).__name__}: metadata holds what JSON can hold"
         raise InvalidInputError(message)
-    return _KEY.format("field.value = ?"), [key, value]
+    if not (_binds(key) and _binds(value)):
+        return "metadata_equals(units.metadata, ?)", [_dumps([key, value])]
+    # Lists and dicts have their JSON as value, which some string may equal.
+    kinds = "= 'text'" if isinstance(value, str) else "<> 'text'"
+    return _KEY.format(f"field.type {kinds} AND field.value = ?"), [key, value]
+
+
+def metadata_equals(metadata: str, condition: str) -> bool:
+    """Compare metadata with `[key, value]`, both as JSON: an SQL function for what SQLite cannot compare."""
+    key, value = json.loads(condition)
+    held = json.loads(metadata)
+    return key in held and bool(held[key] == value)
+
+
+def _among(key: str, values: Iterable[Any]) -> Condition:
+    """Compare with any number of values: those of them that JSON carries to SQLite unchanged in one parameter."""
+    plain, parts = [], []
+    for value in values:
+        if isinstance(value, str | int) and _binds(key) and _binds(value):
+            plain.append(value)
+        else:
+            parts.append(_equal(key, value))
+    if plain:
+        parts.append((_KEY.format(_SCALAR_AMONG), [key, json.dumps(plain)]))
+    return _join("OR", parts, empty="0")
+
+
+def _binds(value: Any) -> bool:
+    """Tell whether a value is the same in SQLite: its integers have 64 bits, and it reads JSON strings up to a NUL."""
+    if isinstance(value, str):
+        return "\0" not in value and not _SURROGATE.search(value)
+    return isinstance(value, float) or (isinstance(value, int) and -(1 << 63) <= value < 1 << 63)
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _dumps(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as error:
+        message = f"cannot compare metadata with {value[1]!r}: metadata holds what JSON can hold"
+        raise InvalidInputError(message) from error
 
 
 def _join(word: str, parts: list[Condition], empty: str = "1") -> Condition:
-    if not parts:
-        return empty, []
-    return f"({f' {word} '.join(sql for sql, _ in parts)})", [value for _, values in parts for value in values]
+    """Join conditions as a balanced tree: SQLite refuses expressions more than a thousand levels deep."""
+    if len(parts) < 2:
+        return parts[0] if parts else (empty, [])
+    half = len(parts) // 2
+    (left, before), (right, after) = _join(word, parts[:half]), _join(word, parts[half:])
+    return f"({left} {word} {right})", [*before, *after]

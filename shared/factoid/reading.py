@@ -16,7 +16,7 @@ from factoid.encode import Encoder, Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreError
 from factoid.filters import Filter
 from factoid.search import find_parents, find_units
-from factoid.units import Document, Granularity, Hit, Unit
+from factoid.units import Document, Granularity, Hit, Unit, check_text
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
@@ -63,9 +63,11 @@ class StoreReader:
         with self._lock:
             if self._closed:
                 return
-            self._caches.save()
-            self._closed = True
-            self._database.close()
+            try:
+                self._caches.save()
+            finally:
+                self._closed = True
+                self._database.close()
 
     def ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
         """Return the ids of all units, oldest first, or of those whose metadata pass a filter."""
@@ -127,6 +129,7 @@ class StoreReader:
         if self.encoder is None:
             message = "this store has no encoder: use search_by_vector, or give UnitStore an encoder"
             raise InvalidInputError(message)
+        check_text(query, "query")
         vector = self.encoder.encode_queries([query])[0]
         return self.search_by_vector(vector, k, granularity=granularity, parents=parents, filter=filter)
 
@@ -150,10 +153,14 @@ class StoreReader:
         queries = np.asarray(vector, dtype=np.float32).reshape(1, -1)
         with self._lock:
             self._check_open()
+            return self._find(queries, k, kind, parents, filter)
+
+    def _find(self, queries: Vectors, k: int, kind: Granularity, parents: bool, condition: Filter | None) -> list[Hit]:
+        with self._database.snapshot():
             index = self._caches.get(kind)
             if index is None:
                 return []
-            allowed = None if filter is None else self._database.matching(kind, filter)
+            allowed = None if condition is None else self._database.matching(kind, condition)
             roll_up = parents and kind is not Granularity.PASSAGE
             find = find_parents if roll_up else find_units
             return find(self._database, index, queries, k=k, granularity=kind, allowed=allowed)

@@ -139,4 +139,5 @@ def _best(index: VectorIndex, query: Vectors, count: int, allowed: RowIds | None
     if count == 0:
         return []
     scores, rows = index.search(query, count, allowed=allowed)
-    return [Scored(int(row), float(score)) for row, score in zip(rows[0], scores[0], strict=True)]
+    # FAISS leaves -1 where a score is beyond float32.
+    return [Scored(int(row), float(score)) for row, score in zip(rows[0], scores[0], strict=True) if row >= 0]

@@ -20,7 +20,8 @@ _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*$")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*\r?$", re.MULTILINE)
-_MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)|[*`]+|\b__|__\b")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_EMPHASIS = re.compile(r"[*`]+|\b__|__\b")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 
 # Nobody wraps lines at this width: in such a block every line is a paragraph.
@@ -158,7 +159,7 @@ def _paragraphs(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, 
 
 
 def _plain(heading: str) -> str:
-    return " ".join(_MARKUP.sub(lambda match: match[1] or "", heading).split())
+    return " ".join(_EMPHASIS.sub("", _LINK.sub(r"\1", heading)).split())
 
 
 def _with_plain_headings(text: str, blocks: list[_Heading | tuple[int, int]]) -> list[_Heading | tuple[int, int]]:

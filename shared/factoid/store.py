@@ -102,7 +102,7 @@ class UnitStore(StoreReader):
         else:
             given = [vectors[position] for position in distinct]
             encoded = {at: np.asarray(each, np.float32) for at, each in enumerate(given) if each is not None}
-        self._commit([unit.id for unit in chosen], chosen, encoded, keep_children=keep_children)
+        self._commit(None, chosen, encoded, keep_children=keep_children)
         return [unit.id for unit in units]
 
     def delete(self, ids: Sequence[str]) -> int:
@@ -116,9 +116,9 @@ class UnitStore(StoreReader):
             raise InvalidInputError(message)
         with self._lock:
             self._check_open()
-            with self._database.transaction() as before:
+            with self._database.transaction() as generations:
                 removed = self._database.remove(ids)
-            self._caches.update(before, removed, {})
+            self._caches.update(generations, removed, {})
         return len(removed)
 
     def clear(self) -> None:
@@ -172,18 +172,20 @@ class UnitStore(StoreReader):
 
     def _commit(
         self,
-        replaced: Sequence[str],
+        replaced: Sequence[str] | None,
         units: Sequence[Unit],
         vectors: Mapping[int, Vectors],
         documents: Sequence[Split] = (),
         *,
         keep_children: bool = False,
     ) -> None:
-        """Replace documents and units in one transaction, then bring the indexes in memory up to date."""
+        """Replace documents, or None for the units that are there, in one transaction; then update the indexes held."""
         with self._lock:
             self._check_open()
-            with self._database.transaction() as before:
+            with self._database.transaction() as generations:
                 self._check_vectors(units, vectors)
+                if replaced is None:  # units may come before their passage: one that is not there replaces nothing
+                    replaced = self._database.stored(unit.id for unit in units)
                 removed = self._database.remove(replaced, under=not keep_children)
                 for split in documents:
                     self._database.put_document(split.document, split.digest)
@@ -198,12 +200,16 @@ class UnitStore(StoreReader):
                         np.array([rows[position] for position in own]),
                         np.stack([vectors[at] for at in own]),
                     )
-            self._caches.update(before, removed, added)
+            self._caches.update(generations, removed, added)
 
     def _check_vectors(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Refuse vectors that do not fit the store; the first ones decide what fits."""
         if not vectors:
             return
+        shapes = {vector.shape for vector in vectors.values()}
+        if len(shapes) > 1 or len(min(shapes)) != 1:
+            message = f"expected one vector for each unit, all of the same dimension, got shapes {sorted(shapes)}"
+            raise EncoderMismatchError(message)
         stacked = np.stack(list(vectors.values()))
         dim = self._database.get("dim")
         if dim is not None and stacked.shape[1] != dim:

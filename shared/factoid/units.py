@@ -71,7 +71,8 @@ class Document:
         metadata: What JSON can hold; copied to every unit and searchable by filters.
 
     Raises:
-        InvalidInputError: A text, title or section is not a string or holds lone surrogates.
+        InvalidInputError: A text, title or section is not a string or holds lone surrogates, the id holds a NUL byte, or
+            the metadata is not a mapping of strings to what JSON can hold.
     """
 
     text: str
@@ -83,8 +84,18 @@ class Document:
     def __post_init__(self) -> None:
         for name in ("text", "title", "section", "id"):
             check_text(getattr(self, name), name)
+        if "\0" in self.id:
+            message = f"id must not hold a NUL byte, got {self.id!r}"
+            raise InvalidInputError(message)
+        if not isinstance(self.metadata, Mapping):
+            message = f"metadata must be a dict, got {type(self.metadata).__name__}"
+            raise InvalidInputError(message)
         if not self.id:
-            own = content_id("document", self.title, self.section, self.text, dict(self.metadata))
+            try:
+                own = content_id("document", self.title, self.section, self.text, dict(self.metadata))
+            except (TypeError, ValueError) as error:
+                message = f"metadata must hold what JSON can hold, and its keys must be strings: {error}"
+                raise InvalidInputError(message) from error
             object.__setattr__(self, "id", own)
 
 

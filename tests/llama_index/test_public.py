@@ -62,3 +62,12 @@ def test_embedding_encoder_asks_each_side_of_the_model(embed_model, monkeypatch)
     assert EmbeddingEncoder(embed_model).encode_queries(["x"]).tolist() == [[1.0, 2.0]]
     with pytest.raises(AttributeError):
         EmbeddingEncoder(object())
+
+
+async def test_encoder_embedding(embed_model):
+    assert embed_model.model_name == HashEncoder().name
+    expected = HashEncoder().encode_units(["The tower leans."]).tolist()
+    assert embed_model.get_text_embedding_batch(["The tower leans."]) == expected
+    assert [embed_model.get_query_embedding("The tower leans.")] == expected
+    assert [await embed_model.aget_query_embedding("The tower leans.")] == expected
+    assert await embed_model.aget_text_embedding_batch(["The tower leans."]) == expected

@@ -114,11 +114,12 @@ def test_our_fields_are_not_embedded_and_the_callers_are(parser):
 
 
 def test_callers_values_under_our_keys_are_kept(parser):
-    metadata = {"granularity": "daily", "section": "legal", "title": 7}
+    metadata = {"granularity": "daily", "source_granularity": "x", "section": "legal", "title": 7}
     node = of(parser([Document(text=TEXT, metadata=metadata)]), "passage")[1]
     assert node.metadata == {
         "granularity": "passage",
-        "source_granularity": "daily",
+        "source_granularity": "x",
+        "source_source_granularity": "daily",
         "section": "legal",
         "title": 7,
     }

@@ -16,6 +16,7 @@ from llama_index.core.schema import (
     RelatedNodeInfo,
     TextNode,
 )
+from llama_index.core.vector_stores.types import MetadataFilters
 
 from factoid import UnitStore
 from factoid.errors import InvalidInputError
@@ -153,8 +154,9 @@ def test_delete_nodes_by_filters_and_by_both(store):
     assert {each.metadata["year"] for each in store.get_nodes()} == {1990, 1992, 1993, 1994}
     store.delete_nodes(["d0p0", "d0p2"], where("year", 1990))
     assert len(store.get_nodes(["d0p0", "d0p2"])) == 1
-    with pytest.raises(InvalidInputError, match="clear"):
-        store.delete_nodes()
+    for filters in (None, MetadataFilters(filters=[])):
+        with pytest.raises(InvalidInputError, match="clear"):
+            store.delete_nodes(filters=filters)
 
 
 def test_get_nodes(store, nodes):

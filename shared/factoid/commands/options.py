@@ -121,7 +121,7 @@ def check_question(question: str) -> None:
 
 def min_words(args: Namespace) -> int:
     """Return the merge threshold that goes with --words: the paper's 50 at its 100 words."""
-    return min(50, args.words // 2)
+    return min(50, int(args.words) // 2)
 
 
 def show_progress(args: Namespace) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from factoid.commands.options import add_encoder, add_granularity, check_question, make_encoder, print_json
 from factoid.context import pack_context
-from factoid.errors import StoreError
+from factoid.errors import EncoderMismatchError, StoreError
 from factoid.store import UnitStore
 from factoid.terminal import count, show_hit, wants_color
 
@@ -58,7 +58,11 @@ def _open(args: Namespace) -> UnitStore:
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):  # UnitStore would make one
         message = f"there is no store at {path}. Make one with: factoid index FILE… --store {path}"
         raise StoreError(message)
-    store = UnitStore(path, encoder=make_encoder(args))
+    try:
+        store = UnitStore(path, encoder=make_encoder(args))
+    except EncoderMismatchError as error:
+        message = f"{error}. Name the first one with --encoder"
+        raise EncoderMismatchError(message) from error
     counts = store.counts()
     if not counts.get(args.granularity):
         store.close()

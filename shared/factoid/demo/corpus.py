@@ -17,6 +17,7 @@ from factoid.store import GRANULARITIES, UnitStore
 from factoid.units import Document, Granularity, Unit
 
 _BATCH = 16  # documents cut, encoded and committed together
+_BELOW = ": "  # a section below its title
 
 
 @dataclass(slots=True)
@@ -63,13 +64,13 @@ def index(
 
 
 def headline_questions(summary: Summary, count: int = 3) -> list[Question]:
-    """Return some headings as questions, spread evenly over the documents."""
-    headings = list(summary.headings)
+    """Return some headings as questions, spread evenly over the documents; those of sections, which say more, first."""
+    headings = [heading for heading in summary.headings if _BELOW in heading] or list(summary.headings)
     count = min(count, len(headings))
     return [Question(headings[index * len(headings) // count]) for index in range(count)]
 
 
 def _heading(passage: Unit) -> str:
-    heading = ", ".join(filter(None, [passage.title, passage.section]))
+    heading = _BELOW.join(filter(None, [passage.title, passage.section]))
     name = Path(str(passage.metadata.get("source", ""))).stem
     return heading or name.replace("-", " ").replace("_", " ") or passage.text[:60]

@@ -15,6 +15,7 @@ from factoid.units import Granularity, Hit
 _INDENT = " " * 6
 _WHOLE = 900  # characters: passages of up to some 140 words are shown whole
 _SOURCE = 260
+_BETWEEN = "\x1e"  # separates units, as passages may hold line breaks
 
 
 def headline(text: str) -> str:
@@ -44,23 +45,23 @@ def best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -
     if question.answers:
         facts.append("holds the answer" if find_answer(best.text, question.answers) is not None else "no answer in it")
     lines = ["  " + " · ".join(facts), wrap(place(best), indent=_INDENT)]
-    if kind is Granularity.PROPOSITION:
-        lines.append(wrap(plain(best.text), indent=_INDENT))
     if kind is Granularity.PASSAGE:
         lines.append(wrap(excerpt(best.text, chars=_WHOLE), indent=_INDENT))
     else:
-        source = excerpt(hit.unit.text, best.start - hit.unit.start, best.end - hit.unit.start, chars=_SOURCE)
-        first = f"{_INDENT}from: " if kind is Granularity.PROPOSITION else None
-        lines.append(wrap(source, indent=_INDENT, first=first, color=color))
+        start, end = best.start - hit.unit.start, best.end - hit.unit.start
+        rewritten = plain(best.text) != plain(hit.unit.text[start:end])
+        if rewritten:
+            lines.append(wrap(plain(best.text), indent=_INDENT))
+        source = excerpt(hit.unit.text, start, end, chars=_SOURCE)
+        lines.append(wrap(source, indent=_INDENT, first=f"{_INDENT}from: " if rewritten else None, color=color))
     return "\n".join(line for line in lines if line)
 
 
 def context(kind: Granularity, hits: Sequence[Hit], question: Question, *, words: int) -> str:
     """Return what a budget of words buys at one granularity, one unit on a line."""
-    packed = pack_context(hits, words=words)
-    units = packed.split("\n") if kind is not Granularity.PASSAGE else [packed]
+    packed = pack_context(hits, words=words, separator=_BETWEEN)
     lines = [f"  {words} WORDS OF {kind.upper()}S{_answer_at(packed, question)}"]
-    lines += [wrap(plain(unit), indent=f"{_INDENT}  ", first=f"{_INDENT}| ") for unit in units]
+    lines += [wrap(plain(unit), indent=f"{_INDENT}  ", first=f"{_INDENT}| ") for unit in packed.split(_BETWEEN)]
     return "\n".join(lines)
 
 

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions.ground import Source, align, content_tokens, is_supported, source_words, uncovered
+from factoid.propositions.ground import (
+    Source,
+    align,
+    content_tokens,
+    context_words,
+    is_supported,
+    source_words,
+    uncovered,
+)
 from factoid.propositions.protocol import NoPropositions, Propositionizer, Report, apropositions
 from factoid.split import split_sentences
 from factoid.units import Granularity, Unit, make_unit
@@ -75,6 +83,9 @@ def ground(
     units: list[Unit] = []
     report = Report()
     for passage, texts in zip(passages, outputs, strict=True):
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            message = f"the propositionizer returned {texts!r:.80} for a passage: expected a list of strings"
+            raise PropositionizerError(message)
         own, account = _ground_passage(passage, texts, unsupported)
         units.extend(own)
         report += account
@@ -94,17 +105,17 @@ def check_policy(policy: str) -> None:
 
 def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tuple[list[Unit], Report]:
     sources = [Source(sentence, content_tokens(sentence.text)) for sentence in split_sentences(passage)]
-    cleaned = [" ".join(text.split()) for text in texts]
+    cleaned = [" ".join(_mended(text).split()) for text in texts]
     distinct = [text for text in dict.fromkeys(cleaned) if text]
     if not distinct:
         reason = texts.reason if isinstance(texts, NoPropositions) else "empty output"
         failed = [_stand_in(passage, source.sentence, reason) for source in sources]
         return failed, Report(1, len(failed), {reason: 1} if sources else {})
-    known = source_words(passage)
+    known, context = source_words(passage), context_words(passage)
     placed: list[tuple[int, Unit]] = []
     refused = 0
     for text in distinct:
-        index, start, end = align(text, sources) if sources else (-1, passage.start, passage.end)
+        index, start, end = align(text, sources, context) if sources else (-1, passage.start, passage.end)
         if not is_supported(text, known):
             refused += 1
             if policy == "drop":
@@ -121,6 +132,11 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     placed.sort(key=lambda pair: pair[0])  # stable: reading order by sentence, the propositionizer's within one
     units = list({unit.id: unit for _, unit in placed}.values())
     return units, Report(1, len(units), {}, refused, len(missed), len(cleaned) - len(distinct))
+
+
+def _mended(text: str) -> str:
+    """Replace lone surrogates, which models write as broken JSON escapes and no encoder takes."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _proposition(passage: Unit, text: str, start: int, end: int, fallback: str = "") -> Unit:

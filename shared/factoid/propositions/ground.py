@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from factoid.units import Unit
@@ -23,7 +24,9 @@ _FUNCTION_WORDS = frozenset(
     "must not no s t re ve ll d called named known one both each such".split()
 )
 _ENDINGS = ("ations", "ation", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "al", "s", "e", "y")
+_PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
 _SUPPORT = 2 / 3
+_RESOLVED = 1 / 4
 _COVERED = 1 / 2
 
 
@@ -53,11 +56,12 @@ def is_supported(proposition: str, source: set[str]) -> bool:
         source: Words of passage, title and section, as `content_tokens` gives them.
     """
     tokens = content_tokens(proposition)
+    start = next((match.start() for match in _TOKEN.finditer(proposition)), 0)  # a capital letter there makes no name
     known = 0
-    for index, token in enumerate(tokens):
+    for token in tokens:
         if token.word in source:
             known += 1
-        elif any(map(str.isdigit, token.word)) or (index > 0 and proposition[token.start].isupper()):
+        elif any(map(str.isdigit, token.word)) or (proposition[token.start].isupper() and token.start > start):
             return False
     return known >= _SUPPORT * len(tokens)
 
@@ -71,27 +75,45 @@ class Source(NamedTuple):
 
 def source_words(passage: Unit) -> set[str]:
     """Return all words that may support a proposition of this passage."""
-    return {token.word for text in (passage.text, passage.title, passage.section) for token in content_tokens(text)}
+    return {token.word for token in content_tokens(passage.text)} | context_words(passage)
 
 
-def align(proposition: str, sources: Sequence[Source]) -> tuple[int, int, int]:
+def context_words(passage: Unit) -> set[str]:
+    """Return the words of title and section, with which propositions are made to stand alone."""
+    return {token.word for text in (passage.title, passage.section) for token in content_tokens(text)}
+
+
+def align(proposition: str, sources: Sequence[Source], context: Collection[str] = ()) -> tuple[int, int, int]:
     """Find the source of a proposition: the sentence that shares most of its rarer words.
+
+    A name that the proposition starts with and the words of `context` count little: where the sentence has a pronoun,
+    the propositionizer took them from somewhere else.
+
+    Args:
+        proposition: The text.
+        sources: The sentences of its passage, at least one.
+        context: Words of title and section, as `content_tokens` gives them.
 
     Returns:
         (index of the sentence, start, end): the shortest stretch of that sentence that holds the words shared in order,
         in characters of the document. A proposition that shares no word with any sentence gets the whole passage, index -1.
     """
-    words = [token.word for token in content_tokens(proposition)]
-    wanted = set(words)
+    found = content_tokens(proposition)
+    words = [token.word for token in found]
+    name = [token.word for token in takewhile(lambda token: proposition[token.start].isupper(), found)]
+    weights = {word: _RESOLVED if word in name or word in context else 1.0 for word in words}
     spread = Counter(word for source in sources for word in {token.word for token in source.tokens})
     best, best_score = -1, 0.0
     for index, source in enumerate(sources):
-        score = sum(1 / spread[word] for word in wanted.intersection(token.word for token in source.tokens))
+        shared = {token.word for token in source.tokens}
+        score = sum(weight / spread[word] for word, weight in weights.items() if word in shared)
         if score > best_score:
             best, best_score = index, score
     if best < 0:
         return -1, sources[0].sentence.start, sources[-1].sentence.end
     sentence, tokens = sources[best]
+    if not {token.word for token in tokens}.issuperset(name):
+        words = words[len(name) :] or words  # the name stands elsewhere
     start, end = _shortest_window(tokens, words)
     # At either end of the sentence the function words and the full stop belong to it as well.
     start = sentence.start if start == tokens[0].start else sentence.start + start
@@ -100,12 +122,20 @@ def align(proposition: str, sources: Sequence[Source]) -> tuple[int, int, int]:
 
 
 def uncovered(sources: Sequence[Source], propositions: Sequence[str]) -> list[int]:
-    """Return the indices of sentences of whose content words less than half stand in any proposition."""
+    """Return the indices of sentences of whose content words less than half stand in any proposition.
+
+    A sentence of function words only ("So be it.") is covered by a proposition that holds it as it stands.
+    """
     said = {token.word for text in propositions for token in content_tokens(text)}
     missed = []
     for index, source in enumerate(sources):
         words = {token.word for token in source.tokens}
-        if len(words & said) < _COVERED * len(words):
+        if words:
+            covered = len(words & said) >= _COVERED * len(words)
+        else:
+            bare = source.sentence.text.strip(_PUNCTUATION).casefold()
+            covered = any(bare in text.casefold() for text in propositions)
+        if not covered:
             missed.append(index)
     return missed
 

@@ -1,0 +1,145 @@
+"""Headings, paragraphs and front matter: what becomes title and section, and what stays text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import Document
+from factoid.sections import outline
+
+
+def parts(text, **fields):
+    """Return the title, and (section, text) of each paragraph."""
+    title, paragraphs = outline(Document(text, **fields))
+    return title, [(each.section, text[each.start : each.end].strip()) for each in paragraphs]
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "paragraphs"),
+    [
+        ("", "", []),
+        (" \n\n\t\r\n", "", []),
+        ("One.\n\nTwo.", "", [("", "One."), ("", "Two.")]),
+        ("One line.\nNext line.", "", [("", "One line.\nNext line.")]),
+        # ATX headings
+        (
+            "# Pisa\n\nA.\n\n## History\n\nB.\n\n### Wars\nC.\n## Today\nD.",
+            "Pisa",
+            [("", "A."), ("History", "B."), ("History, Wars", "C."), ("Today", "D.")],
+        ),
+        ("## History\nB.\n# Other\nC.", "", [("History", "B."), ("Other", "C.")]),
+        ("A.\n# Late\nB.", "", [("", "A."), ("Late", "B.")]),
+        ("# One\nA.\n# Two\nB.", "One", [("", "A."), ("Two", "B.")]),
+        ("# Pisa #\nA.\n## C#\nB.\n## F # ##\nC.", "Pisa", [("", "A."), ("C#", "B."), ("F #", "C.")]),
+        ("   # Pisa\t\nA.", "Pisa", [("", "A.")]),
+        ("    # code\nA.", "", [("", "# code\nA.")]),
+        ("#hashtag\nA.", "", [("", "#hashtag\nA.")]),
+        ("####### seven\nA.", "", [("", "####### seven\nA.")]),
+        ("# The [*Tower*](http://x.y/z) of `Pisa` ![i](j.png)\nA.", "The Tower of Pisa i", [("", "A.")]),
+        ("# snake_case __init__\nA.", "snake_case init", [("", "A.")]),
+        # headings underlined
+        ("Pisa\n====\nA.\n\nHistory\n---\nB.", "Pisa", [("", "A."), ("History", "B.")]),
+        ("One line\nand another\n---\nB.", "", [("", "One line\nand another\n---\nB.")]),
+        ("A.\n\n---\n\nB.", "", [("", "A."), ("", "---"), ("", "B.")]),
+        # headings that no text follows
+        ("# Pisa", "Pisa", [("", "# Pisa")]),
+        ("# Pisa\n## A\n## B\nText.", "Pisa", [("", "## A"), ("B", "Text.")]),
+        ("# Pisa\nText.\n## See also\n", "Pisa", [("", "Text."), ("", "## See also")]),
+        ("# Pisa\n## A\n### B\n## C\n", "Pisa", [("A", "### B"), ("", "## C")]),
+        # fences
+        ("# T\n```\n# no heading\n\nx\n```\nA.\n", "T", [("", "```\n# no heading\n\nx\n```\nA.")]),
+        ("# T\n```sh\n~~~\n# no\n```\n## Yes\nA.", "T", [("", "```sh\n~~~\n# no\n```"), ("Yes", "A.")]),
+        ("# T\n```a```\n## Yes\nA.", "T", [("", "```a```"), ("Yes", "A.")]),
+        ("# T\n````\n```\n# no\n````\n## Yes\nA.", "T", [("", "````\n```\n# no\n````"), ("Yes", "A.")]),
+        ("# T\n~~~\n# never closed\n\nA.", "T", [("", "~~~\n# never closed\n\nA.")]),
+        # front matter
+        ('---\ntitle: "The Tower"\ntags:\n- a\n  - b\n---\nA.', "The Tower", [("", "A.")]),
+        ("---\nauthor: Me\n---\n# Pisa\nA.", "Pisa", [("", "A.")]),
+        ("---\ntitle: Pisa\n---\n\n# Pisa\n\nA.", "Pisa", [("", "A.")]),
+        ("---\ntitle: Pisa\n---\n# Other\nA.", "Pisa", [("Other", "A.")]),
+        ("---\ntitle: Pisa\nA.", "", [("", "---\ntitle: Pisa\nA.")]),
+        # plain headings
+        ("Pisa\n\nThe tower leans.", "Pisa", [("", "The tower leans.")]),
+        (
+            "Pisa\n\nThe tower leans.\n\nHistory\n\nIt is old.\n\nUse\n\nToday\n\nIt is visited.",
+            "Pisa",
+            [("", "The tower leans."), ("History", "It is old."), ("Use, Today", "It is visited.")],
+        ),
+        ("The tower leans.\n\nThe end", "", [("", "The tower leans."), ("", "The end")]),
+        ("apples\n\nThe tower leans.", "", [("", "apples"), ("", "The tower leans.")]),
+        ("Is it old?\n\nThe tower leans.", "", [("", "Is it old?"), ("", "The tower leans.")]),
+        (f"{'Word ' * 11}\n\nThe tower leans.", "", [("", ("Word " * 11).strip()), ("", "The tower leans.")]),
+        ("Ann\n\nBen\n\nCid", "", [("", "Ann"), ("", "Ben"), ("", "Cid")]),
+        (
+            "Guests\n\nAnn\n\nBen\n\nCid\n\nDan\n\nThey all came.",
+            "Guests",
+            [("", "Ann"), ("", "Ben"), ("", "Cid"), ("", "Dan"), ("", "They all came.")],
+        ),
+    ],
+)
+def test_outline(text, title, paragraphs):
+    assert parts(text) == (title, paragraphs)
+    windows = parts(text.replace("\n", "\r\n"))
+    assert windows[0] == title
+    assert [(section, found.replace("\r\n", "\n")) for section, found in windows[1]] == paragraphs
+
+
+def test_the_documents_own_title_and_section_come_first():
+    text = "# Pisa\n\nA.\n\n## History\n\nB."
+    assert parts(text, title="Pisa") == ("Pisa", [("", "A."), ("History", "B.")])
+    assert parts(text, title="Towers", section="Italy") == (
+        "Towers",
+        [("Italy, Pisa", "A."), ("Italy, Pisa, History", "B.")],
+    )
+    assert parts("A.", section="Italy") == ("", [("Italy", "A.")])
+
+
+def test_every_line_is_a_paragraph_where_nobody_wraps_lines():
+    long = "This line is long. " * 12
+    text = f"{long.strip()}\nShort.\nCO\n2 is a gas"
+    assert [found for _, found in parts(text)[1]] == [long.strip(), "Short.", "CO\n2 is a gas"]
+    assert [found for _, found in parts("Short.\nCO\n2 is a gas")[1]] == ["Short.\nCO\n2 is a gas"]
+
+
+def test_only_newlines_end_lines():
+    text = "# Pisa\x0b\u2028\n\nOne\x0ctwo\u2029three\x85four."
+    assert parts(text) == ("Pisa", [("", "One\x0ctwo\u2029three\x85four.")])
+
+
+BLOCKS = st.lists(
+    st.tuples(st.integers(1, 6), st.sampled_from(["History", "Early life", "C", "2 0"]))
+    | st.lists(st.sampled_from(["The tower leans.", "It is old and\n tall.", "Dr. No left!"]), min_size=1).map(
+        " ".join
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(BLOCKS, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_headings_and_paragraphs_against_an_oracle(blocks, newline, tight):
+    lines, wanted, path = [], [], {}
+    title = ""
+    for index, block in enumerate(blocks):
+        if isinstance(block, str):
+            lines += [block.replace("\n", newline), ""]
+            wanted.append((", ".join(path.values()), block))
+            continue
+        level, name = block
+        lines += [f"{'#' * level} {name}"] + [""] * (not tight)
+        path = {depth: text for depth, text in path.items() if depth < level}
+        following = blocks[index + 1] if index + 1 < len(blocks) else None
+        is_title = index == 0 and level == 1
+        empty = following is None or (isinstance(following, tuple) and following[0] <= level and not is_title)
+        if empty:
+            wanted.append((", ".join(path.values()), lines[-1 - (not tight)]))
+        if is_title:
+            title = name
+        else:
+            path[level] = name
+    document = Document(newline.join(lines))
+    found_title, paragraphs = outline(document)
+    found = [(each.section, document.text[each.start : each.end].strip().replace(newline, "\n")) for each in paragraphs]
+    assert (found_title, found) == (title, wanted)

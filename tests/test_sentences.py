@@ -1,0 +1,247 @@
+"""Where sentences end. Each line of PROSE is one text; `|` stands where the one space between two sentences is."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid.errors import InvalidInputError
+from factoid.sentences import MAX_CHARS, MAX_WORDS, count_words, sentence_spans, trim
+
+PROSE = """
+Dr. Smith met Mrs. Jones and Prof. Lee.|They left.
+Mr. and Mrs. Smith left.|Mt. Everest is high.
+Gov. Brown and Sen. Lee spoke.|Rep. Doe did not.
+Rev. Dr. Martin Luther King Jr. spoke.|Many heard.
+He met Sammy Davis Jr.|They danced.
+J. R. R. Tolkien wrote The Hobbit.|George W. Bush did not.
+M. Dupont est ici.|Il part.
+He lives in the U.S. and works in Washington, D.C. for the U.S. Army.|He is happy.
+He moved to the U.S. in 1990.|Then he went to the U.K. with her.
+She was born in the U.S.|She moved to Paris.
+The U.S. Supreme Court ruled.|It was final.
+World War I.|It began in 1914.
+World War II ended in 1945.|The U.N. was founded.
+Edward III.|He was king.
+He joined the F.B.I. and C.I.A. in 1980.|He left.
+The film E.T. was good.|It won.
+He likes Washington D.C.|It is big.
+The value is 3.14 and 2.5 percent.|It rose to 1,000.50 dollars.
+It cost $5.|It was cheap.
+It cost 5.|It was cheap.
+He was 35.|She was 40.
+It ended in 1999.|2000 was new.
+He scored 5.|10 others did not.
+The temperature was −5.5 °C.|It was cold.
+Version 2.0.1 was released.|Python 3.11 followed.
+See No. 5 for details.|There is no No. 6.
+He is No. 1.|She is No. 2.
+He said no.|They left.
+Figs. 3 and 4 show it.|See Eq. 5.
+He was late (see Fig. 3).|She was early.
+I saw it in Vol. 3, pp. 5-7.|It was good.
+See p. 5.|See pp. 6.
+St. Petersburg is a city.|It was named Leningrad.
+Smith et al. (2020) showed this.|Jones et al. disagreed.
+She holds a Ph.D. in physics.|He holds an M.D. from Yale.
+Apple Inc. was founded in 1976.|Microsoft Corp. followed.
+He works for Apple Inc.|The company is large.
+The company (Acme Inc.) grew.|It sold.
+Many animals, e.g. Dogs, are nice.|Cats too.
+e.g. this one is fine.|And i.e. that one.
+The dog vs. The cat.|Who wins?
+Apples, pears, etc. are fruit.|They grow.
+Apples, pears, etc.|They grow.
+The mass is approx. 5 kg.|It is heavy.
+He lived c. 1450 in Rome.|He died.
+It was founded ca. 1200 B.C. by monks.|It fell in 300 A.D.|The end.
+He is 5 ft. 11 in. tall.|She is not.
+He woke at 6 a.m. and slept at 10 p.m.|The next day he left.
+The meeting is at 9 a.m. Monday.|Bring food.
+Jan. 5 was cold.|Feb. was warm.
+It opened on Dec. 25.|The church was full.
+"Stop!" he shouted.|She stopped.
+"Are you sure?" she asked.|"Yes."
+He said, "I am here."|Then he left.
+“It is late.”|He went home.
+«C'est fini.»|Il part.
+He asked "why?" and left.|She stayed.
+He wrote "A. B. Smith" on it.|Then he left.
+Wait... what happened?|Nothing.
+He paused...|Then he spoke.
+He paused… then spoke.|He paused…|Then he spoke.
+What?!|Really?
+Is it?|Yes!|No.
+Yahoo! is a company.|It was sold.
+Who's Next? is an album.|It was great.
+The tower leans.[3]|It was restored.[1][2]|It stands.
+The tower leans. [3]|It was restored.
+It fell.[12, 13]|Then it rose.[citation needed]|Nobody knows.
+He came (it was late. Everyone slept.) and left.|She stayed.
+(He was late.)|She was early.
+[It is cold.]|It snows.
+It is cold (below zero).|It snows.
+Visit https://example.com/a.b?c=d.|It is good.
+Mail me at a.b@example.com.|Thanks.
+It works.|iPhone and eBay work too.|mRNA does.
+**It is done.**|_It is not._|It may be.*|So be it.
+**Dr. Smith** left.|He ran.
+I am happy 😀.|You are not.
+Ends here.|¿Por qué?|¡Hola!
+Das ist z.B. ein Satz.|Noch einer.
+مرحبا بك؟|نعم.
+یہ ایک جملہ ہے۔|یہ دوسرا ہے۔
+यह एक वाक्य है।|यह दूसरा है।
+Это предложение.|Это другое.
+"""
+
+
+def sentences(text, nlp=None):
+    return [text[start:end] for start, end in sentence_spans(text, nlp)]
+
+
+@pytest.mark.parametrize("line", PROSE.strip().splitlines())
+def test_prose(line):
+    assert sentences(line.replace("|", " ")) == line.split("|")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" \n\t\r\n\u00a0", []),
+        ("no end", ["no end"]),
+        ("...", ["..."]),
+        ("我来了。你走了！他在这里？好｡", ["我来了。", "你走了！", "他在这里？", "好｡"]),
+        ("これはペンです。「そうです。」彼は言った。", ["これはペンです。", "「そうです。」", "彼は言った。"]),
+        ("他说 OK. 然后走了。", ["他说 OK.", "然后走了。"]),
+        ("1. First item\n2. Second item", ["1. First item", "2. Second item"]),
+        ("Intro:\n- one\n- two\n  * three", ["Intro:", "- one", "- two", "* three"]),
+        ("One line.\nAnother line\ngoes on.", ["One line.", "Another line\ngoes on."]),
+        ("One.\r\nTwo.\r\n\r\nThree\r\n\r\nFour", ["One.", "Two.", "Three", "Four"]),
+        ("He said:\u00a0“Go.”\u00a0She went.\u2003He slept.", ["He said:\u00a0“Go.”", "She went.", "He slept."]),
+        ("A heading without end\n\nA sentence.", ["A heading without end", "A sentence."]),
+        ("  Padded.  ", ["Padded."]),
+        ("No space.Here", ["No space.Here"]),
+        ("Done. 😀", ["Done.", "😀"]),
+        ("a\0b. C\0d.", ["a\0b.", "C\0d."]),
+        ("Dr.\nSmith left.", ["Dr.\nSmith left."]),
+    ],
+)
+def test_other_texts(text, expected):
+    assert sentences(text) == expected
+
+
+def holds(text, spans):
+    """Spans lie in the text in order; each is trimmed; only white space stands outside."""
+    at = 0
+    for start, end in spans:
+        assert at <= start < end <= len(text)
+        assert not text[at:start].strip()
+        assert text[start:end] == text[start:end].strip()
+        at = end
+    assert not text[at:].strip()
+
+
+CHARACTERS = "aB1 \n\t.!?…,;:()[]\"'“”*_-—。！」漢क।؟😀\0\u00a0\u2028\r"
+PIECES = st.sampled_from([*CHARACTERS, "\r\n", "\n\n", "Dr. ", "U.S. ", "[3]", "The ", "e.g. ", "x" * 50])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=60).map("".join) | st.text(max_size=200))
+def test_nothing_but_white_space_stands_between_sentences(text):
+    holds(text, sentence_spans(text))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(["word", "漢字", "x" * 900, ", ", " ", "\t"]), min_size=200, max_size=900).map("".join))
+def test_no_sentence_is_too_long(text):
+    spans = sentence_spans(text)
+    holds(text, spans)
+    for start, end in spans:
+        assert count_words(text[start:end]) <= MAX_WORDS
+        assert end - start <= MAX_CHARS
+
+
+def test_a_sentence_without_end_is_cut_at_clauses_else_words_else_anywhere():
+    clause = " ".join(["word"] * 79) + ", "
+    assert sentences(clause * 3) == [clause.strip()] * 2 + [clause.strip()]
+    words = ["word"] * 450
+    assert [len(part.split()) for part in sentences(" ".join(words))] == [100, 100, 100, 100, 50]
+    assert [len(part) for part in sentences("x" * 9000)] == [4000, 4000, 1000]
+    assert sentences(" ".join(words[:200])) == [" ".join(words[:200])]
+
+
+def test_words_are_runs_of_characters_and_single_characters_of_scripts_without_spaces():
+    assert count_words("The tower, 3.99 degrees — leans!\n") == 6
+    assert count_words("我来了 OK") == 4
+    assert count_words("カタカナ 한글") == 6
+    assert count_words("नमस्ते दुनिया") == 2
+    assert count_words(" \t\n") == 0
+
+
+def test_trim():
+    assert trim("  a b \n", 0, 7) == (2, 5)
+    assert trim("xx a b yy", 2, 7) == (3, 6)
+    assert trim(" \n ", 0, 3) is None
+
+
+SIZE = 500_000  # and 2 MB of some of them in test_bad_input.py
+NASTY = {
+    "dots": ".",
+    "marks": "?!",
+    "spaced dots": ". ",
+    "bangs": "! ",
+    "open parentheses": "(",
+    "sentences in parentheses": "(a. ",
+    "quotes": '"',
+    "dots and quotes": '." ',
+    "closers": "]",
+    "initials": "a. ",
+    "numbers": "1. ",
+    "citations": "[1]",
+    "dots and citations": ".[1]",
+    "newlines": "\n",
+    "spaced newlines": " \n",
+    "list items": "\n- a",
+    "spaces": " ",
+    "no-break spaces": "\u00a0",
+    "ideographs": "漢",
+    "one word": "x",
+    "words": "word ",
+}
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_time_is_linear(name):
+    piece = NASTY[name]
+    text = "A." + piece * (SIZE // len(piece)) + "Zz"
+    start = time.process_time()
+    spans = sentence_spans(text)
+    assert time.process_time() - start < 5  # a rule that is not linear takes minutes
+    assert spans[0][0] == 0
+    assert spans[-1][1] == len(text)
+
+
+def test_any_spacy_pipeline_with_sentence_ends():
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    assert sentences("Dr. Smith left. He ran.\n\nThe end", nlp) == ["Dr. Smith left.", "He ran.", "The end"]
+    assert sentences("", nlp) == sentences(" \n", nlp) == []
+    nlp.max_length = 40
+    text = "The tower leans. It is old. " * 20
+    spans = sentence_spans(text, nlp)
+    holds(text, spans)
+    assert {"The tower leans.", "It is old."} <= {text[slice(*span)] for span in spans}
+    assert all(end - start <= 40 for start, end in spans)
+    holds("y" * 100, sentence_spans("y" * 100, nlp))
+
+
+def test_a_spacy_pipeline_without_sentence_ends_is_refused():
+    spacy = pytest.importorskip("spacy")
+    with pytest.raises(InvalidInputError, match=r"sets no sentence ends: add one with nlp\.add_pipe"):
+        sentence_spans("One. Two.", spacy.blank("en"))

@@ -1,0 +1,191 @@
+"""Passages as Dense X Retrieval, Appendix A, makes them; sentences; exact spans."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import Document, Granularity, split_passages, split_sentences
+from factoid.errors import InvalidInputError
+from factoid.sections import outline
+from factoid.sentences import sentence_spans
+
+TEXT = """# Leaning Tower of Pisa
+
+The tower leans. It is old.
+
+## History
+
+Building began in 1173. The tower began to lean.[1]
+
+It was restored."""
+
+
+def sentence(words, name="word"):
+    """A sentence of so many words."""
+    return " ".join(["The", *[name] * (words - 1)]) + "."
+
+
+def appendix_a(lengths, words, min_words):
+    """Pack sentences, given by their lengths, as the paper tells it: an independent retelling of its five sentences."""
+    chunks, chunk = [], []
+    for index, length in enumerate(lengths):
+        if chunk and sum(lengths[i] for i in chunk) + length > words:
+            chunks.append(chunk)
+            chunk = []
+        chunk.append(index)
+    if chunk:
+        chunks.append(chunk)
+    if len(chunks) >= 2 and sum(lengths[i] for i in chunks[-1]) < min_words:
+        chunks[-2:] = [chunks[-2] + chunks[-1]]
+    return chunks
+
+
+@pytest.mark.parametrize(
+    ("lengths", "passages"),
+    [
+        ([40, 60], [[0, 1]]),  # exactly 100 words fit
+        ([40, 61], [[0], [1]]),  # 101 do not
+        ([40, 60, 49], [[0, 1, 2]]),  # a last passage under 50 words is merged, beyond 100 words
+        ([40, 60, 50], [[0, 1], [2]]),  # one of 50 words is not
+        ([100, 20, 100], [[0], [1], [2]]),  # only the last one is merged
+        ([10], [[0]]),  # nothing to merge with
+        ([150, 10, 60], [[0], [1, 2]]),  # a sentence above 100 words stands alone
+        ([60, 150, 10], [[0], [1, 2]]),
+        ([100, 100, 49], [[0], [1, 2]]),
+        ([30, 30, 30, 30], [[0, 1, 2, 3]]),  # 90 words, and 30 that are merged
+        ([30, 30, 30, 30, 30], [[0, 1, 2], [3, 4]]),
+    ],
+)
+def test_a_paragraph_is_packed_greedily(lengths, passages):
+    sentences = [sentence(length) for length in lengths]
+    expected = [" ".join(sentences[index] for index in group) for group in passages]
+    assert [unit.text for unit in split_passages(Document(" ".join(sentences)))] == expected
+    assert appendix_a(lengths, 100, 50) == passages
+
+
+PARAGRAPHS = st.lists(st.lists(st.integers(2, 130), min_size=1, max_size=12), min_size=1, max_size=4)
+
+
+@settings(max_examples=150, deadline=None)
+@given(PARAGRAPHS, st.integers(1, 150), st.floats(0, 1))
+def test_against_an_independent_retelling(paragraphs, words, share):
+    min_words = int(words * share)
+    texts = [[sentence(length) for length in lengths] for lengths in paragraphs]
+    document = Document("\n\n".join(" ".join(sentences) for sentences in texts))
+    expected = [
+        " ".join(sentences[index] for index in group)
+        for lengths, sentences in zip(paragraphs, texts, strict=True)
+        for group in appendix_a(lengths, words, min_words)
+    ]
+    assert [unit.text for unit in split_passages(document, words=words, min_words=min_words)] == expected
+
+
+def test_passages_never_cross_paragraphs_or_sections():
+    assert [(unit.section, unit.text) for unit in split_passages(Document(TEXT))] == [
+        ("", "The tower leans. It is old."),
+        ("History", "Building began in 1173. The tower began to lean.[1]"),
+        ("History", "It was restored."),
+    ]
+
+
+def test_all_that_a_passage_and_its_sentences_carry():
+    document = Document(TEXT, section="Towers", id="pisa", metadata={"year": 1173})
+    passage = split_passages(document)[1]
+    first, second = split_sentences(passage)
+    assert TEXT[passage.start : passage.end] == passage.text
+    assert (passage.granularity, passage.document_id, passage.parent_id) == (Granularity.PASSAGE, "pisa", "pisa")
+    assert (second.granularity, second.document_id, second.parent_id) == (Granularity.SENTENCE, "pisa", passage.id)
+    assert first.text == "Building began in 1173."
+    assert (second.text, TEXT[second.start : second.end]) == ("The tower began to lean.[1]",) * 2
+    for unit in (passage, first, second):
+        assert (unit.title, unit.section) == ("Leaning Tower of Pisa", "Towers, History")
+        assert unit.metadata == {"year": 1173}
+    assert split_passages(document)[1] == passage
+    assert len({unit.id for unit in (passage, first, second)}) == 3
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\n", "\t\r\n \u00a0\u2003", "---\ntitle: only\n---\n"])
+def test_nothing_comes_of_nothing(text):
+    assert split_passages(Document(text)) == []
+
+
+@pytest.mark.parametrize(("words", "min_words"), [(0, 0), (-1, 0), (10, 11), (10, -1)])
+def test_options_out_of_range(words, min_words):
+    with pytest.raises(InvalidInputError, match=f"got words={words}, min_words={min_words}"):
+        split_passages(Document("text"), words=words, min_words=min_words)
+
+
+def test_one_word_a_passage():
+    document = Document("One two. Three.\n\nFour")
+    assert [unit.text for unit in split_passages(document, words=1, min_words=0)] == ["One two.", "Three.", "Four"]
+    # The last one is merged only if it is smaller than the threshold.
+    assert [unit.text for unit in split_passages(document, words=1, min_words=1)] == ["One two.", "Three.", "Four"]
+
+
+def test_characters_count_where_no_spaces_are_written():
+    text = "我来了。" * 40  # four words each: 25 sentences in 100 words
+    assert [len(unit.text) for unit in split_passages(Document(text))] == [100, 60]
+
+
+def test_a_users_pipeline_decides_on_sentences():
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    with pytest.raises(InvalidInputError, match="sets no sentence ends"):
+        split_passages(Document("One two."), nlp=nlp)
+    nlp.add_pipe("sentencizer", config={"punct_chars": [";"]})
+    passages = split_passages(Document("One. Two; Three."), words=2, min_words=0, nlp=nlp)
+    assert [unit.text for unit in passages] == ["One. Two;", "Three."]
+    assert [unit.text for unit in split_sentences(passages[0], nlp=nlp)] == ["One. Two;"]
+    assert [unit.text for unit in split_sentences(passages[0])] == ["One.", "Two;"]
+
+
+LINES = st.sampled_from(
+    "¦ ¦# One¦## Two ##¦Three¦=====¦---¦- item¦1. item¦```¦title: x¦| a | b |¦Some text. It goes on.¦and on¦漢字。漢字¦"
+    "Dr. No (see p. 5).[3] 😀¦\0¦\t\u00a0é.¦T\u2028U.\x0c¦".split("¦")
+    + ["x" * 210]
+)
+DOCUMENTS = st.tuples(st.lists(LINES, max_size=25), st.sampled_from(["\n", "\r\n", "\n\n", "\r\n\r\n"])).map(
+    lambda pair: pair[1].join(pair[0])
+) | st.text(max_size=120)
+
+
+@settings(max_examples=300, deadline=None)
+@given(DOCUMENTS)
+def test_spans_are_exact_and_nothing_is_lost(text):
+    document = Document(text)
+    passages = split_passages(document, words=20, min_words=5)
+    seen = [0] * len(text)
+    at = 0
+    for passage in passages:
+        assert at <= passage.start < passage.end
+        at = passage.end
+        assert passage.text == text[passage.start : passage.end] == passage.text.strip()
+        sentences = split_sentences(passage)
+        inside = passage.start
+        for unit in sentences:
+            assert unit.text == text[unit.start : unit.end]
+            assert not text[inside : unit.start].strip()
+            inside = unit.end
+            for position in range(unit.start, unit.end):
+                seen[position] += 1
+        assert inside == passage.end
+    assert len({passage.id for passage in passages}) == len(passages)
+    # What stands in no passage is white space, heading or front matter; nothing stands in two.
+    _, paragraphs = outline(document)
+    expected = [0] * len(text)
+    for paragraph in paragraphs:
+        for start, end in sentence_spans(text[paragraph.start : paragraph.end]):
+            for position in range(paragraph.start + start, paragraph.start + end):
+                expected[position] += 1
+    assert seen == expected
+    assert max(seen, default=0) <= 1
+    if text.startswith("---"):
+        return  # perhaps a front matter
+    headed = " ".join([unit.title + " " + unit.section for unit in passages])
+    at = 0
+    for line in text.split("\n"):
+        missed = "".join(char for char, times in zip(line, seen[at : at + len(line)], strict=True) if not times)
+        at += len(line) + 1
+        assert not missed.strip(" \r=-#`*") or " ".join(missed.strip(" \r#").split()) in headed

@@ -1,0 +1,145 @@
+"""Records and ids."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, replace
+from enum import StrEnum
+from uuid import UUID
+
+import pytest
+
+from factoid import Document, Granularity, Hit, Unit
+from factoid.errors import FactoidError, InvalidInputError
+from factoid.units import check_text, content_id, make_unit
+
+# Ids that stores on disk hold: a change here makes every store index everything again.
+PINNED_DOCUMENT = "c3ec2feb-cfc7-50e4-8720-ac75fb051a3d"
+PINNED_UNIT = "b7297cda-546b-5067-a48a-8a2e918bfed1"
+
+
+def unit(**changes):
+    fields = {"document_id": "d", "parent_id": "p", "start": 3, "end": 9} | changes
+    text = fields.pop("text", "tower.")
+    return make_unit(text, fields.pop("granularity", Granularity.SENTENCE), **fields)
+
+
+def test_ids_are_the_same_in_every_process():
+    code = (
+        "from factoid import Document, Granularity; from factoid.units import make_unit;"
+        "print(Document('Pisa é 😀', 'T', 'S', metadata={'b': [1, None], 'a': 'x'}).id);"
+        "print(make_unit('tower.', Granularity.SENTENCE, document_id='d', parent_id='p', start=3, end=9).id)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "7"}
+    )
+    assert run.stdout.split() == [PINNED_DOCUMENT, PINNED_UNIT]
+    assert Document("Pisa é 😀", "T", "S", metadata={"a": "x", "b": [1, None]}).id == PINNED_DOCUMENT
+    assert unit().id == PINNED_UNIT
+    assert UUID(PINNED_UNIT).version == 5
+
+
+def test_a_documents_id_is_made_of_all_its_content():
+    first = Document("text", "title", "section", metadata={"year": 1990})
+    others = [
+        Document("texts", "title", "section", metadata={"year": 1990}),
+        Document("text", "titles", "section", metadata={"year": 1990}),
+        Document("text", "title", "sections", metadata={"year": 1990}),
+        Document("text", "title", "section", metadata={"year": 1991}),
+        Document("text", "title", "section", metadata={"years": 1990}),
+        Document("text", "title", "section"),
+        Document("text", "titlesection", metadata={"year": 1990}),
+    ]
+    assert len({document.id for document in [first, *others]}) == 8
+    assert Document("text", "title", "section", metadata={"year": 1990}) == first
+    assert Document("text", id="mine").id == "mine"
+
+
+def test_a_units_id_is_made_of_kind_document_span_and_text():
+    others = [
+        unit(granularity=Granularity.PROPOSITION),
+        unit(document_id="e"),
+        unit(start=2),
+        unit(end=10),
+        unit(text="towers."),
+    ]
+    assert len({each.id for each in [unit(), *others]}) == 6
+    assert unit(parent_id="q", title="T", section="S", metadata={"a": 1}).id == unit().id
+
+
+def test_records_are_frozen():
+    document, passage = Document("text"), unit()
+    hit = Hit(passage, 0.5, (Hit(passage, 0.25),))
+    for record, name in ((document, "text"), (passage, "start"), (hit, "score")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(record, name, 1)
+    assert replace(passage, title="T").title == "T"
+    assert len({document, Document("text")}) == 1
+    assert len({hit, Hit(passage, 0.5, (Hit(passage, 0.25),))}) == 1
+    assert hash(Document("a", metadata={"list": []})) == hash(Document("a", metadata={"list": []}))
+
+
+def test_granularity_is_a_str_enum_with_a_helpful_error():
+    assert issubclass(Granularity, StrEnum)
+    assert [*Granularity] == ["document", "passage", "sentence", "proposition"]
+    assert Granularity("passage") is Granularity.PASSAGE
+    assert f"{Granularity.SENTENCE}s" == "sentences"
+    for wrong in ("Passage", "word", "", None, 3):
+        with pytest.raises(InvalidInputError, match=r"unknown granularity .*document, passage, sentence, proposition"):
+            Granularity(wrong)
+
+
+@pytest.mark.parametrize("name", ["text", "title", "section", "id"])
+def test_lone_surrogates_are_refused_and_the_hint_mends_them(name):
+    with pytest.raises(InvalidInputError, match=f"{name} holds a lone surrogate, '.udc9f', at character 2") as caught:
+        Document(**{"text": "x", name: "ab\udc9fd"})
+    hint = str(caught.value).partition("Mend it with ")[2]
+    mended = eval(hint, {name: "ab\udc9fd"})
+    assert mended == "ab\ufffdd"
+    assert getattr(Document(**{"text": "x", name: mended}), name) == mended
+    # A pair of surrogates is one character that was decoded half way.
+    assert eval(hint, {name: "\ud83d\ude00"}) == "😀"
+
+
+@pytest.mark.parametrize("wrong", [None, b"bytes", 3, ["a"]])
+@pytest.mark.parametrize("name", ["text", "title", "section", "id"])
+def test_only_strings_are_texts(name, wrong):
+    with pytest.raises(InvalidInputError, match=f"{name} must be a str, got {type(wrong).__name__}"):
+        Document(**{"text": "x", name: wrong})
+    with pytest.raises(InvalidInputError, match="query must be a str"):
+        check_text(wrong, "query")
+
+
+def test_metadata_that_has_no_id_is_refused():
+    circle = {}
+    circle["self"] = circle
+    for wrong, message in [
+        (None, "metadata must be a dict, got NoneType"),
+        ([("a", 1)], "metadata must be a dict, got list"),
+        ({1: "a", "b": 2}, "keys must be strings"),
+        (circle, "what JSON can hold"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            Document("x", metadata=wrong)
+
+
+def test_an_id_with_a_nul_byte_is_refused_and_a_text_is_not():
+    with pytest.raises(InvalidInputError, match="NUL byte"):
+        Document("x", id="a\0b")
+    assert Document("a\0b").text == "a\0b"
+
+
+def test_units_default_to_no_title_section_or_metadata():
+    plain = Unit("i", "t", Granularity.PASSAGE, "d", "d", 0, 1)
+    assert (plain.title, plain.section, plain.metadata) == ("", "", {})
+
+
+def test_content_ids_do_not_run_together():
+    assert content_id("ab", "c") != content_id("a", "bc") != content_id("abc")
+    assert content_id({"a": 1, "b": 2}) == content_id({"b": 2, "a": 1})
+
+
+def test_errors_can_be_caught_as_what_they_are_elsewhere():
+    assert issubclass(InvalidInputError, ValueError)
+    assert issubclass(InvalidInputError, FactoidError)

@@ -2,6 +2,7 @@
 
 VENV ?= .venv
 PYTHON ?= python3
+SQUAD ?= ../shared/data/squad-v1.1-dev/dev-v1.1.even.json
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
@@ -26,8 +27,8 @@ format: $(VENV)/.installed-dev  ## mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.installed  ## measure recall and speed (needs the data that benchmarks/ names)
-	$(BIN)/python benchmarks/squad.py $(ARGS)
+bench: $(VENV)/.installed  ## measure recall and speed on a SQuAD v1.1 file: make bench SQUAD=dev-v1.1.json
+	$(BIN)/python benchmarks/squad.py $(SQUAD) $(ARGS)
 
 docs: $(VENV)/.installed  ## write docs/cli.md from the command line's own help
 	$(BIN)/python tools/cli_help.py

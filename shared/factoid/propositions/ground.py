@@ -95,8 +95,8 @@ def align(proposition: str, sources: Sequence[Source], context: Collection[str] 
         context: Words of title and section, as `content_tokens` gives them.
 
     Returns:
-        (index of the sentence, start, end): the shortest stretch of that sentence that holds the words shared in order,
-        in characters of the document. A proposition that shares no word with any sentence gets the whole passage, index -1.
+        (index of the sentence, start, end): the shortest stretch of that sentence that holds the words shared, in
+        characters of the document. A proposition that shares no word with any sentence gets the whole passage, index -1.
     """
     found = content_tokens(proposition)
     words = [token.word for token in found]
@@ -112,9 +112,9 @@ def align(proposition: str, sources: Sequence[Source], context: Collection[str] 
     if best < 0:
         return -1, sources[0].sentence.start, sources[-1].sentence.end
     sentence, tokens = sources[best]
-    if not {token.word for token in tokens}.issuperset(name):
-        words = words[len(name) :] or words  # the name stands elsewhere
-    start, end = _shortest_window(tokens, words)
+    shared = {token.word for token in tokens}.intersection(words)
+    own = shared.intersection(words[len(name) :]).difference(context)
+    start, end = _shortest_window(tokens, own.union(name) if own and shared.issuperset(name) else own or shared)
     # At either end of the sentence the function words and the full stop belong to it as well.
     start = sentence.start if start == tokens[0].start else sentence.start + start
     end = sentence.end if end == tokens[-1].end else sentence.start + end
@@ -140,21 +140,20 @@ def uncovered(sources: Sequence[Source], propositions: Sequence[str]) -> list[in
     return missed
 
 
-def _shortest_window(tokens: Sequence[Token], words: Sequence[str]) -> tuple[int, int]:
-    """Return the span of the shortest run of tokens that holds the longest common subsequence with `words`."""
-    # ahead[i]: of the matches of words[:i] seen so far, the longest, and among those the one that starts last.
-    ahead = [(0, -1)] * (len(words) + 1)
-    best = (0, 0, tokens[-1].end, tokens[0].start)  # words matched, minus length, end, start: compared in this order
-    for token in tokens:
-        previous = ahead[0]
-        for i, word in enumerate(words, start=1):
-            matched = ahead[i]
-            if word == token.word:
-                length, start = previous
-                matched = max(matched, (length + 1, start if length else token.start))
-                best = max(best, (matched[0], matched[1] - token.end, token.end, matched[1]))
-            previous, ahead[i] = ahead[i], max(matched, ahead[i - 1])
-    return best[3], best[2]
+def _shortest_window(tokens: Sequence[Token], words: Collection[str]) -> tuple[int, int]:
+    """Return the span of the shortest run of tokens that holds all the words, in any order; they stand in the tokens."""
+    wanted = [token for token in tokens if token.word in words]
+    held: Counter[str] = Counter()
+    first = 0
+    runs = []
+    for token in wanted:
+        held[token.word] += 1
+        while held[wanted[first].word] > 1:
+            held[wanted[first].word] -= 1
+            first += 1
+        if len(held) == len(words):
+            runs.append((token.end - wanted[first].start, wanted[first].start, token.end))
+    return min(runs)[1:]
 
 
 def _stem(word: str) -> str:

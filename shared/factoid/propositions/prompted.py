@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 # What the server would refuse for every passage: the request as such, the key, the model, the arguments. The
 # exceptions, with status 400, are about one passage, in the words of OpenAI, Azure, vLLM and llama.cpp.
+_UNREACHED = "connection failed"
 _REFUSED = frozenset({400, 401, 403, 404, 422})
 _TOO_LONG = re.compile(r"context.?(?:length|size|window)|string_above_max_length|too long", re.IGNORECASE)
 _FILTERED = re.compile(r"content.?(?:filter|policy|management)", re.IGNORECASE)
@@ -120,7 +121,7 @@ class PromptPropositionizer:
                 for future in as_completed(futures):
                     future.result()
                     bar.update()
-            return [future.result() for future in futures]
+            return _reached([future.result() for future in futures], self.client)
         except PropositionizerError:
             executor.shutdown(cancel_futures=True)  # the client may be closed next: let requests under way end
             raise
@@ -133,13 +134,13 @@ class PromptPropositionizer:
         if self.async_client is not None:
             turns = asyncio.Semaphore(self.max_concurrency)
             tasks = [asyncio.create_task(self._aask(passage, openai, turns)) for passage in passages]
-            return await self._gather(tasks, passages)
+            return _reached(await self._gather(tasks, passages), self.async_client)
         # Threads of its own: the loop's default executor may have fewer than max_concurrency.
         executor = ThreadPoolExecutor(self.max_concurrency, thread_name_prefix="propositions")
         loop = asyncio.get_running_loop()
         try:
             futures = [loop.run_in_executor(executor, self._ask, passage, openai) for passage in passages]
-            return await self._gather(futures, passages)
+            return _reached(await self._gather(futures, passages), self.client)
         except PropositionizerError:
             await asyncio.to_thread(executor.shutdown, cancel_futures=True)
             raise
@@ -198,7 +199,7 @@ class PromptPropositionizer:
         if isinstance(error, openai.APITimeoutError):
             return NoPropositions("request timed out")
         if isinstance(error, openai.APIConnectionError):
-            return NoPropositions("connection failed")
+            return NoPropositions(_UNREACHED)
         return NoPropositions(f"HTTP error {status}" if status and status >= 400 else "unreadable response")
 
     def _read(self, response: Any) -> list[str]:
@@ -219,6 +220,15 @@ class PromptPropositionizer:
     def _bar(self, passages: Sequence[Unit]) -> tqdm[Any]:
         hidden = not self.show_progress or len(passages) < 2
         return tqdm(total=len(passages), desc="propositions", unit="passage", disable=hidden)
+
+
+def _reached(results: list[list[str]], client: Any) -> list[list[str]]:
+    """Return the results, unless no request at all reached the server: that is no property of the passages."""
+    if results and all(isinstance(texts, NoPropositions) and texts.reason == _UNREACHED for texts in results):
+        address = getattr(client, "base_url", "the server")
+        message = f"no request reached {address}: check the client's base_url and that the server runs"
+        raise PropositionizerError(message)
+    return results
 
 
 def _checked(passages: Sequence[Unit]) -> ModuleType:

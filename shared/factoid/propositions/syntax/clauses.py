@@ -17,7 +17,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from factoid.propositions.syntax.descriptions import RELATIVE_TAGS, describe
-from factoid.propositions.syntax.phrases import copula, is_whole, nouns, repeatable, strip, without_loose_commas
+from factoid.propositions.syntax.phrases import (
+    content_words,
+    copula,
+    is_whole,
+    nouns,
+    repeatable,
+    strip,
+    without_loose_commas,
+)
 from factoid.propositions.syntax.render import Item
 from factoid.propositions.syntax.tree import Tree
 
@@ -36,6 +44,7 @@ class Splitter:
     """Collects the statements of one sentence, in the order in which they are met."""
 
     tree: Tree
+    min_words: int
     found: list[list[Item]] = field(default_factory=list)
 
     def clause(self, head: int, subject: Sequence[Item] = (), swap: dict[int, list[Item]] | None = None) -> None:
@@ -71,7 +80,7 @@ class Splitter:
                     continue
                 if statement.items:
                     self.found.append(statement.items)
-                else:
+                elif self._is_worth(head, child, cut, subject, statement.subject or statement.swapped):
                     self._cut(noun, child, cut)
                     self.clause(child, statement.subject, statement.swap)
 
@@ -81,13 +90,12 @@ class Splitter:
             if not is_whole(tree, joined) or not self._is_separable(head, joined):
                 continue
             if tree.subject(joined) is not None or tree.child(joined, "expl") is not None:
-                if not tree.is_clause(joined):
-                    continue
-                self._cut(head, joined, cut)
-                self.clause(joined)
+                if tree.is_clause(joined) and self._is_worth(head, joined, cut):
+                    self._cut(head, joined, cut)
+                    self.clause(joined)
             elif subject and tree.deps[joined] == "conj":
                 opening = self._shared_opening(head, joined)
-                if opening is None:
+                if opening is None or not self._is_worth(head, joined, cut, subject, subject):
                     continue
                 self._cut(head, joined, cut)
                 lead = [token for token in self._fronted(head) if token not in cut]
@@ -103,8 +111,6 @@ class Splitter:
             return False
         if any(tree.tags[token] in RELATIVE_TAGS for token in tree.subtree(joined) if token < joined):
             return False  # "…, of which 29 are …": it means something outside itself
-        if tree.is_verb(joined) and len(self._own_words(joined)) < 2:
-            return False  # "… and fought": too little to be looked for
         if tree.deps[joined] == "parataxis":  # not "X, he said"
             return tree.is_clause(joined) and tree.subject(joined) is not None and self._after_break(joined)
         if not (tree.is_verb(joined) or tree.auxiliaries(joined) or tree.child(head, "cop") is not None):
@@ -113,12 +119,6 @@ class Splitter:
             return False
         negated = any(tree.words[child].lower() in _NEGATION for child in tree.children[head] if child < head)
         return not negated or bool(tree.auxiliaries(joined)) or tree.subject(joined) is not None
-
-    def _own_words(self, joined: int) -> list[int]:
-        tree = self.tree
-        return [
-            token for token in tree.subtree(joined) if tree.deps[token] not in ("punct", "cc", "aux", "aux:pass", "cop")
-        ]
 
     def _after_break(self, joined: int) -> bool:
         first = self.tree.subtree(joined)[0]
@@ -170,12 +170,18 @@ class Splitter:
             mark = tree.child(child, "mark")
             word = tree.words[mark].lower() if mark is not None else ""
             own = tree.subject(child)
-            if word in _CONTRAST and own is not None and tree.is_clause(child):
+            if word in _CONTRAST and own is not None and tree.is_clause(child) and self._is_worth(head, child, cut):
                 self._cut(head, child, cut)
                 place = len(self.found)
                 self.clause(child)
                 self.found[place] = [item for item in self.found[place] if item != mark]
-            elif subject and own is None and tree.tags[child] == "VBN" and self._is_free(child):
+            elif (
+                subject
+                and own is None
+                and tree.tags[child] == "VBN"
+                and self._is_free(child)
+                and self._is_worth(head, child, cut, (), subject)
+            ):
                 self._cut(head, child, cut)
                 self.clause(child, [*subject, copula(tree, head, tree.subject(head))])
 
@@ -191,6 +197,14 @@ class Splitter:
             and opener not in _SUBORDINATORS
         )
 
+    def _is_worth(
+        self, head: int, child: int, cut: set[int], before: Sequence[Item] = (), subject: Sequence[Item] = ()
+    ) -> bool:
+        """Tell whether a split leaves enough content words in the clause and what is `before` it, and in the other part."""
+        rest = content_words(self.tree, [*before, *self.tree.subtree(head, cut | {child})])
+        own = content_words(self.tree, [*subject, *self.tree.subtree(child, cut)])
+        return min(rest, own) >= self.min_words
+
     def _cut(self, head: int, child: int, cut: set[int]) -> None:
         """Take a subtree out of its clause, with the conjunction that joins it where that hangs on the head."""
         cut.add(child)
@@ -198,8 +212,13 @@ class Splitter:
         cut.update(mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2)
 
 
-def split_clauses(tree: Tree) -> list[list[Item]]:
-    """Return the statements of a sentence as items to render; the first is what remains of the main clause."""
-    splitter = Splitter(tree)
+def split_clauses(tree: Tree, *, min_words: int = 0) -> list[list[Item]]:
+    """Return the statements of a sentence as items to render; the first is what remains of the main clause.
+
+    Args:
+        tree: The sentence.
+        min_words: A split that would leave a statement with fewer content words than this is not made.
+    """
+    splitter = Splitter(tree, min_words)
     splitter.clause(tree.root)
     return [items for items in splitter.found if items]

@@ -32,6 +32,11 @@ class Statement:
     swap: dict[int, list[Item]] = field(default_factory=dict)
     items: list[Item] = field(default_factory=list)
 
+    @property
+    def swapped(self) -> list[Item]:
+        """What the replaced tokens are replaced by."""
+        return [item for items in self.swap.values() for item in items]
+
 
 def describe(
     tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]

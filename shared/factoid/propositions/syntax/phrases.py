@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from factoid.propositions.syntax.render import Item
-from factoid.propositions.syntax.tree import Tree
+from factoid.propositions.syntax.tree import AUXILIARIES, Tree
 
 _LONGEST = 15  # words; a longer phrase would drown the fact that it is repeated for
+_CONTENT = frozenset({"NN", "VB", "JJ", "RB", "CD", "FW"})
 _OPENERS = frozenset({",", "(", "[", "–", "—", "--", "-LRB-"})
 _TRAILING = frozenset({",", ";", ":", "–", "—", "-", "("})
 # What may stand in a noun phrase that is repeated.
@@ -52,6 +53,14 @@ def nouns(tree: Tree, head: int) -> list[int]:
             and not (tree.deps[child] == "conj" and (tree.is_verb(child) or tree.auxiliaries(child)))
         )
     return sorted(found)
+
+
+def content_words(tree: Tree, items: Sequence[Item]) -> int:
+    """Return how many of some tokens are nouns, verbs, adjectives, adverbs or numbers; auxiliaries do not count."""
+    return sum(
+        isinstance(item, int) and tree.tags[item][:2] in _CONTENT and tree.deps[item] not in AUXILIARIES
+        for item in items
+    )
 
 
 def copula(tree: Tree, head: int, subject: int | None) -> str:

@@ -38,12 +38,16 @@ class SyntaxPropositionizer:
         nlp: A spaCy pipeline with a tagger and a dependency parser, with Universal Dependencies or ClearNLP labels; None
             for the small English one that ships with factoid.
 
+        min_words: No split leaves a proposition with fewer content words (nouns, verbs, adjectives, adverbs, numbers);
+            0 splits whatever can be split. Very short facts are close to too many questions for dense retrieval.
+
     Raises:
         InvalidInputError: On use, if the pipeline has no parser.
     """
 
-    def __init__(self, nlp: Language | None = None) -> None:
+    def __init__(self, nlp: Language | None = None, *, min_words: int = 5) -> None:
         self._nlp = nlp
+        self.min_words = min_words
         # spaCy pipelines add to their vocabulary while they work.
         self._lock = threading.Lock()
 
@@ -51,7 +55,7 @@ class SyntaxPropositionizer:
     def name(self) -> str:
         """What a store remembers of how its propositions were made."""
         pipeline = "" if self._nlp is None else f" {self._nlp.meta.get('lang')}_{self._nlp.meta.get('name')}"
-        return f"syntax {VERSION}{pipeline}"
+        return f"syntax {VERSION} min_words={self.min_words}{pipeline}"
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the propositions of each passage, sentence by sentence."""
@@ -62,7 +66,7 @@ class SyntaxPropositionizer:
             docs = self._parse(text for parts in sentences for part in parts for text in part)
             trees = [[[Tree.from_doc(next(docs)) for _ in part] for part in parts] for parts in sentences]
         return [
-            _passage(passage.title, parts, parsed)
+            _passage(passage.title, parts, parsed, self.min_words)
             for passage, parts, parsed in zip(passages, sentences, trees, strict=True)
         ]
 
@@ -85,21 +89,23 @@ def _parts(sentence: str) -> list[str]:
     return [text] if len(parts) < 2 or text.count("(") else [text, *parts]
 
 
-def _passage(title: str, sentences: Sequence[Sequence[str]], trees: Sequence[Sequence[Tree]]) -> list[str]:
+def _passage(
+    title: str, sentences: Sequence[Sequence[str]], trees: Sequence[Sequence[Tree]], min_words: int
+) -> list[str]:
     discourse = Discourse(title)
     found: list[str] = []
     for texts, (whole, *parts) in zip(sentences, trees, strict=True):
         # Parts of a list are no sentences; parts with a verb and a subject each are.
         separate = parts and all(part.is_clause(part.root) and part.subject(part.root) is not None for part in parts)
         for tree in parts if separate else [whole]:
-            found.extend(_propositions(tree, texts[0], discourse))
+            found.extend(_propositions(tree, texts[0], discourse, min_words))
     return list(dict.fromkeys(found))
 
 
-def _propositions(tree: Tree, sentence: str, discourse: Discourse) -> list[str]:
+def _propositions(tree: Tree, sentence: str, discourse: Discourse, min_words: int) -> list[str]:
     mentions = discourse.read(tree)
     whole: list[Item] = list(range(len(tree.words)))
-    statements = split_clauses(tree) if len(whole) <= _WHOLE else [whole]
+    statements = split_clauses(tree, min_words=min_words) if len(whole) <= _WHOLE else [whole]
     found = [render(tree, items, mentions) for items in statements if _stands_alone(tree, items)]
     if not found or not _stands_alone(tree, statements[0]):
         found = [render(tree, whole, mentions) if len(whole) <= _WHOLE else tidy(sentence)]

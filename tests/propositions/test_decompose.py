@@ -1,0 +1,222 @@
+"""Nothing is lost: failures, gaps, repetitions and inventions of a propositionizer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import Document, Granularity, propositionize, split_passages, split_sentences
+from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.propositions import (
+    AsyncPropositionizer,
+    NoPropositions,
+    Propositionizer,
+    Report,
+    adecompose,
+    decompose,
+)
+from factoid.testing import ScriptedPropositionizer
+
+TEXT = "The tower leans at 5.5 degrees. It was restored in 1990. Galileo visited it."
+DOCUMENT = Document(TEXT, title="Pisa", section="Sights", id="pisa", metadata={"year": 1990})
+(PASSAGE,) = split_passages(DOCUMENT)
+FACTS = ["The tower leans at 5.5 degrees.", "The tower was restored in 1990.", "Galileo visited the tower."]
+
+
+def said(*propositions, **options):
+    return decompose([PASSAGE], ScriptedPropositionizer({TEXT: propositions}), **options)
+
+
+def texts(result):
+    return [unit.text for unit in result.units]
+
+
+def test_all_that_a_proposition_carries():
+    result = said(*FACTS)
+    assert texts(result) == FACTS
+    assert [TEXT[unit.start : unit.end] for unit in result.units] == [
+        "The tower leans at 5.5 degrees.",
+        "It was restored in 1990.",
+        "Galileo visited it.",
+    ]
+    for unit in result.units:
+        assert (unit.granularity, unit.document_id, unit.parent_id) == (Granularity.PROPOSITION, "pisa", PASSAGE.id)
+        assert (unit.title, unit.section, unit.metadata) == ("Pisa", "Sights", {"year": 1990})
+    assert len({unit.id for unit in result.units}) == 3
+    assert result.report == Report(passages=1, propositions=3)
+    assert propositionize([PASSAGE], ScriptedPropositionizer({TEXT: FACTS})) == result.units
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ([], "empty output"),
+        (["", " \n"], "empty output"),
+        (NoPropositions("timed out"), "timed out"),
+    ],
+)
+def test_a_passage_that_fails_falls_back_to_its_sentences(output, reason, caplog):
+    with caplog.at_level(logging.INFO, "factoid"):
+        result = decompose([PASSAGE], FixedPropositionizer([output]))
+    sentences = split_sentences(PASSAGE)
+    assert texts(result) == [unit.text for unit in sentences]
+    assert [(unit.start, unit.end) for unit in result.units] == [(unit.start, unit.end) for unit in sentences]
+    assert {unit.granularity for unit in result.units} == {Granularity.PROPOSITION}
+    assert [unit.metadata for unit in result.units] == [{"fallback": reason, "year": 1990}] * 3
+    assert result.report == Report(passages=1, propositions=3, failures={reason: 1})
+    assert result.report.failed == 1
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert f"1 passages fell back to sentences (1 {reason})" in caplog.text
+
+
+class FixedPropositionizer:
+    def __init__(self, outputs):
+        self.outputs = outputs
+
+    def propositionize(self, passages):
+        return self.outputs
+
+
+def test_a_sentence_that_no_proposition_covers_is_added_where_it_stands():
+    result = said(FACTS[2], FACTS[0])
+    assert texts(result) == [FACTS[0], "It was restored in 1990.", FACTS[2]]
+    assert [unit.metadata.get("fallback") for unit in result.units] == [None, "uncovered sentence", None]
+    assert result.report == Report(passages=1, propositions=3, uncovered=1)
+
+
+def test_unsupported_propositions_by_policy():
+    invented = "Napoleon restored the tower."
+    outputs = [FACTS[0], invented, FACTS[1], FACTS[2]]
+    assert texts(said(*outputs)) == FACTS
+    assert texts(said(*outputs, unsupported="drop")) == FACTS
+    assert texts(said(*outputs, unsupported="keep")) == [FACTS[0], invented, FACTS[1], FACTS[2]]
+    replaced = said(*outputs, unsupported="sentence")
+    assert texts(replaced) == [FACTS[0], "It was restored in 1990.", FACTS[1], FACTS[2]]
+    assert replaced.units[1].metadata["fallback"] == "unsupported proposition"
+    for policy in ("drop", "keep", "sentence"):
+        assert said(*outputs, unsupported=policy).report.unsupported == 1
+    assert said(*outputs, unsupported="sentence").report.uncovered == 0
+
+
+def test_a_passage_of_inventions_is_represented_by_its_sentences():
+    result = said("Napoleon came.", "In 1812 it snowed.")
+    assert texts(result) == [unit.text for unit in split_sentences(PASSAGE)]
+    assert result.report == Report(passages=1, propositions=3, unsupported=2, uncovered=3)
+
+
+def test_an_unknown_policy_is_refused_before_any_work():
+    propositionizer = ScriptedPropositionizer({})
+    with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
+        propositionize([PASSAGE], propositionizer, unsupported="remove")
+    assert propositionizer.calls == []
+
+
+def test_repetitions_are_left_out_and_counted():
+    result = said(*FACTS, f"  {FACTS[0]}\n", FACTS[1].replace(" ", "\u00a0\t"), "")
+    assert texts(result) == FACTS
+    assert result.report.duplicates == 3
+
+
+def test_propositions_are_in_order_of_reading():
+    swapped = ["It was restored in 1990.", "The tower was restored.", *reversed(FACTS)]
+    assert texts(said(*swapped)) == [FACTS[0], swapped[0], swapped[1], FACTS[1], FACTS[2]]
+
+
+def test_broken_characters_of_a_model_are_mended():
+    assert (
+        texts(said(*FACTS[:2], "Galileo\udfff visited the tower \ud83d\ude00."))[2]
+        == "Galileo\ufffd visited the tower 😀."
+    )
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_another_number_of_lists_is_an_error(count):
+    with pytest.raises(PropositionizerError, match=f"returned {count} lists for 1 passages: expected one each"):
+        propositionize([PASSAGE], FixedPropositionizer([["a"]] * count))
+
+
+@pytest.mark.parametrize("output", [None, "one string", [None], [["nested"]], [1]])
+def test_anything_but_lists_of_strings_is_an_error(output):
+    with pytest.raises(PropositionizerError, match="expected a list of strings"):
+        propositionize([PASSAGE], FixedPropositionizer([output]))
+
+
+def test_no_passages_ask_no_model():
+    propositionizer = ScriptedPropositionizer({})
+    assert decompose([], propositionizer).units == []
+    assert decompose([], propositionizer).report == Report()
+    assert propositionizer.calls == []
+
+
+def test_many_passages_keep_their_own():
+    passages = split_passages(Document("\n\n".join(f"Sentence {n} stands here." for n in range(20))))
+    result = decompose(passages, ScriptedPropositionizer(lambda passage: [passage.text, f"{passage.text} Not 99."]))
+    assert [unit.text for unit in result.units] == [passage.text for passage in passages]
+    assert [unit.parent_id for unit in result.units] == [passage.id for passage in passages]
+    assert result.report == Report(passages=20, propositions=20, unsupported=20)
+
+
+def test_reports_add_up_and_read_well():
+    total = Report(1, 3, {"timed out": 1}) + Report(2, 5, {"refused": 2, "timed out": 1}, 1, 2, 3)
+    assert total == Report(3, 8, {"refused": 2, "timed out": 2}, 1, 2, 3)
+    assert str(total) == (
+        "3 passages → 8 propositions; 4 passages fell back to sentences (2 refused, 2 timed out), 1 unsupported, "
+        "2 sentences added, 3 duplicates left out"
+    )
+    assert Report() + total == total
+
+
+class Awaiting(ScriptedPropositionizer):
+    """Knows that it was awaited on the event loop."""
+
+    thread = None
+
+    async def apropositionize(self, passages):
+        await asyncio.sleep(0)
+        self.thread = threading.current_thread()
+        return self.propositionize(passages)
+
+
+class Working(ScriptedPropositionizer):
+    thread = None
+
+    def propositionize(self, passages):
+        self.thread = threading.current_thread()
+        return super().propositionize(passages)
+
+
+async def test_async_awaits_what_can_await_and_moves_the_rest_to_a_thread():
+    awaiting, working = Awaiting({TEXT: FACTS}), Working({TEXT: FACTS})
+    assert isinstance(awaiting, AsyncPropositionizer)
+    assert not isinstance(working, AsyncPropositionizer)
+    assert isinstance(working, Propositionizer)
+    assert await adecompose([PASSAGE], awaiting) == said(*FACTS) == await adecompose([PASSAGE], working)
+    assert awaiting.thread is threading.main_thread()
+    assert working.thread is not threading.main_thread()
+    assert (await adecompose([], awaiting)).units == []
+    with pytest.raises(InvalidInputError, match="got 'remove'"):
+        await adecompose([PASSAGE], awaiting, unsupported="remove")
+    with pytest.raises(PropositionizerError, match="expected one each"):
+        await adecompose([PASSAGE], FixedPropositionizer([]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.sampled_from([*FACTS, "Napoleon came.", "tower", "1990", "", " ", "So be it.", "😀"]), max_size=6),
+    st.sampled_from(["drop", "keep", "sentence"]),
+)
+def test_whatever_is_said_every_sentence_is_found_again(propositions, policy):
+    result = said(*propositions, unsupported=policy)
+    assert len({unit.id for unit in result.units}) == len(result.units) == result.report.propositions
+    starts = [next(i for i, s in enumerate(split_sentences(PASSAGE)) if s.end > unit.start) for unit in result.units]
+    assert policy == "keep" or starts == sorted(starts)
+    for unit in result.units:
+        assert PASSAGE.start <= unit.start < unit.end <= PASSAGE.end
+        assert unit.text.strip() == unit.text != ""
+    for sentence in split_sentences(PASSAGE):
+        assert any(unit.start < sentence.end and sentence.start < unit.end for unit in result.units)

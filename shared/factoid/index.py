@@ -106,12 +106,15 @@ class VectorIndex:
                 logger.info("%s is stale: it is built again from the database", path)
                 return None
             index = _faiss().read_index(str(path))
+            if manifest["dim"] != index.d:
+                logger.warning("%s is not what its manifest says: it is built again from the database", path)
+                return None
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             logger.warning("%s cannot be read (%s): it is built again from the database", path, error)
             return None
-        return cls(int(manifest["dim"]), _index=index)
+        return cls(index.d, _index=index)
 
     def _check(self, vectors: Vectors) -> None:
         if vectors.ndim != 2 or vectors.shape[1] != self.dim:

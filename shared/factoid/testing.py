@@ -61,7 +61,8 @@ class ScriptedPropositionizer:
 
     def _one(self, passage: Unit) -> list[str]:
         if callable(self._script):
-            return list(self._script(passage))
+            texts = self._script(passage)
+            return texts if isinstance(texts, NoPropositions) else list(texts)
         if passage.text not in self._script:
             return NoPropositions("not in the script")
         return list(self._script[passage.text])

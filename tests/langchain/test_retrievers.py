@@ -36,7 +36,7 @@ def test_parents_carry_score_and_matches(filled: MultiGranularFAISS) -> None:
     assert best.keys() == {"text", "score", "start_index", "end_index", "granularity", "id"}
     assert (best["text"], best["granularity"]) == ("has no eyes.", "proposition")
     assert best["score"] == first.metadata["score"] > second.metadata["score"]
-    assert OLM.page_content[best["start_index"] : best["end_index"]] == "eyes"
+    assert OLM.page_content[best["start_index"] : best["end_index"]] == "eyes."
     assert filled.get_by_ids(["olm"]) == [OLM]
 
 

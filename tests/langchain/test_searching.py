@@ -51,11 +51,11 @@ def test_matches_and_units_say_where_they_stand(filled: MultiGranularFAISS) -> N
     assert units[0].page_content == "It eats the fruit of the rimu."
     assert units[0].metadata["score"] == score >= units[-1].metadata["score"]
     (unit,) = filled.similarity_search_units("What fruit does it eat?", k=1)
-    start = KAKAPO.page_content.index("eats")
+    start = KAKAPO.page_content.index("It eats")
     assert unit.metadata == KAKAPO.metadata | {
         "granularity": "proposition",
         "start_index": start,
-        "end_index": KAKAPO.page_content.index(".", start),
+        "end_index": KAKAPO.page_content.index(".", start) + 1,
         "parent_id": "kakapo",
         "passage_id": "kakapo",
         "title": "Kakapo",

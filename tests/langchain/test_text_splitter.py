@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import TextSplitter
 
-from factoid import Unit
+from factoid import SyntaxPropositionizer, Unit
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.testing import ScriptedPropositionizer
 from langchain_factoid import PassageTextSplitter, PropositionTextSplitter
@@ -58,7 +58,7 @@ def test_propositions_know_passage_and_source(propositionizer: ScriptedPropositi
         assert chunk.metadata["title"] == "Kakapo"
         assert 0 <= chunk.metadata["start_index"] < chunk.metadata["end_index"] <= len(TEXT)
     flies = next(chunk for chunk in chunks if chunk.page_content == "it cannot fly.")
-    assert TEXT[flies.metadata["start_index"] : flies.metadata["end_index"]] == "cannot fly"
+    assert TEXT[flies.metadata["start_index"] : flies.metadata["end_index"]] == "cannot fly."
 
 
 def test_ids_come_from_content_and_metadata(propositionizer: ScriptedPropositionizer) -> None:
@@ -149,8 +149,8 @@ def test_title_reaches_the_propositionizer() -> None:
 
 
 async def test_the_default_propositionizer_needs_nothing() -> None:
-    splitter = PropositionTextSplitter()
-    chunks = splitter.create_documents([TEXT])
+    chunks = PropositionTextSplitter().create_documents([TEXT])
+    assert chunks == PropositionTextSplitter(SyntaxPropositionizer()).create_documents([TEXT])
     assert len(chunks) == 4  # of three sentences, one with two clauses
     assert await PropositionTextSplitter().atransform_documents([Document(page_content=TEXT)]) == chunks
 

@@ -90,7 +90,7 @@ def test_a_sentence_that_no_proposition_covers_is_added_where_it_stands():
 
 
 def test_unsupported_propositions_by_policy():
-    invented = "Napoleon restored the tower."
+    invented = "Napoleon restored it."
     outputs = [FACTS[0], invented, FACTS[1], FACTS[2]]
     assert texts(said(*outputs)) == FACTS
     assert texts(said(*outputs, unsupported="drop")) == FACTS
@@ -101,6 +101,14 @@ def test_unsupported_propositions_by_policy():
     for policy in ("drop", "keep", "sentence"):
         assert said(*outputs, unsupported=policy).report.unsupported == 1
     assert said(*outputs, unsupported="sentence").report.uncovered == 0
+
+
+def test_what_was_said_counts_before_its_stand_in():
+    for propositions in ([FACTS[0], "The tower was shaken."], ["The tower was shaken.", FACTS[0]]):
+        result = said(*propositions, *FACTS[1:], unsupported="sentence")
+        assert texts(result) == FACTS
+        assert [unit.metadata for unit in result.units] == [{"year": 1990}] * 3
+        assert result.report == Report(passages=1, propositions=3, unsupported=1)
 
 
 def test_a_passage_of_inventions_is_represented_by_its_sentences():
@@ -123,8 +131,8 @@ def test_repetitions_are_left_out_and_counted():
 
 
 def test_propositions_are_in_order_of_reading():
-    swapped = ["It was restored in 1990.", "The tower was restored.", *reversed(FACTS)]
-    assert texts(said(*swapped)) == [FACTS[0], swapped[0], swapped[1], FACTS[1], FACTS[2]]
+    swapped = ["It was restored in 1990.", *reversed(FACTS)]
+    assert texts(said(*swapped)) == [FACTS[0], swapped[0], FACTS[1], FACTS[2]]
 
 
 def test_broken_characters_of_a_model_are_mended():

@@ -140,6 +140,8 @@ TOWER = "Prior to restoration between 1990 and 2001, the tower leaned at 5.5 deg
         ("The tower of Paris leaned at 5.5 degrees.", False),
         ("The Berlin tower leaned at 5.5 degrees.", False),
         ("Gustave Eiffel restored the tower.", False),
+        ("Napoleon restored the tower.", False),
+        ("Restoration of the tower lasted from 1990 to 2001.", True),
         ("Cheese is wonderful.", False),
         ("It is.", True),  # says nothing
         ("", True),
@@ -152,7 +154,7 @@ def test_names_numbers_and_most_words_must_be_known(proposition, supported):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("The towers were leaning at 1,000.5 degrees", ["tower", "lean", "1,000.5", "degre"]),
+        ("The towers were leaning at 1,000.5 degrees", ["tow", "lean", "1,000.5", "degre"]),
         ("H2O", ["h", "2", "o"]),
         ("été Zürich 12:30", ["été", "zürich", "12:30"]),
         ("The of and 's", []),
@@ -178,8 +180,8 @@ def test_content_words(text, words):
             "Leaning Tower of Pisa",
             "reopened in December 2001.",
         ),
-        ("Paris lies on the Seine.", "Paris is old. The Seine, on which Paris lies, is long.", "", "Seine, on which Paris lies"),
-        ("In 2001 the tower opened.", "The tower shut in 1990, and the tower opened in 2001, and grew.", "", "tower opened in 2001"),
+        ("Paris lies on the Seine.", "It is old. Long is the Seine, on which Paris lies.", "", "Seine, on which Paris lies."),
+        ("In 2001 it opened.", "The tower shut in 1990, opened in 2001, and grew.", "", "opened in 2001"),
         ("Rome.", "Rome and Milan and Rome.", "", "Rome"),
     ],
 )  # fmt: skip

@@ -130,8 +130,11 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     missed = uncovered(sources, [unit.text for _, unit in placed])
     placed += [(index, _stand_in(passage, sources[index].sentence, "uncovered sentence")) for index in missed]
     placed.sort(key=lambda pair: pair[0])  # stable: reading order by sentence, the propositionizer's within one
-    units = list({unit.id: unit for _, unit in placed}.values())
-    return units, Report(1, len(units), {}, refused, len(missed), len(cleaned) - len(distinct))
+    units: dict[str, Unit] = {}
+    for _, unit in placed:
+        if unit.id not in units or unit.metadata == passage.metadata:  # what was said counts before a stand-in for it
+            units[unit.id] = unit
+    return list(units.values()), Report(1, len(units), {}, refused, len(missed), len(cleaned) - len(distinct))
 
 
 def _mended(text: str) -> str:

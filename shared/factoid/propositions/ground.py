@@ -1,7 +1,7 @@
 """Where a proposition comes from, and whether its passage supports it.
 
 Both compare words: lower-cased, stripped of common endings, function words left out. A number must be in the source; so
-must a name (a capitalised word that does not start the proposition); of the other content words two thirds must be,
+must a name (any capitalised word: one at the start may be the subject); of the other content words two thirds must be,
 since a propositionizer may add a verb such as "located" or a noun such as "hypothesis".
 """
 
@@ -56,12 +56,11 @@ def is_supported(proposition: str, source: set[str]) -> bool:
         source: Words of passage, title and section, as `content_tokens` gives them.
     """
     tokens = content_tokens(proposition)
-    start = next((match.start() for match in _TOKEN.finditer(proposition)), 0)  # a capital letter there makes no name
     known = 0
     for token in tokens:
         if token.word in source:
             known += 1
-        elif any(map(str.isdigit, token.word)) or (proposition[token.start].isupper() and token.start > start):
+        elif any(map(str.isdigit, token.word)) or proposition[token.start].isupper():
             return False
     return known >= _SUPPORT * len(tokens)
 

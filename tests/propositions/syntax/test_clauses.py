@@ -147,6 +147,23 @@ def test_concession_is_asserted_by_itself() -> None:
     assert statements(rows) == ["The ship was unstable.", "It was armed."]
 
 
+def test_which_of_two_nouns_is_not_guessed() -> None:
+    nested = """
+        He PRP 2 nsubj
+        planned VBD 0 root
+        the DT 4 det
+        flight NN 2 obj
+        to IN 7 case
+        the DT 7 det
+        Moon_ NNP 4 nmod
+        , , 10 punct
+        which WDT 10 nsubj
+        failed_ VBD 4 acl:relcl
+        . . 2 punct
+    """
+    assert statements(nested) == ["He planned the flight to the Moon, which failed."]
+
+
 def test_where_and_whose() -> None:
     rows = """
         He PRP 2 nsubj

@@ -40,6 +40,31 @@ def test_simple_coordination_with_the_shipped_parser() -> None:
     ]
 
 
+def test_min_words_decides_how_small_facts_may_be() -> None:
+    text = "Anna Berg moved to Oslo in 1900 and died."
+    passages = split_passages(Document(text))
+    assert SyntaxPropositionizer(min_words=0).propositionize(passages) == [
+        ["Anna Berg moved to Oslo in 1900.", "Anna Berg died."]
+    ]
+    assert SyntaxPropositionizer().propositionize(passages) == [[text]]
+
+
+def test_names_that_pronouns_stand_for_count() -> None:
+    """With the name the fact is big enough; with a pronoun nobody knows it is not."""
+    text = "She was born in Oslo and moved to Berlin in 1925."
+    assert propositions(text, title="Anna Berg") == [
+        "Anna Berg was born in Oslo.",
+        "Anna Berg moved to Berlin in 1925.",
+    ]
+    assert propositions(text) == [text]
+
+
+def test_a_statement_that_does_not_stand_alone_is_not_dropped() -> None:
+    for text in ("The Vasa (built 1626–1628) was a ship that sank.", "Apples and pears and the old king."):
+        words = {word.strip(".()") for word in text.split()}
+        assert words <= {word.strip(".()") for found in propositions(text) for word in found.split()}
+
+
 def test_sentences_that_do_not_parse_are_kept() -> None:
     for text in ("Apples, pears, plums", "2019 2020 2021", "東京は日本の首都です。", "Привет, мир!", "🙂 🙂"):
         assert propositions(text), text
@@ -69,7 +94,9 @@ def test_other_pipelines() -> None:
         return doc(CLEARNLP)
 
     pipeline.add_pipe("factoid_test_parser")
-    found = SyntaxPropositionizer(pipeline).propositionize(split_passages(Document("Oslo is parsed by a fake.")))
+    found = SyntaxPropositionizer(pipeline, min_words=0).propositionize(
+        split_passages(Document("Oslo is parsed by a fake."))
+    )
     assert found == [["Oslo now is the capital of Norway.", "Oslo was founded in 1048.", "Oslo has a port."]]
 
 

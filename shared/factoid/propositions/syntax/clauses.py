@@ -13,8 +13,9 @@ a rule does not recognise stays in the clause that it stands in, so that every w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from factoid.propositions.syntax.descriptions import RELATIVE_TAGS, describe
 from factoid.propositions.syntax.phrases import (
@@ -45,6 +46,7 @@ class Splitter:
 
     tree: Tree
     min_words: int
+    names: Mapping[int, int]
     found: list[list[Item]] = field(default_factory=list)
 
     def clause(self, head: int, subject: Sequence[Item] = (), swap: dict[int, list[Item]] | None = None) -> None:
@@ -113,9 +115,8 @@ class Splitter:
             return False  # "…, of which 29 are …": it means something outside itself
         if tree.deps[joined] == "parataxis":  # not "X, he said"
             return tree.is_clause(joined) and tree.subject(joined) is not None and self._after_break(joined)
-        if not (tree.is_verb(joined) or tree.auxiliaries(joined) or tree.child(head, "cop") is not None):
-            return False
-        if tree.is_verb(head) and not (tree.is_verb(joined) or tree.auxiliaries(joined)):
+        verbal = tree.is_verb(joined) or tree.is_clause(joined) or bool(tree.auxiliaries(joined))
+        if not verbal and (tree.is_verb(head) or tree.child(head, "cop") is None):
             return False
         negated = any(tree.words[child].lower() in _NEGATION for child in tree.children[head] if child < head)
         return not negated or bool(tree.auxiliaries(joined)) or tree.subject(joined) is not None
@@ -201,8 +202,8 @@ class Splitter:
         self, head: int, child: int, cut: set[int], before: Sequence[Item] = (), subject: Sequence[Item] = ()
     ) -> bool:
         """Tell whether a split leaves enough content words in the clause and what is `before` it, and in the other part."""
-        rest = content_words(self.tree, [*before, *self.tree.subtree(head, cut | {child})])
-        own = content_words(self.tree, [*subject, *self.tree.subtree(child, cut)])
+        rest = content_words(self.tree, [*before, *self.tree.subtree(head, cut | {child})], self.names)
+        own = content_words(self.tree, [*subject, *self.tree.subtree(child, cut)], self.names)
         return min(rest, own) >= self.min_words
 
     def _cut(self, head: int, child: int, cut: set[int]) -> None:
@@ -212,13 +213,16 @@ class Splitter:
         cut.update(mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2)
 
 
-def split_clauses(tree: Tree, *, min_words: int = 0) -> list[list[Item]]:
+def split_clauses(
+    tree: Tree, *, min_words: int = 0, names: Mapping[int, int] = MappingProxyType({})
+) -> list[list[Item]]:
     """Return the statements of a sentence as items to render; the first is what remains of the main clause.
 
     Args:
         tree: The sentence.
         min_words: A split that would leave a statement with fewer content words than this is not made.
+        names: For tokens that a name will stand for, the number of its words.
     """
-    splitter = Splitter(tree, min_words)
+    splitter = Splitter(tree, min_words, names)
     splitter.clause(tree.root)
     return [items for items in splitter.found if items]

@@ -71,6 +71,8 @@ def _relative(
         return None
     word = tree.words[pronoun].lower()
     if is_set_off(tree, verb):
+        if word == "which" and not _is_next_to(tree, noun, verb):
+            return None  # "transit to the Moon, which …": either noun may be meant
         antecedent = repeatable(tree, noun, {*cut, verb})
     elif _is_indefinite(tree, head, noun) and word != "where" and tree.words[noun].lower() not in _GENERIC:
         antecedent = _shared_subject(tree, head, cut, subject)
@@ -127,6 +129,13 @@ def _apposition(tree: Tree, head: int, noun: int, other: int, cut: Collection[in
         return Statement([*subject, verb])
     description = repeatable(tree, role, {*cut, other})
     return Statement(items=[*subject, verb, *description]) if description else None
+
+
+def _is_next_to(tree: Tree, noun: int, clause: int) -> bool:
+    """Tell whether nothing but the noun's own name stands between a noun and the comma of a clause."""
+    first = tree.subtree(clause)[0]
+    end = first - 1 if tree.deps[first] != "punct" else first
+    return all(tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in range(noun + 1, end))
 
 
 def _is_indefinite(tree: Tree, head: int, noun: int) -> bool:

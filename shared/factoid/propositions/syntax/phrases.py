@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from factoid.propositions.syntax.render import Item
 from factoid.propositions.syntax.tree import AUXILIARIES, Tree
@@ -21,13 +21,15 @@ _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"
 
 
 def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
-    """Return a noun phrase without its preposition and without asides; nothing if that is too long to repeat.
+    """Return a noun phrase without its preposition and asides; nothing if it is too long to repeat, or no noun's.
 
     Args:
         tree: The sentence.
         noun: The head of the phrase.
         cut: Heads of subtrees that have been taken out of the sentence.
     """
+    if tree.is_verb(noun):
+        return []
     left_out = {child for child in tree.children[noun] if tree.deps[child] not in _NOMINAL}
     left_out |= {child for child in tree.subtree(noun) if child != noun and _is_aside(tree, child)}
     if tree.child(noun, "cop") is not None:
@@ -55,12 +57,20 @@ def nouns(tree: Tree, head: int) -> list[int]:
     return sorted(found)
 
 
-def content_words(tree: Tree, items: Sequence[Item]) -> int:
-    """Return how many of some tokens are nouns, verbs, adjectives, adverbs or numbers; auxiliaries do not count."""
-    return sum(
-        isinstance(item, int) and tree.tags[item][:2] in _CONTENT and tree.deps[item] not in AUXILIARIES
-        for item in items
-    )
+def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -> int:
+    """Return how many of some tokens are nouns, verbs, adjectives, adverbs or numbers; auxiliaries do not count.
+
+    Args:
+        tree: The sentence.
+        items: Tokens and inserted words; the latter do not count.
+        names: For tokens that a name will stand for, such as resolved pronouns, the number of its words.
+    """
+    counted = 0
+    for item in items:
+        if isinstance(item, int):
+            content = tree.tags[item][:2] in _CONTENT and tree.deps[item] not in AUXILIARIES
+            counted += names.get(item, int(content))
+    return counted
 
 
 def copula(tree: Tree, head: int, subject: int | None) -> str:

@@ -45,7 +45,7 @@ class SyntaxPropositionizer:
         InvalidInputError: On use, if the pipeline has no parser.
     """
 
-    def __init__(self, nlp: Language | None = None, *, min_words: int = 5) -> None:
+    def __init__(self, nlp: Language | None = None, *, min_words: int = 4) -> None:
         self._nlp = nlp
         self.min_words = min_words
         # spaCy pipelines add to their vocabulary while they work.
@@ -105,20 +105,19 @@ def _passage(
 def _propositions(tree: Tree, sentence: str, discourse: Discourse, min_words: int) -> list[str]:
     mentions = discourse.read(tree)
     whole: list[Item] = list(range(len(tree.words)))
-    statements = split_clauses(tree, min_words=min_words) if len(whole) <= _WHOLE else [whole]
-    found = [render(tree, items, mentions) for items in statements if _stands_alone(tree, items)]
-    if not found or not _stands_alone(tree, statements[0]):
-        found = [render(tree, whole, mentions) if len(whole) <= _WHOLE else tidy(sentence)]
-    return [proposition for proposition in found if proposition]
+    if len(whole) > _WHOLE:
+        return [tidy(sentence)]
+    names = {token: len(mention.text.split()) for token, mention in mentions.items()}
+    statements = split_clauses(tree, min_words=min_words, names=names)
+    if not all(_stands_alone(tree, items) for items in statements):
+        statements = [whole]
+    return [text for text in (render(tree, items, mentions) for items in statements) if text]
 
 
 def _stands_alone(tree: Tree, items: Sequence[Item]) -> bool:
     """Tell whether items make a statement: a finite verb (or an inserted form of "be") and two words beside it."""
     finite = any(
-        item in ("is", "are", "was", "were")
-        if isinstance(item, str)
-        else tree.tags[item] in ("VBD", "VBZ", "VBP", "MD")
-        for item in items
+        item in ("is", "are", "was", "were") if isinstance(item, str) else tree.is_finite(item) for item in items
     )
     return finite and len(items) >= 3
 

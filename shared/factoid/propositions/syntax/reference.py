@@ -180,7 +180,7 @@ class Discourse:
         first = tokens[0]
         if mention := mentions.get(first):
             if len(tokens) == 1 + len(mention.covers):
-                return Entity(mention.entity, tree.words[subject].lower() in _MANY, proper=True)
+                return Entity(mention.text, tree.words[subject].lower() in _MANY, proper=True)
             return None
         if tree.tags[subject] == "PRP" or not tree.is_noun(subject) or len(tokens) > _LONGEST_NAME:
             return None

@@ -119,9 +119,18 @@ class Tree:
         """Tell whether a token is a proper noun."""
         return self.tags[index].startswith("NNP")
 
+    def is_finite(self, index: int) -> bool:
+        """Tell whether a token is a finite verb.
+
+        A noun with a subject, but without article and copula, is a verb that the tagger took for a plural ("it leans").
+        """
+        if self.tags[index] == "NNS":
+            return self.subject(index) is not None and self.child(index, "det", "cop") is None
+        return self.tags[index] in _FINITE
+
     def is_clause(self, head: int) -> bool:
         """Tell whether a token heads a finite clause: a finite verb, or a predicate with a finite auxiliary or copula."""
-        return self.tags[head] in _FINITE or any(self.tags[aux] in _FINITE for aux in self.auxiliaries(head))
+        return self.is_finite(head) or any(self.tags[aux] in _FINITE for aux in self.auxiliaries(head))
 
     def is_past(self, head: int) -> bool:
         """Tell whether a clause is in a past tense."""

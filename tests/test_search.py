@@ -1,0 +1,255 @@
+"""Search and roll-up against brute force: the k best distinct parents, and the units that made them so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import Granularity, UnitStore
+from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.search import Scored, most_diverse, top_parents
+from factoid.units import make_unit
+
+pytest.importorskip("faiss")
+
+PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION
+
+
+def passage(number, **metadata):
+    return make_unit(
+        f"passage {number}", PASSAGE, document_id=f"d{number % 3}", parent_id="d", start=0, end=9, metadata=metadata
+    )
+
+
+def child(parent, number, granularity=PROPOSITION, **metadata):
+    return make_unit(
+        f"{granularity} {number} of {parent.text}",
+        granularity,
+        document_id=parent.document_id,
+        parent_id=parent.id,
+        start=0,
+        end=9,
+        metadata=metadata,
+    )
+
+
+def filled(units, vectors):
+    store = UnitStore(encoder=None)
+    store.add(units, vectors=np.asarray(vectors, np.float32))
+    return store
+
+
+def brute_force(query, units, vectors, k, granularity, parents, condition=None):
+    """Score everything in plain Python; return (score, id) of the k best, and the scores under each parent."""
+    stored = {unit.id for unit in units if unit.granularity is PASSAGE}
+    scored = [
+        (float(np.dot(query, vector)), unit)
+        for unit, vector in zip(units, vectors, strict=True)
+        if unit.granularity is granularity and (condition is None or condition(unit.metadata))
+    ]
+    if not parents:
+        return sorted((score for score, _ in scored), reverse=True)[:k], None
+    under = {}
+    for score, unit in scored:
+        under.setdefault(unit.parent_id if unit.parent_id in stored else unit.id, []).append(score)
+    best = sorted((max(scores) for scores in under.values()), reverse=True)[:k]
+    return best, {own: sorted(scores, reverse=True) for own, scores in under.items()}
+
+
+WHOLE = st.integers(-3, 3)  # exact in float32, with many ties
+VECTORS = st.tuples(WHOLE, WHOLE, WHOLE)
+
+
+@st.composite
+def corpora(draw):
+    """Passages with no, few or many units; units without their passage; some of year 1."""
+    units, vectors = [], []
+    for number in range(draw(st.integers(1, 6))):
+        parent = passage(number, year=draw(st.integers(0, 1)))
+        if draw(st.integers(0, 4)):
+            units.append(parent)
+            vectors.append(draw(VECTORS))
+        for index in range(draw(st.sampled_from([0, 1, 2, 30]))):
+            kind = draw(st.sampled_from([SENTENCE, PROPOSITION]))
+            units.append(child(parent, index, kind, year=draw(st.integers(0, 1))))
+            vectors.append(draw(VECTORS))
+    return units, vectors
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    corpora(),
+    VECTORS,
+    st.integers(1, 40),
+    st.sampled_from([PASSAGE, SENTENCE, PROPOSITION]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
+    units, vectors = corpus
+    condition = (lambda metadata: metadata["year"] == 1) if filtered else None
+    if not units:
+        return
+    with filled(units, vectors) as store:
+        hits = store.search_by_vector(
+            np.array(query, np.float32),
+            k,
+            granularity=granularity,
+            parents=parents,
+            filter={"year": 1} if filtered else None,
+        )
+    expected, under = brute_force(
+        query, units, vectors, k, granularity, parents and granularity is not PASSAGE, condition
+    )
+    assert [hit.score for hit in hits] == expected
+    assert len({hit.unit.id for hit in hits}) == len(hits)
+    known = {unit.id: unit for unit in units}
+    for hit in hits:
+        assert isinstance(hit.score, float)
+        assert hit.unit == known[hit.unit.id]
+        if under is None:
+            matches = (hit.unit,) if granularity is PASSAGE else ()
+            assert tuple(match.unit for match in hit.matches) == matches
+            continue
+        assert [match.score for match in hit.matches] == under[hit.unit.id][:3]
+        for match in hit.matches:
+            assert match.unit.granularity is granularity
+            assert hit.unit.id in (match.unit.parent_id, match.unit.id)
+            assert condition is None or condition(match.unit.metadata)
+
+
+def test_many_vectors_neither_of_unit_length_nor_positive():
+    rng = np.random.default_rng(3)
+    parents = [passage(number) for number in range(100)]
+    units = [*parents, *(child(parents[number % 100], number) for number in range(3000))]
+    vectors = rng.normal(-1, 5, (3100, 24)).astype(np.float32)
+    with filled(units, vectors) as store:
+        for query in rng.normal(1, 3, (5, 24)).astype(np.float32):
+            hits = store.search_by_vector(query, 100)
+            expected, _ = brute_force(query, units, vectors, 100, PROPOSITION, parents=True)
+            np.testing.assert_allclose([hit.score for hit in hits], expected, rtol=1e-4, atol=1e-3)
+            assert {hit.unit.id for hit in hits} == {parent.id for parent in parents}
+
+
+def test_k_distinct_parents_where_one_parent_has_very_many_units():
+    parents = [passage(number) for number in range(6)]
+    crowd = [child(parents[0], number) for number in range(5000)]
+    others = [child(parent, 0) for parent in parents[1:]]
+    vectors = [[0, 0]] * 6 + [[10, number % 7] for number in range(5000)] + [[number, 0] for number in range(1, 6)]
+    with filled([*parents, *crowd, *others], vectors) as store:
+        hits = store.search_by_vector(np.array([1, 0], np.float32), 4)
+        assert [(hit.unit.text, hit.score) for hit in hits] == [
+            ("passage 0", 10.0),
+            ("passage 5", 5.0),
+            ("passage 4", 4.0),
+            ("passage 3", 3.0),
+        ]
+        assert [len(hit.matches) for hit in hits] == [3, 1, 1, 1]
+        assert len(store.search_by_vector(np.array([1, 0], np.float32), 99)) == 6
+
+
+def test_a_filter_on_units_does_not_ask_for_the_parents_metadata():
+    parent = passage(1, lang="en")
+    with filled([parent, child(parent, 1, lang="de"), child(parent, 2, lang="en")], [[9, 9], [1, 0], [5, 0]]) as store:
+        query = np.array([1, 0], np.float32)
+        (hit,) = store.search_by_vector(query, filter={"lang": "de"})
+        assert (hit.unit, hit.score, [match.unit.text for match in hit.matches]) == (
+            parent,
+            1.0,
+            ["proposition 1 of passage 1"],
+        )
+        assert store.search_by_vector(query, filter={"lang": "fr"}) == []
+        assert store.search_by_vector(query, filter=lambda metadata: metadata.get("lang") == "fr") == []
+
+
+def test_scores_beyond_float32_are_left_out_rather_than_wrong():
+    parents = [passage(0), passage(1)]
+    with filled(parents, [[-3e38, -3e38], [1, 1]]) as store:
+        (hit,) = store.search_by_vector(np.array([3e38, 3e38], np.float32), granularity="passage")
+        assert hit.unit == parents[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "k must be at least 1, got 0"),
+        ({"k": -3}, "k must be at least 1, got -3"),
+        ({"granularity": "document"}, "it has no index of documents"),
+        ({"granularity": "word"}, "unknown granularity 'word'"),
+        ({"filter": {"x": {"$near": 1}}}, "unknown operator"),
+        ({"filter": [1]}, "a dict of conditions or a callable"),
+    ],
+)
+def test_bad_searches(options, message):
+    with filled([passage(1)], [[1, 2]]) as store, pytest.raises(InvalidInputError, match=message):
+        store.search_by_vector(np.zeros(2, np.float32), **({"granularity": "passage"} | options))
+
+
+def test_queries_of_another_shape():
+    with filled([passage(1)], [[1, 2]]) as store:
+        for wrong in ([1, 2, 3], [[1, 2], [3, 4]], [], [np.nan, 0]):
+            with pytest.raises(EncoderMismatchError, match=r"2 dimensions|not finite"):
+                store.search_by_vector(np.array(wrong, np.float32), granularity="passage")
+        assert len(store.search_by_vector([[1.0, 2.0]], granularity="passage")) == 1
+        with pytest.raises(InvalidInputError, match="no encoder: use search_by_vector"):
+            store.search("text")
+
+
+def test_widening_ends_by_proof():
+    """The search is widened only until k parents are met, and never beyond all units."""
+    asked = []
+
+    def search(count):
+        asked.append(count)
+        return [Scored(row, -float(row)) for row in range(count)]
+
+    def parents(rows):
+        return {row: row // 100 for row in rows}
+
+    assert top_parents(search, parents, k=3, total=100_000) == [Scored(0, 0.0), Scored(1, -100.0), Scored(2, -200.0)]
+    assert asked == [12, 48, 192, 768]
+    asked.clear()
+    assert len(top_parents(search, parents, k=50, total=250)) == 3
+    assert asked == [200, 250]
+    assert top_parents(search, parents, k=5, total=0) == []
+
+
+def marginal_relevance(query, vectors, k, weight):
+    """The definition of Carbonell and Goldstein, one candidate at a time."""
+
+    def cosine(a, b):
+        norms = np.linalg.norm(a) * np.linalg.norm(b)
+        return float(np.dot(a, b) / norms) if norms else 0.0
+
+    chosen = []
+    while len(chosen) < min(k, len(vectors)):
+
+        def value(i, chosen=tuple(chosen)):
+            near = max((cosine(vectors[i], vectors[j]) for j in chosen), default=None)
+            return (
+                cosine(query, vectors[i]) if near is None else weight * cosine(query, vectors[i]) - (1 - weight) * near
+            )
+
+        chosen.append(max((i for i in range(len(vectors)) if i not in chosen), key=value))
+    return chosen
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 1.0])
+def test_most_diverse_against_its_definition(weight):
+    rng = np.random.default_rng(11)
+    vectors, query = rng.normal(-1, 3, (30, 6)), rng.normal(0, 2, 6)
+    vectors[4] = 0
+    assert most_diverse(query, vectors, k=12, lambda_mult=weight) == marginal_relevance(query, vectors, 12, weight)
+    assert sorted(most_diverse(query, vectors, k=99, lambda_mult=weight)) == list(range(30))
+    assert most_diverse(query, vectors[:0], k=3) == []
+
+
+def test_a_unit_found_twice_is_one_hit():
+    unit = passage(1)
+    with filled([unit, unit, replace(unit, title="last")], [[1, 0], [2, 0], [3, 0]]) as store:
+        (hit,) = store.search_by_vector(np.array([1, 0], np.float32), granularity="passage")
+        assert (hit.unit.title, hit.score) == ("last", 3.0)

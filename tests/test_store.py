@@ -1,0 +1,242 @@
+"""The store in memory and on disk: what is added is found, replaced, deleted and still there after opening again."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from factoid import Document, Granularity, UnitStore
+from factoid.errors import InvalidInputError, MissingDependencyError, StoreError
+from factoid.ingest import AddReport
+from factoid.propositions import NoPropositions, Report
+from factoid.split import split_passages, split_sentences
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+
+pytest.importorskip("faiss")
+
+PISA = Document(
+    "# Pisa\n\nThe tower leans. It is old.\n\n## History\n\nGalileo was born here.",
+    id="pisa",
+    metadata={"country": "it"},
+)
+OSLO = Document("# Oslo\n\nThe city lies on a fjord.", id="oslo", metadata={"country": "no"})
+PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [f"{passage.title}: {passage.text}"])
+
+
+@pytest.fixture(params=["memory", "disk"])
+def path(request, tmp_path):
+    return tmp_path / "store" if request.param == "disk" else None
+
+
+@pytest.fixture
+def store(path):
+    with UnitStore(path, encoder=HashEncoder()) as store:
+        yield store
+
+
+def add(store, *documents, **options):
+    return store.add_documents(documents, propositionizer=PROPOSITIONIZER, **options)
+
+
+def found(store, query, k=9, **options):
+    return [hit.unit.text for hit in store.search(query, k, **options)]
+
+
+def test_documents_in_facts_out(store):
+    report = add(store, PISA, OSLO)
+    assert report == AddReport(
+        documents=2,
+        unchanged=0,
+        units={Granularity.PASSAGE: 3, Granularity.SENTENCE: 4, Granularity.PROPOSITION: 3},
+        decomposition=Report(passages=3, propositions=3),
+    )
+    assert store.counts() == report.units
+    assert len(store) == 10
+    (hit,) = store.search("Where was Galileo born?", k=1)
+    assert hit.unit.text == "Galileo was born here."
+    assert (hit.unit.title, hit.unit.section, hit.unit.metadata) == ("Pisa", "History", {"country": "it"})
+    assert hit.unit == split_passages(PISA)[1]
+    assert [match.unit.text for match in hit.matches] == ["Pisa: Galileo was born here."]
+    assert hit.score == hit.matches[0].score > 0.5
+    (hit,) = store.search("Where was Galileo born?", k=1, granularity="sentence", parents=False)
+    assert hit.unit == split_sentences(split_passages(PISA)[1])[0]
+    assert hit.matches == ()
+    assert store.document("oslo") == OSLO
+    assert store.document("nowhere") is None
+
+
+def test_adding_documents_again_changes_nothing(store):
+    first = add(store, PISA, OSLO)
+    rows = store.ids()
+    calls = len(PROPOSITIONIZER.calls)
+    assert add(store, PISA, OSLO, OSLO) == AddReport(documents=0, unchanged=2)
+    assert (store.ids(), store.counts(), len(PROPOSITIONIZER.calls)) == (rows, first.units, calls)
+    assert add(store, replace(OSLO, metadata=dict(OSLO.metadata))).unchanged == 1
+
+
+def test_a_changed_document_replaces_the_old_one_with_all_its_units(store):
+    add(store, PISA, OSLO)
+    changed = replace(PISA, text="# Pisa\n\nThe tower is white.")
+    assert add(store, changed, OSLO) == AddReport(
+        1,
+        1,
+        {Granularity.PASSAGE: 1, Granularity.SENTENCE: 1, Granularity.PROPOSITION: 1},
+        Report(1, 1),
+    )
+    assert sorted(found(store, "tower Galileo")) == ["The city lies on a fjord.", "The tower is white."]
+    assert store.document("pisa") == changed
+    assert store.counts()[Granularity.SENTENCE] == 2
+    for granularity in Granularity.SENTENCE, Granularity.PROPOSITION, Granularity.PASSAGE:
+        assert all("Galileo" not in text for text in found(store, "Galileo", granularity=granularity, parents=False))
+    # New metadata is a change as well.
+    assert add(store, replace(changed, metadata={"country": "IT"})).documents == 1
+    assert store.search("tower", filter={"country": "it"}) == []
+
+
+def test_another_recipe_indexes_again(store):
+    assert add(store, PISA).documents == 1
+    assert add(store, PISA, words=3, min_words=0).documents == 1
+    assert store.counts()[Granularity.PASSAGE] == 3
+    assert add(store, PISA, words=3, min_words=0).unchanged == 1
+    other = ScriptedPropositionizer(lambda _: NoPropositions("refused"))
+    other.name = "other"
+    report = store.add_documents([PISA], propositionizer=other)
+    assert (report.documents, report.decomposition.failures) == (1, {"refused": 2})
+    assert "The tower leans." in found(store, "tower leans", parents=False)
+
+
+def test_of_equal_ids_in_one_call_the_last_document_counts(store):
+    report = add(store, PISA, replace(OSLO, id="pisa"))
+    assert (report.documents, store.document("pisa").text) == (1, OSLO.text)
+    assert store.counts()[Granularity.PASSAGE] == 1
+    add(store, replace(PISA, id=""), replace(PISA, id=""))
+    assert store.counts()[Granularity.PASSAGE] == 3
+
+
+def test_documents_are_read_once_and_by_type(store):
+    assert store.add_documents((document for document in (PISA, OSLO)), propositionizer=PROPOSITIONIZER).documents == 2
+    with pytest.raises(InvalidInputError, match=r"expected factoid\.Document, got str"):
+        store.add_documents(["text"], propositionizer=PROPOSITIONIZER)
+    assert store.add_documents([]) == AddReport()
+
+
+def test_deleting_a_document_a_passage_or_a_single_unit(store):
+    add(store, PISA, OSLO)
+    leaning, galileo = split_passages(PISA)
+    (fact,) = [hit.unit for hit in store.search("Galileo", k=1, parents=False)]
+    assert store.delete([fact.id]) == 1
+    assert "Galileo was born here." in found(store, "Galileo", granularity="sentence")
+    assert store.delete([galileo.id, galileo.id, "nowhere", "\0", ""]) == 2
+    assert "Galileo was born here." not in found(store, "Galileo", granularity="sentence")
+    assert store.document("pisa") is not None
+    assert store.delete(["pisa"]) == 4
+    assert store.document("pisa") is None
+    assert store.get([leaning.id]) == []
+    assert found(store, "tower") == ["The city lies on a fjord."]
+    assert store.delete([]) == store.delete(["pisa"]) == 0
+    with pytest.raises(InvalidInputError, match="takes a list of ids, got the string 'oslo'"):
+        store.delete("oslo")
+    store.delete(["oslo"])
+    assert (len(store), found(store, "fjord")) == (0, [])
+    assert add(store, PISA).documents == 1
+    assert found(store, "Galileo", k=1) == ["Galileo was born here."]
+
+
+def test_a_document_that_lost_a_unit_is_restored_by_adding_it_again(store):
+    report = add(store, PISA)
+    store.delete([split_passages(PISA)[0].id])
+    assert add(store, PISA).documents == 1
+    assert store.counts() == report.units
+
+
+def test_clearing_frees_the_store_for_another_encoder(store):
+    add(store, PISA)
+    assert found(store, "tower") != []
+    store.clear()
+    assert (len(store), store.search("tower"), store.document("pisa")) == (0, [], None)
+    store.encoder = HashEncoder(8)
+    add(store, OSLO)
+    assert found(store, "fjord", k=1) == ["The city lies on a fjord."]
+
+
+def test_searching_an_empty_store(store):
+    assert store.search("anything", k=3) == []
+    assert store.search("anything", k=3, granularity="passage", filter={"a": 1}) == []
+    assert store.counts() == {}
+    assert len(store) == 0
+    assert (store.ids(), store.get(["a"]), store.vectors(["a"])) == ([], [], {})
+
+
+def test_filters_reach_documents_metadata(store):
+    add(store, PISA, OSLO)
+    assert found(store, "tower", filter={"country": "no"}) == ["The city lies on a fjord."]
+    assert len(found(store, "tower", filter={"country": {"$in": ["no", "it"]}})) == 3
+    assert found(store, "tower", filter=lambda metadata: metadata["country"] == "xx") == []
+    assert len(store.ids({"country": "no"})) == 3
+    # A callable may ask the store itself, in the middle of a search.
+    assert len(found(store, "tower", filter=lambda metadata: bool(store.search("fjord", filter=metadata)))) == 3
+
+
+def test_a_filter_that_fails_leaves_the_store_usable(store):
+    add(store, PISA)
+    with pytest.raises(KeyError):
+        store.search("tower", filter=lambda metadata: metadata["missing"])
+    assert len(store.search("tower")) == 2
+    assert add(store, OSLO).documents == 1
+
+
+def test_granularities_that_are_not_searched(path):
+    with UnitStore(path, encoder=HashEncoder(), granularities=["sentence"]) as store:
+        report = store.add_documents([PISA])
+        assert report.units == {Granularity.PASSAGE: 2, Granularity.SENTENCE: 3, Granularity.PROPOSITION: 0}
+        (hit,) = store.search("Galileo", k=1, granularity="sentence")
+        assert hit.unit == split_passages(PISA)[1]
+        for granularity in ("proposition", "passage"):
+            with pytest.raises(InvalidInputError, match=f"searches sentence: it has no index of {granularity}s"):
+                store.search("Galileo", granularity=granularity)
+        with pytest.raises(InvalidInputError, match="no index of propositions"):
+            store.search("Galileo")
+    for wrong in ([], ["document"], ["passage", "document"]):
+        with pytest.raises(InvalidInputError, match="granularities must be some of passage, sentence, proposition"):
+            UnitStore(encoder=None, granularities=wrong)
+    with pytest.raises(InvalidInputError, match="unknown granularity 'word'"):
+        UnitStore(encoder=None, granularities=["word"])
+
+
+def test_a_closed_store_says_so(store):
+    add(store, PISA)
+    store.close()
+    store.close()
+    for use in (
+        lambda: store.search("x"),
+        lambda: add(store, OSLO),
+        lambda: store.add([]),
+        lambda: store.delete(["pisa"]),
+        lambda: store.get(["a"]),
+        lambda: store.ids(),
+        lambda: store.clear(),
+        lambda: store.document("pisa"),
+        lambda: len(store),
+    ):
+        with pytest.raises(StoreError, match="the store is closed: open it again"):
+            use()
+
+
+def test_without_faiss_documents_are_added_and_searches_carry_the_pip_line(store, monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    assert add(store, PISA).documents == 1
+    with pytest.raises(MissingDependencyError, match=r'pip install "factoid\[cpu\]"'):
+        store.search("tower")
+
+
+def test_one_document_with_the_default_propositionizer():
+    with UnitStore(encoder=HashEncoder()) as store:
+        report = store.add_documents([PISA, OSLO], show_progress=False)
+        assert report.decomposition.failed == 0
+        assert report.units[Granularity.PROPOSITION] >= 4
+        (hit,) = store.search("Where was Galileo born?", k=1)
+        assert hit.unit.text == "Galileo was born here."
+        text = PISA.text[hit.matches[0].unit.start : hit.matches[0].unit.end]
+        assert "born" in text

@@ -1,0 +1,159 @@
+"""A store shared by processes, handles and threads, or left by a process that was killed."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from factoid import schema
+from factoid.errors import StoreError, StoreFormatError
+from tests.towns import add, hits, make, opened
+
+pytest.importorskip("faiss")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return make(tmp_path / "store")
+
+
+@pytest.fixture
+def expected(path):
+    with opened(path) as store:
+        return hits(store)
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from factoid import ingest
+from tests.towns import add, opened
+ingest._BATCH = 4
+with opened(sys.argv[1]) as store:
+    for number in range(0, 10_000, 3):
+        add(store, number, number + 1, number + 2)
+        print(number + 2, flush=True)
+"""
+
+
+@pytest.mark.parametrize("moment", [1, 7])
+def test_a_process_killed_at_any_moment_leaves_whole_documents(tmp_path, moment):
+    path = tmp_path / "store"
+    command = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parents[1])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        lines = [process.stdout.readline() for _ in range(moment)]
+        process.send_signal(signal.SIGKILL)
+        lines += process.stdout.read().split()
+    committed = int(lines[-1]) + 1
+    with opened(path) as store:
+        stored = [number for number in range(10_000) if store.document(f"doc{number}")]
+        assert committed <= len(stored) <= committed + 3
+        assert stored == list(range(len(stored)))
+        passages, sentences, propositions = store.counts().values()
+        assert sorted([passages, sentences, propositions]) == [len(stored) * 2, len(stored) * 2, len(stored) * 3]
+        for number in (0, stored[-1]):
+            (hit,) = store.search(f"Which town lies on hill {number}?", k=1)
+            assert hit.unit.document_id == f"doc{number}"
+        report = add(store, *range(len(stored) + 2))
+        assert (report.unchanged, report.documents) == (len(stored), 2)
+
+
+def test_a_reader_sees_what_a_writer_commits(path):
+    with opened(path) as reader, opened(path) as writer:
+        assert hits(reader)[0].unit.document_id == "doc3"
+        assert add(writer, 33).documents == 1
+        assert reader.search("Town 33 hill 33", k=1)[0].unit.document_id == "doc33"
+        writer.delete(["doc3"])
+        assert all(hit.unit.document_id != "doc3" for hit in hits(reader))
+        reader.delete(["doc33"])  # either may write
+        assert all(hit.unit.document_id != "doc33" for hit in hits(writer, "Town 33 hill 33"))
+        assert hits(writer) == hits(reader)
+    with opened(path) as store:
+        assert len(hits(store)) == 4
+
+
+def test_a_search_reads_one_generation_while_another_handle_deletes(path, expected):
+    with opened(path) as reader, opened(path) as writer:
+
+        def deleting(_):
+            writer.delete([f"doc{number}" for number in range(8)])
+            return True
+
+        assert hits(reader, filter=deleting) == expected
+        assert hits(reader) == []
+
+
+def test_a_writer_that_waits_too_long_says_why(path, monkeypatch):
+    monkeypatch.setattr(schema, "WAIT", 0.05)
+    with opened(path) as other:
+        blocker = sqlite3.connect(path / "units.sqlite", isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        try:
+            with opened(path) as store:  # opening and reading do not wait
+                assert hits(store) == hits(other)
+                with pytest.raises(StoreError, match=r"Another process has been writing for 0\.05 seconds"):
+                    add(store, 50)
+        finally:
+            blocker.close()
+        assert add(other, 50).documents == 1
+
+
+def test_eight_threads_search_while_one_adds(tmp_path):
+    failures = []
+    done = threading.Event()
+    with opened(tmp_path / "store") as store:
+        add(store, 3)
+
+        def search():
+            try:
+                while not done.is_set():
+                    found = hits(store)
+                    assert found[0].unit.document_id == "doc3"
+                    assert len({hit.unit.id for hit in found}) == len(found)
+                    assert all(match.unit.parent_id == hit.unit.id for hit in found for match in hit.matches)
+            except BaseException as error:  # noqa: BLE001 - shown by the test
+                failures.append(error)
+
+        threads = [threading.Thread(target=search) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for number in range(100, 130):
+            add(store, number)
+            if number % 3 == 0:
+                store.delete([f"doc{number - 1}"])
+        done.set()
+        for thread in threads:
+            thread.join(20)
+        assert failures == []
+        assert len(store.search("Town", k=100)) == 2 * 21
+
+
+def test_copies(path, expected, tmp_path):
+    with opened(path) as store:
+        store.copy_to(tmp_path / "copy")
+        store.copy_to(path)
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "file").write_text("x")
+        with pytest.raises(StoreFormatError, match="it is not a store"):
+            store.copy_to(tmp_path / "other")
+        (tmp_path / "foreign").mkdir()
+        foreign = sqlite3.connect(tmp_path / "foreign" / "units.sqlite")
+        foreign.execute("CREATE TABLE users (name)")
+        foreign.close()
+        with pytest.raises(StoreFormatError, match="not a factoid store"):
+            store.copy_to(tmp_path / "foreign")
+        assert hits(store) == expected
+    with opened(tmp_path / "copy") as copy:
+        assert hits(copy) == expected
+        copy.delete(["doc3"])
+        assert hits(copy) != expected
+    with opened(path) as store:
+        store.copy_to(tmp_path / "copy")
+    with opened(tmp_path / "copy") as copy:
+        assert hits(copy) == expected

@@ -1,0 +1,191 @@
+"""Units and vectors given to a store one by one, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from factoid import Document, Granularity, UnitStore
+from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.split import split_passages, split_sentences
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+from factoid.units import make_unit
+
+pytest.importorskip("faiss")
+
+PISA = Document(
+    "# Pisa\n\nThe tower leans. It is old.\n\n## History\n\nGalileo was born here.",
+    id="pisa",
+    metadata={"country": "it"},
+)
+OSLO = Document("# Oslo\n\nThe city lies on a fjord.", id="oslo", metadata={"country": "no"})
+PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [f"{passage.title}: {passage.text}"])
+
+
+@pytest.fixture(params=["memory", "disk"])
+def path(request, tmp_path):
+    return tmp_path / "store" if request.param == "disk" else None
+
+
+@pytest.fixture
+def store(path):
+    with UnitStore(path, encoder=HashEncoder()) as store:
+        yield store
+
+
+def add(store, *documents, **options):
+    return store.add_documents(documents, propositionizer=PROPOSITIONIZER, **options)
+
+
+def found(store, query, k=9, **options):
+    return [hit.unit.text for hit in store.search(query, k, **options)]
+
+
+def test_everything_that_was_added_is_returned_as_it_was(store):
+    units = [
+        replace(
+            unit, text=f"{unit.text} \0 😀 \u2028 'x' --", title="T\0", metadata={"a": [1, None, {"b": 0.1}], "é": "\0"}
+        )
+        for unit in [*split_passages(PISA), *split_sentences(split_passages(PISA)[0])]
+    ]
+    assert store.add(units) == [unit.id for unit in units]
+    assert store.get([unit.id for unit in reversed(units)]) == units[::-1]
+    assert store.get(["nowhere", units[1].id, "\0", "\ud800"]) == [units[1]]
+    assert store.ids() == [unit.id for unit in units]
+    vectors = store.vectors([units[0].id, "nowhere"])
+    assert list(vectors) == [units[0].id]
+    assert vectors[units[0].id].tolist() == HashEncoder().encode_units([units[0].text])[0].tolist()
+
+
+def test_units_by_id_replace_each_other(store):
+    passage, sentence = split_passages(OSLO)[0], split_sentences(split_passages(OSLO)[0])[0]
+    store.add([passage, sentence])
+    store.add([replace(sentence, text="The city is cold.")])
+    assert found(store, "cold", granularity="sentence", parents=False) == ["The city is cold."]
+    assert store.counts() == {Granularity.PASSAGE: 1, Granularity.SENTENCE: 1}
+    store.add([replace(passage, title="Kristiania")], keep_children=True)
+    assert store.search("cold", granularity="sentence")[0].unit.title == "Kristiania"
+    store.add([passage])  # replaced with all units under it
+    assert store.counts() == {Granularity.PASSAGE: 1}
+
+
+def test_units_may_come_before_their_passage(store):
+    passage, sentence = split_passages(OSLO)[0], split_sentences(split_passages(OSLO)[0])[0]
+    store.add([sentence])
+    assert store.search("fjord", granularity="sentence")[0].unit == sentence  # its own parent so far
+    store.add([passage])
+    (hit,) = store.search("fjord", granularity="sentence")
+    assert (hit.unit, hit.matches[0].unit) == (passage, sentence)
+
+
+def test_an_id_twice_in_one_add_counts_once(store):
+    passage = split_passages(OSLO)[0]
+    assert store.add([passage, replace(passage, text="last")]) == [passage.id, passage.id]
+    assert [unit.text for unit in store.get(store.ids())] == ["last"]
+
+
+def test_a_store_without_encoder_takes_vectors(path):
+    with UnitStore(path, encoder=None) as store:
+        passage = split_passages(OSLO)[0]
+        with pytest.raises(InvalidInputError, match="no encoder: give the vectors"):
+            store.add([passage])
+        with pytest.raises(InvalidInputError, match="no encoder"):
+            add(store, OSLO)
+        assert len(store) == 0
+        store.add([passage, replace(passage, id="b")], vectors=[[1.0, 2.0], None])
+        assert [hit.unit.id for hit in store.search_by_vector([1, 1], granularity="passage")] == [passage.id]
+        assert store.counts() == {Granularity.PASSAGE: 2}
+        with pytest.raises(InvalidInputError, match="got 1 vectors for 2 units"):
+            store.add([passage, passage], vectors=[[1.0, 2.0]])
+        with pytest.raises(InvalidInputError, match="no encoder: use search_by_vector"):
+            store.search("fjord")
+        assert store.add([]) == []
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        ([[1.0, 2.0, 3.0]], "holds vectors of 2 dimensions, got 3"),
+        ([[np.nan, 1.0]], "vector of 'The city lies on a fjord.' is not finite"),
+        ([[np.inf, 1.0]], "is not finite"),
+        ([[[1.0, 2.0]]], "expected one vector for each unit"),
+        ([1.0], "expected one vector for each unit"),
+    ],
+)
+def test_vectors_that_do_not_fit_leave_the_store_as_it_was(path, vectors, message):
+    passage = split_passages(OSLO)[0]
+    with UnitStore(path, encoder=None) as store:
+        store.add([replace(passage, id="first")], vectors=[[3.0, 4.0]])
+        with pytest.raises(EncoderMismatchError, match=message):
+            store.add([passage], vectors=vectors)
+        assert store.ids() == ["first"]
+        assert [hit.score for hit in store.search_by_vector([1, 1], granularity="passage")] == [7.0]
+        with pytest.raises(EncoderMismatchError, match="all of the same dimension, got shapes"):
+            store.add([passage, replace(passage, id="b")], vectors=[[1.0, 2.0], [1.0, 2.0, 3.0]])
+
+
+def test_an_encoder_that_breaks_its_promise(path):
+    class Broken(HashEncoder):
+        name = "broken"
+
+        def encode_units(self, texts):
+            return self.result(texts)
+
+    with UnitStore(path, encoder=Broken()) as store:
+        for result, message in [
+            (
+                lambda texts: np.zeros((len(texts) + 1, 4)),
+                r"returned shape \(\d+, 4\) for \d+ texts: expected \(\d+, dim\)",
+            ),
+            (lambda texts: np.zeros(len(texts)), "expected"),
+            (lambda texts: np.full((len(texts), 4), np.nan), "not finite: the encoder failed on this text"),
+        ]:
+            store.encoder.result = result
+            with pytest.raises(EncoderMismatchError, match=message):
+                add(store, OSLO)
+            assert (len(store), store.document("oslo")) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "key"),
+    [
+        ({"a": (1, 2)}, "'a'"),
+        ({"a": {1: "x"}}, "'a'"),
+        ({"a": float("nan")}, "'a'"),
+        ({"ok": 1, "a": {"b": b"x"}}, "'a'"),
+        ({"a": {1, 2}}, "'a'"),
+        ({1: "x"}, "1"),
+    ],
+)
+def test_metadata_that_json_would_change_is_refused(store, metadata, key):
+    with pytest.raises(InvalidInputError, match=rf"metadata\[{key}\] = .* would not come back from JSON unchanged"):
+        add(store, Document("Some text.", metadata=metadata))
+    with pytest.raises(InvalidInputError, match="would not come back"):
+        store.add([replace(split_passages(OSLO)[0], metadata=metadata)])
+    assert len(store) == 0
+
+
+def test_texts_and_ids_that_cannot_be_stored_are_refused(store):
+    passage = split_passages(OSLO)[0]
+    for wrong in ({"text": "a\ud800"}, {"title": "a\ud800"}, {"id": "a\ud800"}):
+        with pytest.raises(InvalidInputError, match="lone surrogate"):
+            store.add([replace(passage, **wrong)], vectors=[np.zeros(4)])
+    for wrong in ({"id": "a\0"}, {"parent_id": "a\0"}, {"document_id": "a\0"}):
+        with pytest.raises(InvalidInputError, match="NUL byte"):
+            store.add([replace(passage, **wrong)])
+    for query, message in (
+        ("a\ud800", "query holds a lone surrogate"),
+        (None, "query must be a str"),
+        (b"x", "got bytes"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            store.search(query)
+    assert len(store) == 0
+
+
+def test_blank_units_are_kept_and_not_searched(store):
+    blank = make_unit(" \n", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=2)
+    store.add([blank])
+    assert (store.get([blank.id]), store.search("x", granularity="passage")) == ([blank], [])

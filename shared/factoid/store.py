@@ -17,7 +17,7 @@ from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.ingest import AddReport, Recipe, Split, batches
 from factoid.propositions import Propositionizer
 from factoid.reading import GRANULARITIES, StoreReader
-from factoid.units import Document, Granularity, Unit
+from factoid.units import Document, Granularity, Unit, check_text
 
 __all__ = ["GRANULARITIES", "UnitStore"]
 
@@ -97,6 +97,8 @@ class UnitStore(StoreReader):
             message = f"got {len(vectors)} vectors for {len(units)} units: expected one each"
             raise InvalidInputError(message)
         chosen = [units[position] for position in distinct]
+        for unit in chosen:
+            check_text(unit.text)
         if vectors is None:
             encoded = self._encode(chosen)
         else:

@@ -18,11 +18,11 @@ from factoid.propositions import Propositionizer
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.terminal import count, plain, wrap
 
-# Picked by hand: the answer stands in a subordinate clause, in an apposition of a list of facts, in a long passage.
+# Picked by hand: the answer stands in an aside of a long sentence.
 SHOWN = (
-    "Who taught Rosalind Franklin X-ray diffraction methods in Paris?",
-    "What was the first higher plant found growing on Surtsey?",
-    "Which naturalist on Cook's second voyage is the emperor penguin named after?",
+    "What was the occupation of Mary Anning's father?",
+    "How many lunar months make up the Saros eclipse period?",
+    "Who founded the New York conservatory that hired Dvořák as its director?",
 )
 _WORDS = 100  # of context
 _BESIDE = 5  # best passages whose documents the frameworks index again

@@ -16,6 +16,12 @@ from factoid.propositions.syntax.tree import Tree
 _PERSON = {"he": "he", "his": "he", "she": "she", "her": "she"}
 _THING = frozenset({"it", "its"})
 _MANY = frozenset({"they", "their"})
+# "Her mother …": someone else whom the next pronoun may mean.
+_RELATIVES = frozenset(
+    "mother father parent brother sister sibling husband wife spouse partner son daughter child uncle aunt cousin nephew "
+    "niece grandfather grandmother grandson granddaughter friend teacher tutor student pupil colleague assistant mentor "
+    "successor predecessor rival employer boss doctor lover fiancé fiancée widow widower heir".split()
+)
 _POSSESSIVE = "PRP$"
 _LONGEST_NAME = 8
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
@@ -164,7 +170,7 @@ class Discourse:
         self.subject = entity or Entity("")
         thing = tree.child(head, "obj")
         self.object = thing is not None and tree.is_noun(thing) and not tree.is_plural(thing)
-        self.rival = entity is None and (tree.child(subject, "nmod:poss") is not None or tree.is_proper(subject))
+        self.rival = entity is None and (tree.words[subject].lower() in _RELATIVES or tree.is_proper(subject))
         if entity is None:
             return
         if tree.child(head, "cop") is not None and tree.tags[head] == "NN" and not entity.plural:

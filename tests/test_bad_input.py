@@ -1,0 +1,180 @@
+"""Input that nobody wants, from text to search: a correct result or one clear error, in little time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from factoid import Document, Granularity, UnitStore, pack_context
+from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.sentences import MAX_WORDS
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+
+pytest.importorskip("faiss")
+
+PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION
+PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [passage.text])
+
+
+@pytest.fixture
+def store(tmp_path):
+    with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
+        yield store
+
+
+def add(store, *texts, **fields):
+    return store.add_documents([Document(text, **fields) for text in texts], propositionizer=PROPOSITIONIZER)
+
+
+def units(store):
+    return store.get(store.ids())
+
+
+def check(store, text):
+    """Passages and sentences are the text at their spans."""
+    for unit in units(store):
+        assert unit.granularity is PROPOSITION or unit.text == text[unit.start : unit.end]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\t\r\n", "\u00a0\u2003", "---\ntitle: x\n---\n"])
+def test_a_text_without_words_is_a_document_without_units(store, text):
+    report = add(store, text, id="empty")
+    assert (report.documents, sum(report.units.values()), report.decomposition.failed) == (1, 0, 0)
+    assert store.document("empty").text == text
+    assert store.search("anything", k=3) == []
+    assert add(store, text, id="empty").unchanged == 1
+    assert add(store, "Now it has words.", id="empty").documents == 1
+    assert store.search("words", k=3)[0].unit.text == "Now it has words."
+
+
+def test_a_paragraph_of_50_000_words_without_punctuation(store):
+    text = " ".join("needle" if number == 31_415 else "hay" for number in range(50_000))
+    add(store, text)
+    check(store, text)
+    passages = [unit for unit in units(store) if unit.granularity is PASSAGE]
+    assert [len(unit.text.split()) for unit in passages] == [100] * 500
+    assert " ".join(unit.text for unit in passages) == text
+    (hit,) = store.search("needle", k=1)
+    assert hit.unit.text.split().index("needle") == 15
+    assert max(len(unit.text.split()) for unit in units(store)) <= MAX_WORDS
+
+
+def test_nul_bytes_stay_where_they_are(store):
+    text = "The tower\0leans. It\0\0is old.\0"
+    add(store, text, title="T\0", metadata={"a": "x\0y"})
+    check(store, text)
+    (hit,) = store.search("tower\0", k=1)
+    assert (hit.unit.text, hit.unit.title, hit.unit.metadata) == (text, "T\0", {"a": "x\0y"})
+    assert store.search("tower", filter={"a": "x\0y"}) != []
+
+
+def test_lone_surrogates_are_refused_wherever_they_come_from(store):
+    add(store, "A fine text.")
+    fine = units(store)[0]
+    for use in (
+        lambda: Document("a\ud800"),
+        lambda: Document("a", title="\udfff"),
+        lambda: store.search("a\ud800"),
+        lambda: store.add([replace(fine, text="a\ud800")]),
+        lambda: store.search("a", filter={"year": {"$gt": "\ud800"}}),
+    ):
+        with pytest.raises(InvalidInputError, match="lone surrogate"):
+            use()
+    assert len(units(store)) == 3
+    broken = ScriptedPropositionizer(lambda _: ["A broken \ud83d text."])
+    assert store.add_documents([Document("A broken text.")], propositionizer=broken).documents == 1
+    assert "A broken \ufffd text." in [unit.text for unit in units(store)]
+
+
+def test_windows_line_ends(store):
+    text = "# Pisa\n\nThe tower\nleans. It is old.\n\n## History ##\n\nIt was built.\n\nNames\n=====\nMany.\n"
+    text = text.replace("\n", "\r\n")
+    add(store, text)
+    check(store, text)
+    passages = [(unit.title, unit.section, unit.text) for unit in units(store) if unit.granularity is PASSAGE]
+    assert passages == [
+        ("Pisa", "", "The tower\r\nleans. It is old."),
+        ("Pisa", "History", "It was built."),
+        ("Pisa", "Names", "Many."),
+    ]
+
+
+def test_mixed_scripts_and_emoji(store):
+    text = "The tower leans 😀. 我来了。你好吗？ यह है। مرحبا بك؟ Привет 👩‍👩‍👧‍👦 é\u0301. 한국어 문장이다. End 🏳️‍🌈"
+    add(store, text)
+    check(store, text)
+    sentences = [unit.text for unit in units(store) if unit.granularity is SENTENCE]
+    assert sentences[:6] == [
+        "The tower leans 😀.",
+        "我来了。",
+        "你好吗？",
+        "यह है।",
+        "مرحبا بك؟",
+        "Привет 👩‍👩‍👧‍👦 é\u0301.",
+    ]
+    assert " ".join(sentences).replace("。 ", "。") == text
+    (hit,) = store.search("我来了", k=1, granularity="sentence", parents=False)
+    assert hit.unit.text == "我来了。"
+    add(store, "😀😀\n\n—\n\n...")
+    assert {"😀😀", "—", "..."} <= {unit.text for unit in units(store) if unit.granularity is PROPOSITION}
+
+
+@pytest.mark.parametrize("piece", ["word ", "x", ". ", "漢字", "[1]", '"'])
+def test_a_line_of_two_megabytes(piece):
+    text = piece * (2_000_000 // len(piece))
+    start = time.process_time()
+    with UnitStore(encoder=HashEncoder(16), granularities=["passage"]) as store:
+        add(store, text)
+        check(store, text)
+        assert sum(len("".join(unit.text.split())) for unit in units(store)) == len("".join(text.split()))
+    assert time.process_time() - start < 20
+
+
+def test_duplicate_documents_are_one(store):
+    report = add(store, "The tower leans.", "The tower leans.", " The tower leans.")
+    assert report.documents == 2  # another text is another document
+    assert len(store.search("tower", k=9)) == 2
+    assert add(store, *["The tower leans."] * 3).documents == 0
+    assert pack_context(store.search("tower", k=9)) == "The tower leans."
+
+
+@pytest.mark.parametrize("k", [0, -1, -100])
+def test_k_below_one(store, k):
+    add(store, "The tower leans.")
+    with pytest.raises(InvalidInputError, match=f"k must be at least 1, got {k}"):
+        store.search("tower", k)
+
+
+@pytest.mark.parametrize("granularity", ["passage", "sentence", "proposition"])
+def test_k_beyond_the_store(store, granularity):
+    add(store, "The tower leans. It is old.\n\nGalileo was here.")
+    for parents in (True, False):
+        hits = store.search("tower", 10**9, granularity=granularity, parents=parents)
+        assert len(hits) == (3 if granularity == "sentence" and not parents else 2)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_encoders_of_another_dimension(store):
+    add(store, "The tower leans.")
+    store.encoder = HashEncoder(7)
+    with pytest.raises(EncoderMismatchError, match="256 dimensions"):
+        store.search("tower")
+    with pytest.raises(EncoderMismatchError, match="256 dimensions, got 7"):
+        add(store, "Another text.")
+    store.encoder = HashEncoder()
+    assert [hit.unit.text for hit in store.search("tower")] == ["The tower leans."]
+
+
+def test_queries_of_all_kinds(store):
+    add(store, "The tower leans.")
+    for query in ("", " \n", "\0", "😀", "the of", "x" * 100_000, "; DROP TABLE units", "我"):
+        assert [hit.unit.text for hit in store.search(query)] == ["The tower leans."]
+
+
+def test_a_document_that_is_all_headings_keeps_its_words(store):
+    add(store, "# One\n\n## Two\n\n## Three\n")
+    (two, three) = [unit.text for unit in units(store) if unit.granularity is PASSAGE]
+    assert (two, three) == ("## Two", "## Three")
+    assert {unit.title for unit in units(store)} == {"One"}

@@ -4,8 +4,8 @@
 
 Every paragraph is a document, its article the title. Recall@k is the paper's: the share of questions of which an answer
 occurs, as a run of words, in one of the k best distinct passages (§4.3); "gold" counts only passages of the paragraph that
-the question was asked about. Seconds are wall time of one process on all cores; passages per CPU second count the work of
-all its threads, so that they hold for one core.
+the question was asked about. "pronoun" is the share of units that start with one. Seconds are wall time of one process on
+all cores; passages per CPU second count the work of all its threads, so that they hold for one core.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from factoid.propositions import decompose
 CUTS = (1, 5, 20)
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 _WORDS = re.compile(r"\w+")
+_PRONOUN = re.compile(r"(he|she|it|they|his|her|its|their|this|these|those)\b", re.IGNORECASE)
 
 
 def main() -> None:
@@ -66,7 +67,7 @@ def main() -> None:
         queries = encoder.encode_queries([question for question, *_ in questions])
 
     print(f"{len(documents)} paragraphs, {len(questions)} questions; {decomposition.report}\n")
-    print(f"{'':12} {'units':>7} {'words':>6}   " + "  ".join(f"R@{k:<3} gold" for k in CUTS))
+    print(f"{'':12} {'units':>7} {'words':>6} {'pronoun':>8}   " + "  ".join(f"R@{k:<3} gold" for k in CUTS))
     with UnitStore(encoder=encoder) as store:
         for granularity, own in units.items():
             distinct = list({unit.id: unit for unit in own}.values())
@@ -77,7 +78,8 @@ def main() -> None:
             with stage(seconds, f"search {granularity}s"):
                 hits = [store.search_by_vector(query, max(CUTS), granularity=granularity) for query in queries]
             words = sum(len(unit.text.split()) for unit in distinct) / len(distinct)
-            print(f"{granularity:12} {len(distinct):7} {words:6.1f}   " + recall(hits, questions))
+            pronouns = 100 * sum(bool(_PRONOUN.match(unit.text)) for unit in distinct) / len(distinct)
+            print(f"{granularity:12} {len(distinct):7} {words:6.1f} {pronouns:6.1f} %   " + recall(hits, questions))
     print("\n" + "\n".join(f"{value:8.1f} s  {name}" for name, value in seconds.items()))
     ratio = seconds["propositionize"] / seconds["encode passages"]
     print(f"\nSyntaxPropositionizer, grounding included: {rate:.0f} passages per CPU second;")

@@ -121,7 +121,7 @@ def test_mixed_scripts_and_emoji(store):
     assert {"😀😀", "—", "..."} <= {unit.text for unit in units(store) if unit.granularity is PROPOSITION}
 
 
-@pytest.mark.parametrize("piece", ["word ", "x", ". ", "漢字", "[1]", '"'])
+@pytest.mark.parametrize("piece", ["word ", "x", ". ", "漢字"])
 def test_a_line_of_two_megabytes(piece):
     text = piece * (2_000_000 // len(piece))
     start = time.process_time()

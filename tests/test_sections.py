@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -143,3 +145,35 @@ def test_headings_and_paragraphs_against_an_oracle(blocks, newline, tight):
     found_title, paragraphs = outline(document)
     found = [(each.section, document.text[each.start : each.end].strip().replace(newline, "\n")) for each in paragraphs]
     assert (found_title, found) == (title, wanted)
+
+
+SIZE = 200_000
+NASTY = {
+    "spaces in a heading": ("# a", " ", "b"),
+    "no-break spaces in a heading": ("# a", "\u00a0", "b"),
+    "hashes in a heading": ("# a", "#", "b"),
+    "hashes after spaces in a heading": ("# a", " #", "b"),
+    "brackets in a heading": ("# ", "[", ""),
+    "links in a heading": ("# ", "[a](", ""),
+    "stars in a heading": ("# ", "**", ""),
+    "an underlined heading": ("a\n", "=", "b"),
+    "front matter that is indented": ("---\na: b\n", "    a\n", ""),
+    "front matter that never ends": ("---\r\n", "a: b\r\n", ""),
+    "short paragraphs": ("", "A\n\n", ""),
+    "short paragraphs above text": ("", "A\n\n", "A text stands here."),
+    "headings": ("", "# A\n", ""),
+    "deep headings": ("", "# A\n## B\n### C\n", ""),
+    "plain headings": ("", "Heading\n\nSome text here.\n\n", ""),
+    "fences": ("", "```\n", ""),
+    "table rows": ("", "| a | b |\n", ""),
+    "long lines": ("", "x" * 210 + "\n", ""),
+}
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_time_is_linear(name):
+    before, piece, after = NASTY[name]
+    document = Document(before + piece * (SIZE // len(piece)) + after)
+    start = time.process_time()
+    outline(document)
+    assert time.process_time() - start < 5  # a rule that is not linear takes minutes or centuries

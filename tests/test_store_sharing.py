@@ -157,3 +157,27 @@ def test_copies(path, expected, tmp_path):
         store.copy_to(tmp_path / "copy")
     with opened(tmp_path / "copy") as copy:
         assert hits(copy) == expected
+
+
+def test_many_may_open_a_new_store_at_once(tmp_path):
+    failures = []
+    start = threading.Barrier(8)
+
+    def work(folder, number):
+        try:
+            start.wait()
+            with opened(folder) as store:
+                add(store, number)
+        except BaseException as error:
+            failures.append(error)
+
+    for trial in range(5):
+        folder = tmp_path / f"store{trial}"
+        threads = [threading.Thread(target=work, args=(folder, number)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert failures == []
+        with opened(folder) as store:
+            assert [store.document(f"doc{number}") for number in range(8)] == [document(number) for number in range(8)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -50,9 +51,11 @@ def connect(path: Path | None) -> sqlite3.Connection:
         with ExitStack() as stack:
             connection = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=WAIT)
             stack.enter_context(closing(connection))
+            connection.execute("BEGIN")  # one moment, while another process may be making the store
             made = _is_store(connection)
+            connection.execute("COMMIT")
             if path is not None:
-                connection.execute("PRAGMA journal_mode = WAL")
+                _use_wal(connection)
                 connection.execute("PRAGMA synchronous = FULL")  # a committed add survives a power cut
             if not made:
                 _make(connection)
@@ -97,6 +100,20 @@ def _is_store(connection: sqlite3.Connection) -> bool:
         message = f"{FILE} is not a factoid store of format {FORMAT} (application {found:#x}, format {version})"
         raise StoreFormatError(message)
     return bool(tables)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Turn on the write-ahead log, for which SQLite itself does not wait while another process makes the store."""
+    end = time.monotonic() + WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _make(connection: sqlite3.Connection) -> None:

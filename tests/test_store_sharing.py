@@ -7,13 +7,14 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from factoid import schema
 from factoid.errors import StoreError, StoreFormatError
-from tests.towns import add, hits, make, opened
+from tests.towns import add, document, hits, make, opened
 
 pytest.importorskip("faiss")
 
@@ -160,24 +161,27 @@ def test_copies(path, expected, tmp_path):
 
 
 def test_many_may_open_a_new_store_at_once(tmp_path):
-    failures = []
     start = threading.Barrier(8)
 
     def work(folder, number):
-        try:
-            start.wait()
-            with opened(folder) as store:
-                add(store, number)
-        except BaseException as error:
-            failures.append(error)
-
-    for trial in range(5):
-        folder = tmp_path / f"store{trial}"
-        threads = [threading.Thread(target=work, args=(folder, number)) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-        assert failures == []
+        start.wait()
         with opened(folder) as store:
-            assert [store.document(f"doc{number}") for number in range(8)] == [document(number) for number in range(8)]
+            return add(store, number).documents
+
+    with ThreadPoolExecutor(8) as threads:
+        for trial in range(5):
+            folder = tmp_path / f"store{trial}"
+            assert list(threads.map(work, [folder] * 8, range(8))) == [1] * 8
+            with opened(folder) as store:
+                assert all(store.document(f"doc{number}") == document(number) for number in range(8))
+
+
+def test_opening_waits_for_another_process_that_makes_the_store(tmp_path):
+    blocker = sqlite3.connect(tmp_path / "units.sqlite", isolation_level=None, check_same_thread=False)
+    blocker.execute("BEGIN IMMEDIATE")
+    timer = threading.Timer(0.2, blocker.execute, ["ROLLBACK"])
+    timer.start()
+    with opened(tmp_path) as store:
+        assert add(store, 1).documents == 1
+    timer.join()
+    blocker.close()

@@ -116,11 +116,15 @@ class Database:
 
     def children(self, parents: Sequence[int], granularity: Granularity) -> dict[int, int]:
         """Map the rows of all units of a granularity under these parents to the parents' rows."""
-        sql = """SELECT units.row, passages.row FROM units
-            JOIN units AS passages ON passages.id = units.parent_id OR passages.row = units.row
-            WHERE passages.row IN (SELECT value FROM json_each(?)) AND units.granularity = ?
-            AND units.vector IS NOT NULL"""
-        return dict(self._rows(sql, [_array(parents), granularity]))
+        # CROSS JOIN and the plus sign keep SQLite from walking over all units of the granularity.
+        sql = """WITH parents AS (SELECT value AS row FROM json_each(:parents))
+            SELECT units.row, passages.row FROM parents
+            CROSS JOIN units AS passages ON passages.row = parents.row
+            CROSS JOIN units ON units.parent_id = passages.id
+            WHERE +units.granularity = :granularity AND units.vector IS NOT NULL
+            UNION SELECT units.row, units.row FROM parents CROSS JOIN units ON units.row = parents.row
+            WHERE +units.granularity = :granularity AND units.vector IS NOT NULL"""
+        return dict(self._rows(sql, {"parents": _array(parents), "granularity": granularity}))
 
     def matching(self, granularity: Granularity, condition: Filter) -> RowIds:
         """Return the rows of the units of a granularity whose metadata pass a filter."""

@@ -6,7 +6,8 @@
 
 Operators: `$eq $ne $gt $gte $lt $lte $in $nin $exists`, and `$and $or $not` over whole filters. `$ne` and `$nin` match a
 missing key; `$gt` and its like match only values of the same kind (numbers with numbers, strings with strings).
-User values and keys are bound as parameters and never become SQL text.
+Equality is Python's: `True == 1 == 1.0`, lists and dicts by what they hold. Of a stored string only what stands before a
+NUL byte is compared. User values and keys are bound as parameters and never become SQL text.
 """
 
 from __future__ import annotations

@@ -23,6 +23,9 @@ FORMAT = 1
 
 RowIds = NDArray[np.int64]
 
+# Up to this share of all vectors, a selection is copied out and searched by itself: FAISS would walk past all the others.
+_FEW = 0.1
+
 logger = logging.getLogger(__name__)
 
 
@@ -75,10 +78,25 @@ class VectorIndex:
         k = min(k, candidates)
         if k == 0:
             return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        if allowed is not None and len(allowed) <= len(self) * _FEW:
+            found = self._search_few(queries, k, allowed)
+            if found is not None:
+                return found
         faiss = _faiss()
         parameters = None if allowed is None else faiss.SearchParameters(sel=faiss.IDSelectorBatch(allowed))
-        scores, ids = self._index.search(np.ascontiguousarray(queries, dtype=np.float32), k, params=parameters)
+        scores, ids = self._index.search(queries, k, params=parameters)
         return scores, ids
+
+    def _search_few(self, queries: Vectors, k: int, allowed: RowIds) -> tuple[Vectors, RowIds] | None:
+        """Search a small selection by itself, or return None if an id is not there."""
+        faiss = _faiss()
+        try:
+            vectors = self._index.reconstruct_batch(allowed)
+        except RuntimeError:
+            return None
+        scores, positions = faiss.knn(queries, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
+        return scores, allowed[positions]
 
     def save(self, path: Path, *, generation: int) -> None:
         """Write the index and its manifest; a crash at any moment leaves the old pair or one that is rebuilt."""

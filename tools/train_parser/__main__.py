@@ -68,6 +68,7 @@ def package(best: Path, corpora: Path, target: Path) -> None:
     nlp = spacy.load(best)
     nlp.meta.update(META)
     nlp.meta["performance"] = scores
+    nlp.config["paths"].update(train=None, dev=None)  # where they were does not matter any more
     licence = (TARGET / "LICENSE").read_text(encoding="utf-8")
     if target.exists():
         shutil.rmtree(target)

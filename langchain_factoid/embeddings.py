@@ -32,7 +32,8 @@ class EmbeddingsEncoder:
         inner = getattr(embeddings, "underlying_embeddings", embeddings)  # as CacheBackedEmbeddings has it
         models = [getattr(inner, name, None) for name in _MODEL_NAMES]
         model = next((name for name in models if isinstance(name, str) and name), "")
-        self.name = f"{type(inner).__name__}({model})"
+        # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
+        self.name = model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})"
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""

@@ -27,7 +27,8 @@ class EmbeddingEncoder:
 
     def __init__(self, embed_model: BaseEmbedding) -> None:
         self.embed_model = embed_model
-        self.name = f"{embed_model.class_name()}({embed_model.model_name})"
+        own = isinstance(embed_model, EncoderEmbedding)  # an encoder of the core that comes back as itself
+        self.name = embed_model.model_name if own else f"{embed_model.class_name()}({embed_model.model_name})"
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""

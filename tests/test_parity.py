@@ -119,3 +119,11 @@ def test_all_of_them_in_the_same_order_by_score() -> None:
         other = llama_index(PROPOSITIONIZERS[0], query, 100, "proposition", "parents")
         assert {text for text, *_ in one} == {text for text, *_ in other} == set(CORPUS)
         assert [round(score, 5) for _, score, _ in one] == [round(score, 5) for _, score, _ in other]
+
+
+def test_an_encoder_of_the_core_keeps_its_name() -> None:
+    """So that the core, the command line and LangChain open each other's stores."""
+    name = HashEncoder().name
+    back = langchain_factoid.EmbeddingsEncoder(langchain_factoid.EncoderEmbeddings(HashEncoder()))
+    assert back.name == name
+    assert llama_index_factoid.EmbeddingEncoder(llama_index_factoid.EncoderEmbedding(HashEncoder())).name == name

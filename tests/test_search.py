@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from factoid import Granularity, UnitStore
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.search import Scored, most_diverse, top_parents
+from factoid.testing import HashEncoder
 from factoid.units import make_unit
 
 pytest.importorskip("faiss")
@@ -253,3 +254,14 @@ def test_a_unit_found_twice_is_one_hit():
     with filled([unit, unit, replace(unit, title="last")], [[1, 0], [2, 0], [3, 0]]) as store:
         (hit,) = store.search_by_vector(np.array([1, 0], np.float32), granularity="passage")
         assert (hit.unit.title, hit.score) == ("last", 3.0)
+
+
+@pytest.mark.parametrize("k", [1.5, None, "3"])
+def test_k_is_a_whole_number(k: object) -> None:
+    with UnitStore(encoder=HashEncoder()) as store, pytest.raises(InvalidInputError, match="k must be a whole number"):
+        store.search("x", k)  # type: ignore[arg-type]
+
+
+def test_k_of_numpy_is_one() -> None:
+    with UnitStore(encoder=HashEncoder()) as store:
+        assert store.search("x", np.int64(3)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -144,9 +145,7 @@ class StoreReader:
     ) -> list[Hit]:
         """Do as `search` for a query that is already encoded. Shape: (dim,)."""
         kind = Granularity(granularity)
-        if k < 1:
-            message = f"k must be at least 1, got {k}"
-            raise InvalidInputError(message)
+        k = _count(k)
         if kind not in self.granularities:
             message = f"this store searches {', '.join(self.granularities)}: it has no index of {kind}s"
             raise InvalidInputError(message)
@@ -169,3 +168,16 @@ class StoreReader:
         if self._closed:
             message = "the store is closed: open it again with UnitStore(path, encoder=...)"
             raise StoreError(message)
+
+
+def _count(k: object) -> int:
+    """Return k as an int, whatever integer type it came as."""
+    try:
+        count = operator.index(k)  # type: ignore[arg-type]
+    except TypeError as error:
+        message = f"k must be a whole number, got {k!r}"
+        raise InvalidInputError(message) from error
+    if count < 1:
+        message = f"k must be at least 1, got {count}"
+        raise InvalidInputError(message)
+    return count

@@ -55,11 +55,20 @@ def test_index_takes_texts_without_words(run, tmp_path, text):
     assert "1 document indexed" in out
 
 
-def test_index_needs_files_that_are_there_and_are_text(fails, docs, tmp_path):
+def test_index_needs_files_that_are_there(fails, docs, tmp_path):
     assert "absent.md does not exist" in fails("index", docs, tmp_path / "absent.md", "--store", tmp_path / "s")
     assert not (tmp_path / "s").exists(), "nothing was read, so nothing is made"
-    (docs / "photo.txt").write_bytes(b"\x89PNG\x00\xff")
-    assert "photo.txt is a binary file" in fails("index", docs, "--store", tmp_path / "s")
+
+
+def test_index_leaves_out_what_cannot_be_read_and_says_so(run, docs, tmp_path):
+    (docs / "a-photo.txt").write_bytes(b"\x89PNG\x00\xff")
+    (docs / "notes.jsonl").write_text('{"text": "Anna sang."}\nno JSON\n{"text": "Bob slept."}\n', encoding="utf-8")
+    code, out, err = run("index", docs, "--store", tmp_path / "s")
+    assert code == 1
+    assert "3 documents indexed" in out  # two files, and the line before the bad one
+    assert err.startswith("factoid: error: 2 files left out, the others are indexed: ")
+    assert "a-photo.txt is a binary file" in err
+    assert "notes.jsonl" in err
 
 
 def test_index_refuses_a_folder_that_is_no_store(fails, docs):

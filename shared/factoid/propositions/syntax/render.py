@@ -15,7 +15,7 @@ _NO_SPACE_BEFORE = frozenset(
     {",", ".", ";", ":", "!", "?", "%", ")", "]", "}", "’", "”", "'s", "’s", "n't", "n’t", "'"}
 )
 _NO_SPACE_AFTER = frozenset({"(", "[", "{", "“", "‘", "$", "£", "€"})
-_EMPTY_PARENTHESES = re.compile(r"\(\s*[,;–-]*\s*\)|\[\s*\]")
+_EMPTY_PARENTHESES = re.compile(r"(?<!\w)(?:\(\s*[,;–-]*\s*\)|\[\s*\])")
 _REPEATED = re.compile(r"(?:\s*[,;:–—])+(?=\s*[,;.])|(?<=[,;])(?:\s*,)+")
 _EDGE = " \t\n,;:–—"
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))

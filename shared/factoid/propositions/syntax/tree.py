@@ -7,7 +7,7 @@ subtrees, which are the same in both.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -145,6 +145,7 @@ class Tree:
             self.words[cc].lower() == "and" for joined in self.all(head, "conj") for cc in self.all(joined, "cc")
         )
 
-    def text(self, tokens: Iterable[int]) -> str:
-        """Return tokens joined by single spaces, for comparisons."""
-        return " ".join(self.words[index] for index in tokens)
+    @property
+    def source(self) -> str:
+        """The sentence as it stands."""
+        return "".join(word + space for word, space in zip(self.words, self.spaces, strict=True)).strip()

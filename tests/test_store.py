@@ -7,22 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from factoid import Document, Granularity, UnitStore
+from factoid import Granularity, UnitStore
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError
 from factoid.ingest import AddReport
 from factoid.propositions import NoPropositions, Report
 from factoid.split import split_passages, split_sentences
 from factoid.testing import HashEncoder, ScriptedPropositionizer
+from tests.cities import OSLO, PISA, PROPOSITIONIZER, add, found
 
 pytest.importorskip("faiss")
-
-PISA = Document(
-    "# Pisa\n\nThe tower leans. It is old.\n\n## History\n\nGalileo was born here.",
-    id="pisa",
-    metadata={"country": "it"},
-)
-OSLO = Document("# Oslo\n\nThe city lies on a fjord.", id="oslo", metadata={"country": "no"})
-PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [f"{passage.title}: {passage.text}"])
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -34,14 +27,6 @@ def path(request, tmp_path):
 def store(path):
     with UnitStore(path, encoder=HashEncoder()) as store:
         yield store
-
-
-def add(store, *documents, **options):
-    return store.add_documents(documents, propositionizer=PROPOSITIONIZER, **options)
-
-
-def found(store, query, k=9, **options):
-    return [hit.unit.text for hit in store.search(query, k, **options)]
 
 
 def test_documents_in_facts_out(store):

@@ -10,18 +10,11 @@ import pytest
 from factoid import Document, Granularity, UnitStore
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.split import split_passages, split_sentences
-from factoid.testing import HashEncoder, ScriptedPropositionizer
+from factoid.testing import HashEncoder
 from factoid.units import make_unit
+from tests.cities import OSLO, PISA, add, found
 
 pytest.importorskip("faiss")
-
-PISA = Document(
-    "# Pisa\n\nThe tower leans. It is old.\n\n## History\n\nGalileo was born here.",
-    id="pisa",
-    metadata={"country": "it"},
-)
-OSLO = Document("# Oslo\n\nThe city lies on a fjord.", id="oslo", metadata={"country": "no"})
-PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [f"{passage.title}: {passage.text}"])
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -33,14 +26,6 @@ def path(request, tmp_path):
 def store(path):
     with UnitStore(path, encoder=HashEncoder()) as store:
         yield store
-
-
-def add(store, *documents, **options):
-    return store.add_documents(documents, propositionizer=PROPOSITIONIZER, **options)
-
-
-def found(store, query, k=9, **options):
-    return [hit.unit.text for hit in store.search(query, k, **options)]
 
 
 def test_everything_that_was_added_is_returned_as_it_was(store):

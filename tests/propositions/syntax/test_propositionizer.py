@@ -85,30 +85,38 @@ def test_any_text_gives_clean_propositions(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "text", "expected"),
+    ("title", "text"),
+    [
+        ("Data Agreement", "If the Processor fails to notify us, it shall pay a penalty."),
+        ("Filter", "Do not use Teflon tape on plastic threads; it can crack them."),
+        ("", "The Processor shall not disclose data unless (a) the Controller consents; (b) the law requires it."),
+    ],
+    ids=["a noun before", "imperative", "enumeration"],
+)
+def test_what_is_not_safe_is_left_alone(title: str, text: str) -> None:
+    assert propositions(text, title=title) == [text]
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "left"),
     [
         (
             "Marie Dupont",
             "Marie Dupont married the painter Paul Renard. His sister hated her.",
             "His sister hated her.",
         ),
-        ("Data Agreement", "If the Processor fails to notify us, it shall pay a penalty.", None),
-        ("Filter", "Do not use Teflon tape on plastic threads; it can crack them.", None),
         ("Kafka (software)", "Kafka is a platform named after Franz Kafka. He wrote novels.", "He wrote novels."),
-        (
-            "",
-            "The Processor shall not disclose data unless (a) the Controller consents; (b) the law requires it.",
-            None,
-        ),
-        ("Notes", "It returned foo() and bar() to the caller and stopped.", None),
     ],
-    ids=["someone else", "a noun before", "imperative", "namesake", "enumeration", "code"],
+    ids=["someone else", "namesake"],
 )
-def test_what_is_not_safe_is_left_alone(title: str, text: str, expected: str | None) -> None:
-    found = propositions(text, title=title)
-    assert (
-        found == [text] if expected is None and title != "Notes" else (expected or "foo() and bar()") in " ".join(found)
-    )
+def test_a_pronoun_that_may_mean_someone_else_is_left_alone(title: str, text: str, left: str) -> None:
+    assert propositions(text, title=title)[-1] == left
+
+
+def test_calls_in_prose_keep_their_brackets() -> None:
+    assert propositions("It returned foo() and bar() to the caller.", title="Notes") == [
+        "Notes returned foo() and bar() to the caller."
+    ]
 
 
 def test_code_is_kept_as_it_stands() -> None:

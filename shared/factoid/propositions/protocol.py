@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -11,11 +11,17 @@ from factoid.units import Unit
 
 
 class NoPropositions(list[str]):
-    """The empty result for one passage, and the reason for it. The passage falls back to its sentences."""
+    """The empty result for one passage, and the reason for it. The passage falls back to its sentences.
 
-    def __init__(self, reason: str) -> None:
+    Args:
+        reason: In a few words, the same for the same kind of failure: reports count by it.
+        transient: Whether another try may succeed (a time-out, a server that is down). Such results are not cached.
+    """
+
+    def __init__(self, reason: str, *, transient: bool = False) -> None:
         super().__init__()
         self.reason = reason
+        self.transient = transient
 
 
 @runtime_checkable
@@ -33,6 +39,24 @@ class AsyncPropositionizer(Propositionizer, Protocol):
 
     async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Do as `propositionize`, without blocking the event loop."""
+        ...
+
+
+@runtime_checkable
+class StreamingPropositionizer(Propositionizer, Protocol):
+    """A propositionizer that hands out each passage's result when it is done, so that it can be kept at once."""
+
+    def stream(self, passages: Sequence[Unit]) -> Iterator[tuple[int, list[str]]]:
+        """Yield the position of a passage and its propositions, every position once, in any order."""
+        ...
+
+
+@runtime_checkable
+class AsyncStreamingPropositionizer(AsyncPropositionizer, Protocol):
+    """A streaming propositionizer that can await its model."""
+
+    def astream(self, passages: Sequence[Unit]) -> AsyncIterator[tuple[int, list[str]]]:
+        """Do as `StreamingPropositionizer.stream`, without blocking the event loop."""
         ...
 
 

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import math
+import re
+import string
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factoid.errors import InvalidInputError
+from factoid.propositions.score import (
+    EncoderSimilarity,
+    PropositionF1,
+    TokenF1,
+    corpus_f1,
+    mean_f1,
+    proposition_f1,
+)
+from factoid.testing import HashEncoder
+
+OURS = ["Anna was born in Oslo.", "Anna moved to Berlin in 1925."]
+THEIRS = ["Anna was born in Oslo.", "Anna moved to Berlin.", "Anna moved in 1925."]
+
+
+class TableSimilarity:
+    """Similarities that a test writes down."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __call__(self, a, b):
+        return np.array([[self.table.get((one, other), 0.0) for other in b] for one in a])
+
+
+def oracle(predicted, references, pair):
+    """The formulas of Appendix B, loop by loop."""
+    precision = 0.0
+    for own in predicted:
+        best = 0.0
+        for wanted in references:
+            best = max(best, pair(own, wanted))
+        precision += best / len(predicted)
+    recall = 0.0
+    for wanted in references:
+        best = 0.0
+        for own in predicted:
+            best = max(best, pair(own, wanted))
+        recall += best / len(references)
+    return precision, recall, 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def squad_f1(a, b):
+    """Token F1 by matching tokens off against each other."""
+
+    def tokens(text):
+        kept = "".join(char for char in text.lower() if char not in string.punctuation)
+        return re.sub(r"\b(a|an|the)\b", " ", kept).split()
+
+    left, right = tokens(a), tokens(b)
+    if not left or not right:
+        return float(left == right)
+    remaining = list(right)
+    common = 0
+    for token in left:
+        if token in remaining:
+            remaining.remove(token)
+            common += 1
+    if not common:
+        return 0.0
+    precision, recall = common / len(left), common / len(right)
+    return 2 * precision * recall / (precision + recall)
+
+
+def values(score):
+    return score.precision, score.recall, score.f1
+
+
+def test_the_formulas_on_numbers_that_can_be_checked_by_hand():
+    table = {("p", "x"): 0.8, ("p", "y"): 0.4, ("q", "x"): 0.2, ("q", "y"): 0.6, ("p", "z"): 0.1}
+    score = proposition_f1(["p", "q"], ["x", "y", "z"], TableSimilarity(table))
+    assert values(score) == pytest.approx((0.7, 0.5, 0.7 / 1.2))
+
+
+@given(st.data())
+def test_the_oracle_agrees(data):
+    predicted = data.draw(st.lists(st.text("abc ", max_size=6), min_size=1, max_size=5, unique=True))
+    references = data.draw(st.lists(st.text("abc ", max_size=6), min_size=1, max_size=5, unique=True))
+    numbers = st.floats(-1, 1)
+    table = {(own, wanted): data.draw(numbers) for own in predicted for wanted in references}
+    score = proposition_f1(predicted, references, TableSimilarity(table))
+    expected = oracle(predicted, references, lambda own, wanted: table[own, wanted])
+    assert values(score) == pytest.approx(expected)
+    assert all(0 <= value <= 1 for value in values(score))
+
+
+def test_equal_sets_score_one_and_unlike_ones_zero():
+    assert values(proposition_f1(OURS, OURS[::-1], TokenF1())) == pytest.approx((1, 1, 1))
+    assert values(proposition_f1(["Cats purr."], ["Dogs bark."], TokenF1())) == (0, 0, 0)
+
+
+def test_repetitions_count_once():
+    once, twice = proposition_f1(OURS, THEIRS, TokenF1()), proposition_f1(OURS + OURS[:1] * 3, THEIRS * 2, TokenF1())
+    assert once == twice
+
+
+@pytest.mark.parametrize(("predicted", "references", "expected"), [([], [], 1), ([], OURS, 0), (OURS, [], 0)])
+def test_empty_sets(predicted, references, expected):
+    score = proposition_f1(predicted, references, TokenF1())
+    assert values(score) == (expected, expected, expected)
+
+
+def test_negative_similarities_count_as_none():
+    assert values(proposition_f1(["p"], ["x"], TableSimilarity({("p", "x"): -0.5}))) == (0, 0, 0)
+
+
+def test_a_corpus_scores_the_mean_of_its_passages():
+    predicted, references = [OURS, ["Cats purr."], []], [THEIRS, ["Cats purr."], ["Dogs bark."]]
+    each = [proposition_f1(*pair, TokenF1()) for pair in zip(predicted, references, strict=True)]
+    score = corpus_f1(predicted, references, TokenF1())
+    assert score.f1 == pytest.approx((each[0].f1 + 1 + 0) / 3)
+    assert score.precision == pytest.approx((each[0].precision + 1 + 0) / 3)
+    assert score.recall == pytest.approx((each[0].recall + 1 + 0) / 3)
+
+
+def test_a_corpus_is_encoded_together_and_each_text_once(monkeypatch):
+    monkeypatch.setattr("factoid.propositions.score._TOGETHER", 2)
+    calls = []
+
+    class Encoder(HashEncoder):
+        def encode_units(self, texts):
+            calls.append(list(texts))
+            return super().encode_units(texts)
+
+    predicted, references = [OURS, OURS, ["Cats purr."]], [THEIRS, OURS, ["Dogs bark."]]
+    score = corpus_f1(predicted, references, EncoderSimilarity(Encoder()))
+    assert [sorted(call) for call in calls] == [sorted({*OURS, *THEIRS}), ["Cats purr.", "Dogs bark."]]
+    alone = [
+        proposition_f1(*pair, EncoderSimilarity(HashEncoder())) for pair in zip(predicted, references, strict=True)
+    ]
+    assert score == mean_f1(alone)
+
+
+def test_cosine_of_vectors_of_any_length():
+    vectors = {"x": [3.0, 4.0], "y": [-2.0, 0.5], "z": [0.0, 0.0]}
+
+    class Encoder:
+        def encode_units(self, texts):
+            return np.array([vectors[text] for text in texts], dtype=np.float32)
+
+    found = EncoderSimilarity(Encoder())(["x", "y"], ["y", "z", "x"])
+    for row, one in enumerate("xy"):
+        for column, other in enumerate("yzx"):
+            dot = sum(p * q for p, q in zip(vectors[one], vectors[other], strict=True))
+            norm = math.hypot(*vectors[one]) * math.hypot(*vectors[other])
+            assert found[row, column] == pytest.approx(dot / norm if norm else 0)
+
+
+@given(st.lists(st.text("the an'., ABC", max_size=12), max_size=4), st.lists(st.text("the an'., ABC", max_size=12)))
+def test_token_f1_agrees_with_matching_by_hand(a, b):
+    found = TokenF1()(a, b)
+    assert found.shape == (len(a), len(b))
+    for row, one in enumerate(a):
+        for column, other in enumerate(b):
+            assert found[row, column] == pytest.approx(squad_f1(one, other))
+
+
+@pytest.mark.parametrize("similarity", [TokenF1(), EncoderSimilarity(HashEncoder())])
+def test_no_texts_have_an_empty_matrix(similarity):
+    assert similarity([], []).shape == (0, 0)
+    assert similarity(OURS, []).shape == (2, 0)
+    assert similarity([], OURS).shape == (0, 2)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(InvalidInputError, match="got the string 'One fact"):
+        proposition_f1("One fact.", ["One fact."], TokenF1())
+    with pytest.raises(InvalidInputError, match="got 1 lists and 2"):
+        corpus_f1([OURS], [OURS, THEIRS], TokenF1())
+    with pytest.raises(InvalidInputError, match="one passage at least"):
+        corpus_f1([], [], TokenF1())
+    with pytest.raises(InvalidInputError, match="one passage at least"):
+        mean_f1([])
+
+
+def test_scores_are_values():
+    assert PropositionF1(0.5, 0.25, 1 / 3) == PropositionF1(0.5, 0.25, 1 / 3)

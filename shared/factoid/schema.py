@@ -55,7 +55,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
             made = _is_store(connection)
             connection.execute("COMMIT")
             if path is not None:
-                _use_wal(connection)
+                use_wal(connection)
                 connection.execute("PRAGMA synchronous = FULL")  # a committed add survives a power cut
             if not made:
                 _make(connection)
@@ -102,7 +102,7 @@ def _is_store(connection: sqlite3.Connection) -> bool:
     return bool(tables)
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
+def use_wal(connection: sqlite3.Connection) -> None:
     """Turn on the write-ahead log, for which SQLite itself does not wait while another process makes the store."""
     end = time.monotonic() + WAIT
     while True:

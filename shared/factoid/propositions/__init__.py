@@ -1,5 +1,6 @@
 """Passages into propositions: atomic, self-contained facts (Dense X Retrieval, §2 and §3)."""
 
+from factoid.propositions.cache import CachedPropositionizer, PropositionCache
 from factoid.propositions.decompose import Decomposition, adecompose, decompose, propositionize
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.prompted import PromptPropositionizer
@@ -13,10 +14,12 @@ from factoid.propositions.syntax import SyntaxPropositionizer
 
 __all__ = [
     "AsyncPropositionizer",
+    "CachedPropositionizer",
     "Decomposition",
     "FlanT5Propositionizer",
     "NoPropositions",
     "PromptPropositionizer",
+    "PropositionCache",
     "Propositionizer",
     "Report",
     "SyntaxPropositionizer",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.errors import InvalidInputError
 from factoid.propositions.ground import (
     Source,
     align,
@@ -18,7 +18,7 @@ from factoid.propositions.ground import (
     source_words,
     uncovered,
 )
-from factoid.propositions.protocol import NoPropositions, Propositionizer, Report, apropositions
+from factoid.propositions.protocol import NoPropositions, Propositionizer, Report, apropositions, check_outputs
 from factoid.split import split_sentences
 from factoid.units import Granularity, Unit, make_unit
 
@@ -29,10 +29,17 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """The propositions of some passages, and the account of how they came about."""
+    """The propositions of some passages, and the account of how they came about.
+
+    Attributes:
+        units: Propositions, and the sentences that stand in for some.
+        report: The counts.
+        retry: Passages that fell back to their sentences for a reason that another try may mend.
+    """
 
     units: list[Unit] = field(default_factory=list)
     report: Report = field(default_factory=Report)
+    retry: list[Unit] = field(default_factory=list)
 
 
 def propositionize(
@@ -77,23 +84,21 @@ def ground(
     passages: Sequence[Unit], outputs: Sequence[Sequence[str]], *, unsupported: Policy = "drop"
 ) -> Decomposition:
     """Turn the propositionizer's texts into units, one list of texts for each passage."""
-    if len(outputs) != len(passages):
-        message = f"the propositionizer returned {len(outputs)} lists for {len(passages)} passages: expected one each"
-        raise PropositionizerError(message)
+    check_outputs(outputs, len(passages))
     units: list[Unit] = []
     report = Report()
+    retry: list[Unit] = []
     for passage, texts in zip(passages, outputs, strict=True):
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            message = f"the propositionizer returned {texts!r:.80} for a passage: expected a list of strings"
-            raise PropositionizerError(message)
         own, account = _ground_passage(passage, texts, unsupported)
         units.extend(own)
         report += account
+        if account.transient:
+            retry.append(passage)
     if report.failures:
         logger.warning("%s", report)
     else:
         logger.info("%s", report)
-    return Decomposition(units, report)
+    return Decomposition(units, report, retry)
 
 
 def check_policy(policy: str) -> None:
@@ -107,10 +112,12 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     sources = [Source(sentence, content_tokens(sentence.text)) for sentence in split_sentences(passage)]
     cleaned = [" ".join(_mended(text).split()) for text in texts]
     distinct = [text for text in dict.fromkeys(cleaned) if text]
+    cached = int(getattr(texts, "cached", False))
     if not distinct:
         reason = texts.reason if isinstance(texts, NoPropositions) else "empty output"
         failed = [_stand_in(passage, source.sentence, reason) for source in sources]
-        return failed, Report(1, len(failed), {reason: 1} if sources else {})
+        transient = int(bool(sources) and getattr(texts, "transient", False))
+        return failed, Report(1, len(failed), {reason: 1} if sources else {}, cached=cached, transient=transient)
     known, context = source_words(passage), context_words(passage)
     placed: list[tuple[int, Unit]] = []
     refused = 0
@@ -134,7 +141,7 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     for _, unit in placed:
         if unit.id not in units or unit.metadata == passage.metadata:  # what was said counts before a stand-in for it
             units[unit.id] = unit
-    return list(units.values()), Report(1, len(units), {}, refused, len(missed), len(cleaned) - len(distinct))
+    return list(units.values()), Report(1, len(units), {}, refused, len(missed), len(cleaned) - len(distinct), cached)
 
 
 def _mended(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from factoid.errors import PropositionizerError
 from factoid.units import Unit
 
 
@@ -16,12 +17,20 @@ class NoPropositions(list[str]):
     Args:
         reason: In a few words, the same for the same kind of failure: reports count by it.
         transient: Whether another try may succeed (a time-out, a server that is down). Such results are not cached.
+        cached: Whether this result comes from a cache.
     """
 
-    def __init__(self, reason: str, *, transient: bool = False) -> None:
+    def __init__(self, reason: str, *, transient: bool = False, cached: bool = False) -> None:
         super().__init__()
         self.reason = reason
         self.transient = transient
+        self.cached = cached
+
+
+class CachedPropositions(list[str]):
+    """The propositions of one passage, for which no model was asked."""
+
+    cached = True
 
 
 @runtime_checkable
@@ -67,6 +76,21 @@ async def apropositions(propositionizer: Propositionizer, passages: Sequence[Uni
     return await asyncio.to_thread(propositionizer.propositionize, passages)
 
 
+def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
+    """Refuse what no propositionizer may return for so many passages.
+
+    Raises:
+        PropositionizerError: Another number of results than of passages, or anything but lists of strings.
+    """
+    if len(outputs) != count:
+        message = f"the propositionizer returned {len(outputs)} lists for {count} passages: expected one each"
+        raise PropositionizerError(message)
+    for texts in outputs:
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            message = f"the propositionizer returned {texts!r:.80} for a passage: expected a list of strings"
+            raise PropositionizerError(message)
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """What became of some passages. Reports add up.
@@ -78,6 +102,8 @@ class Report:
         unsupported: Propositions whose names, numbers or content words their passage does not hold.
         uncovered: Sentences that no proposition covered and that were added as they stand.
         duplicates: Propositions that repeated another one of the same passage, left out.
+        cached: Passages for which no model was asked: a cache held them, or an equal passage stood beside them.
+        transient: Of the passages that failed, those for which another try may succeed; they are not cached.
     """
 
     passages: int = 0
@@ -86,6 +112,8 @@ class Report:
     unsupported: int = 0
     uncovered: int = 0
     duplicates: int = 0
+    cached: int = 0
+    transient: int = 0
 
     def __add__(self, other: Report) -> Report:
         reasons = sorted({*self.failures, *other.failures})
@@ -96,6 +124,8 @@ class Report:
             self.unsupported + other.unsupported,
             self.uncovered + other.uncovered,
             self.duplicates + other.duplicates,
+            self.cached + other.cached,
+            self.transient + other.transient,
         )
 
     @property
@@ -105,8 +135,10 @@ class Report:
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())
+        reasons += f"; another try may mend {self.transient}" if self.transient else ""
         return (
-            f"{self.passages} passages → {self.propositions} propositions; {self.failed} passages fell back to sentences"
-            f"{f' ({reasons})' if reasons else ''}, {self.unsupported} unsupported, {self.uncovered} sentences added, "
+            f"{self.passages} passages{f' ({self.cached} from the cache)' if self.cached else ''} → {self.propositions} "
+            f"propositions; {self.failed} passages fell back to sentences{f' ({reasons})' if reasons else ''}, "
+            f"{self.unsupported} unsupported, {self.uncovered} sentences added, "
             f"{self.duplicates} duplicates left out"
         )

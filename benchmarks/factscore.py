@@ -1,0 +1,214 @@
+"""Proposition-set F1 (Dense X Retrieval, Appendix B) against the human atomic facts of FActScore's labelled bios.
+
+    python benchmarks/factscore.py ../shared/data/factscore-labeled
+
+Each sentence that has facts is decomposed as a passage of its own, its bio's topic the title. Similarity is the cosine of
+all-MiniLM-L6-v2 unless --similarity says otherwise; figures are means over sentences. Rules are written on the development
+half of the bios (--worst shows what to mend) and reported on the held-out half.
+
+Unsupported is the share of propositions with names, numbers or words that sentence and title do not hold; uncovered the
+share of sentences of which no proposition says enough (see `factoid.propositions.decompose`); pronoun the share of units
+that start with one. The human facts keep the pronouns of their sentence ("He was born in Oslo."), which a propositionizer
+has to resolve: "F1 named" is measured with He, She, His or Her at the start of any text, ours, theirs or reference,
+replaced by the topic. Rate is sentences per CPU second, so that it holds for one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from proposition_data import HALVES, Example, KeptEncoder, name_subject, read_densex, read_factscore
+
+from factoid import split_sentences
+from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
+from factoid.propositions.decompose import ground
+from factoid.propositions.score import EncoderSimilarity, PropositionF1, Similarity, TokenF1, mean_f1, proposition_f1
+
+VECTORS = Path(__file__).resolve().parents[1] / "build" / "factscore" / "minilm.npz"
+HEAD = [
+    "half",
+    "units",
+    "F1",
+    "precision",
+    "recall",
+    "per text",
+    "words",
+    "pronoun",
+    "unsupported",
+    "uncovered",
+    "rate",
+]
+_PRONOUN = re.compile(r"(he|she|it|they|his|her|its|their|this|these|those)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What one method made of all examples."""
+
+    name: str
+    propositions: list[list[str]]
+    rate: float | None = None  # examples per CPU second
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="factscore-labeled, or densex-demo with --densex")
+    parser.add_argument("--densex", action="store_true", help="compare with the Propositionizer's output instead")
+    parser.add_argument("--min-words", type=int, default=None, help="of SyntaxPropositionizer; absent: its default")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=JSON", help="any other option of SyntaxPropositionizer"
+    )
+    parser.add_argument("--similarity", choices=["minilm", "tokens"], default="minilm")
+    parser.add_argument("--worst", type=int, default=0, metavar="N", help="print the N worst of the development half")
+    parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
+    arguments = parser.parse_args()
+    examples = read_densex(arguments.folder) if arguments.densex else read_factscore(arguments.folder)
+    logging.getLogger("factoid").setLevel(logging.ERROR)  # what falls back is counted in the table
+    outputs = [*given(examples, arguments.densex), syntax(examples, arguments)]
+    similarity = similarity_of(examples, outputs, arguments.similarity)
+    scores = {output.name: score(output, examples, similarity) for output in outputs}
+    named = {output.name: score(output, examples, similarity, named=True) for output in outputs}
+    rows = [
+        row(half, output, examples, scores[output.name], named[output.name], arguments)
+        for half in HALVES
+        for output in outputs
+    ]
+    show(HEAD, rows, markdown=arguments.markdown)
+    if arguments.worst:
+        worst(arguments.worst, examples, outputs[-1], scores[outputs[-1].name], similarity, by_recall=arguments.densex)
+
+
+def make_propositionizer(arguments: argparse.Namespace) -> Propositionizer:
+    """The one place where the propositionizer under test is made."""
+    options: dict[str, Any] = {
+        name: json.loads(value) for name, _, value in (o.partition("=") for o in arguments.option)
+    }
+    if arguments.min_words is not None:
+        options["min_words"] = arguments.min_words
+    return SyntaxPropositionizer(**options)
+
+
+def syntax(examples: list[Example], arguments: argparse.Namespace) -> Output:
+    propositionizer = make_propositionizer(arguments)
+    passages = [example.passage for example in examples]
+    propositionizer.propositionize(passages[:1])  # loads the parser
+    start = time.process_time()
+    propositions = propositionizer.propositionize(passages)
+    return Output("syntax", propositions, len(examples) / (time.process_time() - start))
+
+
+def given(examples: list[Example], densex: bool) -> list[Output]:
+    """What needs no propositionizer."""
+    texts = [[example.passage.text] for example in examples]
+    if densex:
+        sentences = [[unit.text for unit in split_sentences(example.passage)] for example in examples]
+        return [Output("passage itself", texts), Output("its sentences", sentences)]
+    return [Output("sentence itself", texts), Output("stored model facts", [example.model for example in examples])]
+
+
+def similarity_of(examples: list[Example], outputs: list[Output], name: str) -> Similarity:
+    if name == "tokens":
+        return TokenF1()
+    lists = [own for output in outputs for own in output.propositions] + [example.references for example in examples]
+    topics = [example.passage.title for example in examples] * (len(outputs) + 1)
+    texts = [text for topic, own in zip(topics, lists, strict=True) for text in (*own, *_named(own, topic))]
+    return EncoderSimilarity(KeptEncoder(VECTORS)).prepare(texts)
+
+
+def score(
+    output: Output, examples: list[Example], similarity: Similarity, *, named: bool = False
+) -> list[PropositionF1]:
+    scores = []
+    for own, example in zip(output.propositions, examples, strict=True):
+        topic = example.passage.title
+        pair = (_named(own, topic), _named(example.references, topic)) if named else (own, example.references)
+        scores.append(proposition_f1(*pair, similarity))
+    return scores
+
+
+def _named(texts: list[str], topic: str) -> list[str]:
+    return [name_subject(text, topic) for text in texts]
+
+
+def row(
+    half: str,
+    output: Output,
+    examples: list[Example],
+    scores: list[PropositionF1],
+    named: list[PropositionF1],
+    arguments: argparse.Namespace,
+) -> list[str]:
+    chosen = [at for at, example in enumerate(examples) if example.half == half]
+    mean = mean_f1([scores[at] for at in chosen])
+    units = [text for at in chosen for text in output.propositions[at]]
+    report = Report()
+    sentences = 0
+    for at in chosen:
+        report += ground([examples[at].passage], [output.propositions[at]]).report
+        sentences += len(split_sentences(examples[at].passage))
+    figures = [mean.f1, mean_f1([named[at] for at in chosen]).f1, mean.precision]
+    return [
+        f"{half} ({len(chosen)})",
+        output.name,
+        *("" if arguments.densex else f"{figure:.3f}" for figure in figures),  # see read_densex
+        f"{mean.recall:.3f}",
+        f"{len(units) / len(chosen):.2f}",
+        f"{sum(len(text.split()) for text in units) / len(units):.1f}",
+        f"{sum(bool(_PRONOUN.match(text)) for text in units) / len(units):.1%}",
+        f"{report.unsupported / len(units):.1%}",
+        f"{report.uncovered / sentences:.1%}",
+        f"{output.rate:.0f}/s" if output.rate else "",
+    ]
+
+
+def show(head: list[str], rows: list[list[str]], *, markdown: bool) -> None:
+    if markdown:
+        rules = [":--", ":--", *["--:"] * (len(head) - 2)]
+        print("\n".join("| " + " | ".join(cells) + " |" for cells in (head, rules, *rows)))
+        return
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for cells in (head, *rows):
+        padded = [
+            cell.rjust(width) if at > 1 else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        print("  ".join(padded).rstrip())
+
+
+def worst(
+    count: int,
+    examples: list[Example],
+    output: Output,
+    scores: list[PropositionF1],
+    similarity: Similarity,
+    *,
+    by_recall: bool,
+) -> None:
+    """Print the worst of the development half, and only of that: rules are written on it."""
+    own = [at for at, example in enumerate(examples) if example.half == HALVES[0]]
+    own.sort(key=lambda at: scores[at].recall if by_recall else scores[at].f1)
+    for at in own[:count]:
+        example, texts, score = examples[at], output.propositions[at], scores[at]
+        print(
+            f"\nF1 {score.f1:.3f}  precision {score.precision:.3f}  recall {score.recall:.3f}  [{example.passage.title}]"
+        )
+        print(f"      {example.passage.text}")
+        best = similarity(texts, example.references)
+        for text, value in zip(texts, best.max(axis=1, initial=0), strict=True):
+            print(f"  ours {value:.2f}  {text}")
+        for text, value in zip(example.references, best.max(axis=0, initial=0), strict=True):
+            print(f"  ref  {value:.2f}  {text}")
+
+
+if __name__ == "__main__":
+    main()

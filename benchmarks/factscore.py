@@ -39,6 +39,7 @@ HEAD = [
     "half",
     "units",
     "F1",
+    "F1 named",
     "precision",
     "recall",
     "per text",

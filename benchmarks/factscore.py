@@ -21,7 +21,7 @@ import logging
 import os
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,7 @@ def main() -> None:
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=JSON", help="any other option of SyntaxPropositionizer"
     )
+    parser.add_argument("--no-title", action="store_true", help="keep the topic from SyntaxPropositionizer")
     parser.add_argument("--similarity", choices=["minilm", "tokens"], default="minilm")
     parser.add_argument("--worst", type=int, default=0, metavar="N", help="print the N worst of the development half")
     parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
@@ -86,7 +87,7 @@ def main() -> None:
     ]
     show(HEAD, rows, markdown=arguments.markdown)
     if arguments.worst:
-        worst(arguments.worst, examples, outputs[-1], scores[outputs[-1].name], similarity, by_recall=arguments.densex)
+        worst(arguments.worst, examples, outputs[-1], similarity, recall=arguments.densex)
 
 
 def make_propositionizer(arguments: argparse.Namespace) -> Propositionizer:
@@ -101,7 +102,7 @@ def make_propositionizer(arguments: argparse.Namespace) -> Propositionizer:
 
 def syntax(examples: list[Example], arguments: argparse.Namespace) -> Output:
     propositionizer = make_propositionizer(arguments)
-    passages = [example.passage for example in examples]
+    passages = [replace(example.passage, title="") if arguments.no_title else example.passage for example in examples]
     propositionizer.propositionize(passages[:1])  # loads the parser
     start = time.process_time()
     propositions = propositionizer.propositionize(passages)
@@ -186,29 +187,22 @@ def show(head: list[str], rows: list[list[str]], *, markdown: bool) -> None:
         print("  ".join(padded).rstrip())
 
 
-def worst(
-    count: int,
-    examples: list[Example],
-    output: Output,
-    scores: list[PropositionF1],
-    similarity: Similarity,
-    *,
-    by_recall: bool,
-) -> None:
-    """Print the worst of the development half, and only of that: rules are written on it."""
+def worst(count: int, examples: list[Example], output: Output, similarity: Similarity, *, recall: bool) -> None:
+    """Print the worst of the development half by F1 named, and only of that half: rules are written on it."""
+    scores = score(output, examples, similarity, named=True)
     own = [at for at, example in enumerate(examples) if example.half == HALVES[0]]
-    own.sort(key=lambda at: scores[at].recall if by_recall else scores[at].f1)
+    own.sort(key=lambda at: scores[at].recall if recall else scores[at].f1)
     for at in own[:count]:
-        example, texts, score = examples[at], output.propositions[at], scores[at]
-        print(
-            f"\nF1 {score.f1:.3f}  precision {score.precision:.3f}  recall {score.recall:.3f}  [{example.passage.title}]"
-        )
+        example, value = examples[at], scores[at]
+        topic = example.passage.title
+        print(f"\nF1 {value.f1:.3f}  precision {value.precision:.3f}  recall {value.recall:.3f}  [{topic}]")
         print(f"      {example.passage.text}")
-        best = similarity(texts, example.references)
-        for text, value in zip(texts, best.max(axis=1, initial=0), strict=True):
-            print(f"  ours {value:.2f}  {text}")
-        for text, value in zip(example.references, best.max(axis=0, initial=0), strict=True):
-            print(f"  ref  {value:.2f}  {text}")
+        texts, references = (_named(side, topic) for side in (output.propositions[at], example.references))
+        best = similarity(texts, references)
+        for text, nearest in zip(texts, best.max(axis=1, initial=0), strict=True):
+            print(f"  ours {nearest:.2f}  {text}")
+        for text, nearest in zip(references, best.max(axis=0, initial=0), strict=True):
+            print(f"  ref  {nearest:.2f}  {text}")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ half of the bios (--worst shows what to mend) and reported on the held-out half.
 Unsupported is the share of propositions with names, numbers or words that sentence and title do not hold; uncovered the
 share of sentences of which no proposition says enough (see `factoid.propositions.decompose`); pronoun the share of units
 that start with one. The human facts keep the pronouns of their sentence ("He was born in Oslo."), which a propositionizer
-has to resolve: "F1 named" is measured with He, She, His or Her at the start of any text, ours, theirs or reference,
-replaced by the topic. Rate is sentences per CPU second, so that it holds for one core.
+has to resolve: "F1 named" is measured after writing the topic for the first he or she of every text, ours, theirs or
+reference, that does not name it. Rate is sentences per CPU second, so that it holds for one core.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
 _TITLED = re.compile(r"\[(.+?)\]\s+(.*)", re.DOTALL)
 _INSERTED = "has-text-info-dark"  # words of the proposition that its passage does not have at that place
-_HE = re.compile(r"^(?:He|She)\b(?!')")
+_HE = re.compile(r"\b(?:[Hh]e|[Ss]he)\b(?!')")
 _HIS = re.compile(r"^(?:His|Her)\b")
 _SUPPORTED = 0.8  # of a proposition's content words, for a passage with its title to be its passage
 
@@ -88,8 +88,10 @@ def read_densex(folder: Path) -> list[Example]:
 
 
 def name_subject(text: str, topic: str) -> str:
-    """Replace the pronoun that a text about a person begins with by the topic, as far as that is no guess."""
-    return _HE.sub(topic, _HIS.sub(f"{topic}'s", text))
+    """Write the topic for the first he or she, or his or her at the start, of a text that names no part of the topic."""
+    if any(name in text for name in topic.split()):
+        return text
+    return _HE.sub(topic, _HIS.sub(f"{topic}'s", text), count=1)
 
 
 def _own(marked: str) -> Iterator[Unit]:

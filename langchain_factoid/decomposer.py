@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
-from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
+from factoid.propositions import Decomposition, PropositionCache, Propositionizer, Report, adecompose, decompose
+from factoid.propositions.cache import acaching, caching
 from factoid.propositions.decompose import Policy, check_policy
 from factoid.units import Unit
 
@@ -16,6 +18,8 @@ class Decomposer:
     Args:
         propositionizer: None for `SyntaxPropositionizer`.
         unsupported: As in `factoid.propositionize`.
+        cache: Keeps the propositions; a path is opened for the time of each call.
+        store: A store's folder, whose own cache serves where there is none and the propositionizer is costly.
 
     Attributes:
         last_report: What became of the passages of the latest call that has ended; None before the first.
@@ -24,20 +28,31 @@ class Decomposer:
         InvalidInputError: Unknown policy.
     """
 
-    def __init__(self, propositionizer: Propositionizer | None, *, unsupported: Policy = "drop") -> None:
+    def __init__(
+        self,
+        propositionizer: Propositionizer | None,
+        *,
+        unsupported: Policy = "drop",
+        cache: PropositionCache | str | Path | None = None,
+        store: Path | None = None,
+    ) -> None:
         check_policy(unsupported)
+        self._cache = cache
+        self._store = store
         self._propositionizer = propositionizer
         self._unsupported: Policy = unsupported
         self.last_report: Report | None = None
 
-    def decompose(self, passages: Sequence[Unit]) -> list[Unit]:
-        """Return the grounded propositions of passages."""
-        return self._reported(decompose(passages, self._ready(), unsupported=self._unsupported))
+    def decompose(self, passages: Sequence[Unit]) -> Decomposition:
+        """Return the grounded propositions of passages, and the counts."""
+        with caching(self._ready(), self._cache, store=self._store) as propositionizer:
+            return self._reported(decompose(passages, propositionizer, unsupported=self._unsupported))
 
-    async def adecompose(self, passages: Sequence[Unit]) -> list[Unit]:
+    async def adecompose(self, passages: Sequence[Unit]) -> Decomposition:
         """Do as `decompose`, without blocking the event loop."""
-        propositionizer = await asyncio.to_thread(self._ready)
-        return self._reported(await adecompose(passages, propositionizer, unsupported=self._unsupported))
+        ready = await asyncio.to_thread(self._ready)
+        async with acaching(ready, self._cache, store=self._store) as propositionizer:
+            return self._reported(await adecompose(passages, propositionizer, unsupported=self._unsupported))
 
     def _ready(self) -> Propositionizer:
         if self._propositionizer is None:
@@ -46,6 +61,6 @@ class Decomposer:
             self._propositionizer = SyntaxPropositionizer()
         return self._propositionizer
 
-    def _reported(self, decomposition: Decomposition) -> list[Unit]:
+    def _reported(self, decomposition: Decomposition) -> Decomposition:
         self.last_report = decomposition.report
-        return decomposition.units
+        return decomposition

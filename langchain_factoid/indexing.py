@@ -17,6 +17,7 @@ from langchain_core.documents import Document
 from factoid.database import to_json
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
+from factoid.propositions import Decomposition, Report
 from factoid.split import split_passages, split_sentences
 from factoid.store import UnitStore
 from factoid.units import Document as CoreDocument
@@ -28,23 +29,27 @@ from langchain_factoid.embeddings import EmbeddingsEncoder
 _CHILDREN = (Granularity.SENTENCE, Granularity.PROPOSITION)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Indexer:
-    """What it takes to index documents: decompose, embed and store."""
+    """What it takes to index documents: decompose, embed and store; and the account of the latest call that has ended."""
 
     store: UnitStore
     encoder: EmbeddingsEncoder
     decomposer: Decomposer
+    last_report: Report | None = None
 
     def add(self, documents: Sequence[Document], ids: Sequence[str | None] | None, *, batch_size: int) -> list[str]:
         """Add documents batch by batch; return one id for each."""
         given = checked(documents, ids)
+        report = Report()
         for batch in _batches(given, batch_size):
             passages = _passages(batch)
-            propositions = self.decomposer.decompose(passages) if self._decomposes else []
-            units = families(batch, passages, propositions, self.store.granularities)
+            propositions = self.decomposer.decompose(passages) if self._decomposes else Decomposition()
+            report += propositions.report
+            units = families(batch, passages, propositions.units, self.store.granularities)
             texts = [unit.text for unit in units if self.store.searches(unit)]
             self._put(units, self.encoder.encode_units(texts))
+        self.last_report = report
         return [document.id for document in given]
 
     async def aadd(
@@ -52,12 +57,15 @@ class Indexer:
     ) -> list[str]:
         """Do as `add`, without blocking the event loop."""
         given = await asyncio.to_thread(checked, documents, ids)
+        report = Report()
         for batch in _batches(given, batch_size):
             passages = await asyncio.to_thread(_passages, batch)
-            propositions = await self.decomposer.adecompose(passages) if self._decomposes else []
-            units = await asyncio.to_thread(families, batch, passages, propositions, self.store.granularities)
+            propositions = await self.decomposer.adecompose(passages) if self._decomposes else Decomposition()
+            report += propositions.report
+            units = await asyncio.to_thread(families, batch, passages, propositions.units, self.store.granularities)
             texts = [unit.text for unit in units if self.store.searches(unit)]
             await asyncio.to_thread(self._put, units, await self.encoder.aencode_units(texts))
+        self.last_report = report
         return [document.id for document in given]
 
     @property

@@ -6,13 +6,14 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
-from factoid.propositions import Propositionizer, Report
+from factoid.propositions import PropositionCache, Propositionizer, Report
 from factoid.propositions.decompose import Policy
 from factoid.split import split_passages
 from factoid.units import Document as CoreDocument
@@ -120,9 +121,12 @@ class PropositionTextSplitter(_UnitSplitter):
         words: Most words of the passages that the propositionizer gets.
         min_words: A paragraph's last passage below this is merged into the one before.
         nlp: A spaCy pipeline that sets sentence boundaries for the passages; None for factoid's own rules.
+        cache: Keeps what the propositionizer returns, so that a call that was killed or has a few new documents asks it
+            only what is new: a `factoid.PropositionCache`, or the path of its file, made if absent.
 
     Raises:
         InvalidInputError: `words` or `min_words` is out of range, or `unsupported` is unknown.
+        StoreError: On use, if the cache cannot be opened, read or written.
     """
 
     def __init__(
@@ -133,9 +137,10 @@ class PropositionTextSplitter(_UnitSplitter):
         words: int = 100,
         min_words: int = 50,
         nlp: Language | None = None,
+        cache: PropositionCache | str | Path | None = None,
     ) -> None:
         super().__init__(words=words, min_words=min_words, nlp=nlp)
-        self._decomposer = Decomposer(propositionizer, unsupported=unsupported)
+        self._decomposer = Decomposer(propositionizer, unsupported=unsupported, cache=cache)
 
     @property
     def last_report(self) -> Report | None:
@@ -143,10 +148,10 @@ class PropositionTextSplitter(_UnitSplitter):
         return self._decomposer.last_report
 
     def _units(self, passages: list[Unit]) -> list[Unit]:
-        return self._decomposer.decompose(passages)
+        return self._decomposer.decompose(passages).units
 
     async def _aunits(self, passages: list[Unit]) -> list[Unit]:
-        return await self._decomposer.adecompose(passages)
+        return (await self._decomposer.adecompose(passages)).units
 
 
 def _documents(units: Iterable[Unit]) -> list[Document]:

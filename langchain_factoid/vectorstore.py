@@ -11,7 +11,7 @@ from typing import Any, Self
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from factoid.propositions import Propositionizer, Report
+from factoid.propositions import PropositionCache, Propositionizer, Report
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.units import Granularity
 from langchain_factoid.convert import from_texts, stored_document
@@ -43,6 +43,9 @@ class MultiGranularFAISS(GranularSearch):
         propositionizer: Any object with a `propositionize` method; None for `SyntaxPropositionizer`.
         granularities: What is embedded and can be searched.
         path: The store's folder, made if absent; None keeps everything in memory.
+        cache: Keeps what the propositionizer returns, so that it is asked only what is new: a
+            `factoid.PropositionCache`, or the path of its file, to share between stores. Without one, a store on disk
+            keeps what costly propositionizers return, and one in memory nothing.
 
     Raises:
         InvalidInputError: Unknown granularity.
@@ -57,10 +60,11 @@ class MultiGranularFAISS(GranularSearch):
         propositionizer: Propositionizer | None = None,
         granularities: Sequence[str] = GRANULARITIES,
         path: str | Path | None = None,
+        cache: PropositionCache | str | Path | None = None,
     ) -> None:
         self._encoder = EmbeddingsEncoder(embedding)
-        self._decomposer = Decomposer(propositionizer)
         self._store = UnitStore(path, encoder=self._encoder, granularities=granularities)
+        self._decomposer = Decomposer(propositionizer, cache=cache, store=self._store.path)
         self._indexer = Indexer(self._store, self._encoder, self._decomposer)
 
     @classmethod
@@ -105,8 +109,8 @@ class MultiGranularFAISS(GranularSearch):
 
     @property
     def last_report(self) -> Report | None:
-        """What became of the passages of the latest batch of documents; None before the first."""
-        return self._decomposer.last_report
+        """What became of the passages of the latest call that has ended; None before the first."""
+        return self._indexer.last_report
 
     def close(self) -> None:
         """Save the indexes and close the store. Documents are on disk when the call that added them returns."""

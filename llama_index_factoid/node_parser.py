@@ -6,6 +6,7 @@ import asyncio
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
@@ -16,6 +17,7 @@ from llama_index.core.utils import get_tqdm_iterable
 
 from factoid.errors import InvalidInputError
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
+from factoid.propositions.cache import acaching, caching
 from factoid.propositions.decompose import Policy
 from factoid.split import split_passages, split_sentences
 from factoid.units import Unit
@@ -35,6 +37,7 @@ class UnitNodeParser(NodeParser):
     )
     unsupported: Policy = Field(default="drop", description="What becomes of propositions that have no support.")
     propositionizer: Propositionizer | None = Field(default=None, exclude=True, repr=False)
+    cache: str | None = Field(default=None, exclude=True, description="File that keeps the propositions.")
     propositionizer_name: str = Field(default="", description="Name and version, as a part of the keys of caches.")
     _last_report: Report | None = PrivateAttr(default=None)
 
@@ -45,6 +48,7 @@ class UnitNodeParser(NodeParser):
         words: int = 100,
         min_words: int = 50,
         unsupported: Policy = "drop",
+        cache: str | Path | None = None,
         **fields: Any,
     ) -> None:
         name = _name(propositionizer or _default())
@@ -55,7 +59,7 @@ class UnitNodeParser(NodeParser):
                 "give it the same one again, as in from_dict(data, propositionizer=...)"
             )
             raise InvalidInputError(message)
-        fields |= {"words": words, "min_words": min_words, "unsupported": unsupported}
+        fields |= {"words": words, "min_words": min_words, "unsupported": unsupported, "cache": cache and str(cache)}
         super().__init__(**fields | {"propositionizer": propositionizer})
 
     @classmethod
@@ -79,20 +83,21 @@ class UnitNodeParser(NodeParser):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         passages = self._split(nodes, show_progress)
-        propositionizer = self._ready()
-        done = [
-            decompose(batch, propositionizer, unsupported=self.unsupported)
-            for batch in get_tqdm_iterable(self._batches(passages), show_progress, "Decomposing passages")
-        ]
+        with caching(self._ready(), self.cache, show_progress=show_progress) as propositionizer:
+            done = [
+                decompose(batch, propositionizer, unsupported=self.unsupported)
+                for batch in get_tqdm_iterable(self._batches(passages), show_progress, "Decomposing passages")
+            ]
         return self._assemble(nodes, passages, done)
 
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         passages = await asyncio.to_thread(self._split, nodes, show_progress)
-        propositionizer = await asyncio.to_thread(self._ready)
-        done = [
-            await adecompose(batch, propositionizer, unsupported=self.unsupported)
-            for batch in get_tqdm_iterable(self._batches(passages), show_progress, "Decomposing passages")
-        ]
+        ready = await asyncio.to_thread(self._ready)
+        async with acaching(ready, self.cache, show_progress=show_progress) as propositionizer:
+            done = [
+                await adecompose(batch, propositionizer, unsupported=self.unsupported)
+                for batch in get_tqdm_iterable(self._batches(passages), show_progress, "Decomposing passages")
+            ]
         return await asyncio.to_thread(self._assemble, nodes, passages, done)
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
@@ -108,7 +113,8 @@ class UnitNodeParser(NodeParser):
 
     def _batches(self, passages: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
         wanted = [unit for units in passages for unit in units] if "proposition" in self._kinds() else []
-        return [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
+        size = _BATCH if self.cache is None else max(1, len(wanted))  # processes divide what one call is given
+        return [wanted[start : start + size] for start in range(0, len(wanted), size)]
 
     def _ready(self) -> Propositionizer:
         # Pickling, as for the workers of a pipeline, leaves an object behind that cannot be pickled.
@@ -163,6 +169,8 @@ class PropositionNodeParser(UnitNodeParser):
         words: Most words of a passage, which is what a propositionizer reads at once.
         min_words: A paragraph's last passage below this is merged into the one before.
         unsupported: "drop", "keep" or "sentence", as in `factoid.propositionize`.
+        cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store: a run that
+            was killed or has a few new documents asks it only what is new. The worker processes of a pipeline share it.
         include_metadata: Inherit the metadata of documents.
         include_prev_next_rel: Set PREVIOUS and NEXT.
         id_func: Makes an id from the position of a node and the node it was cut from.
@@ -170,6 +178,7 @@ class PropositionNodeParser(UnitNodeParser):
 
     Raises:
         InvalidInputError: On use, if `words` or `min_words` is out of range or a text cannot be used.
+        StoreError: On use, if the cache cannot be opened, read or written.
     """
 
     @classmethod

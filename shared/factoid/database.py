@@ -20,6 +20,7 @@ from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreError
 from factoid.filters import Filter, compile_filter, metadata_equals
 from factoid.index import RowIds
+from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
 from factoid.schema import FILE, connect, explain
 from factoid.units import Document, Granularity, Metadata, Unit
 
@@ -219,8 +220,15 @@ class Database:
 
     def clear(self) -> None:
         """Remove everything, and forget encoder and dimension."""
-        for statement in ("FROM units", "FROM documents", "FROM meta WHERE key IN ('encoder', 'dim')"):
-            self._execute(f"DELETE {statement}")
+        cache = self._rows("SELECT name FROM sqlite_master WHERE name IN ('propositions', 'claims')")
+        for table in ("units", "documents", "meta WHERE key IN ('encoder', 'dim')", *(name for (name,) in cache)):
+            self._execute(f"DELETE FROM {table}")  # noqa: S608
+
+    def forget_failures(self) -> int:
+        """Make documents with passages that fell back to their sentences count as changed; return their number."""
+        sql = """UPDATE documents SET digest = '' WHERE id IN (SELECT document_id FROM units
+            WHERE granularity = 'proposition' AND json_extract(metadata, '$.fallback') NOT IN (?, ?))"""
+        return self._execute(sql, [UNCOVERED, UNSUPPORTED]).rowcount
 
     def copy_to(self, folder: Path) -> None:
         """Make another folder a copy of this database. It holds its former content until the copy is complete."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from factoid.errors import InvalidInputError
-from factoid.propositions import Propositionizer, Report, decompose
+from factoid.propositions import Decomposition, Propositionizer, Report, decompose
 from factoid.split import split_passages, split_sentences
 from factoid.units import Document, Granularity, Unit, content_id
 
@@ -55,17 +55,16 @@ class Recipe:
         name = getattr(self.propositionizer, "name", type(self.propositionizer).__qualname__)
         return content_id(*content, self.granularities, name, self.words, self.min_words)
 
-    def units(self, passages: Sequence[Unit]) -> tuple[list[Unit], Report]:
+    def units(self, passages: Sequence[Unit]) -> tuple[list[Unit], Decomposition]:
         """Return passages, sentences and propositions, as far as wanted; parents come before children."""
         units = list(passages)
-        report = Report()
+        decomposition = Decomposition()
         if Granularity.SENTENCE in self.granularities:
             units += [sentence for passage in passages for sentence in split_sentences(passage)]
         if Granularity.PROPOSITION in self.granularities and self.propositionizer is not None:
             decomposition = decompose(passages, self.propositionizer)
             units += decomposition.units
-            report = decomposition.report
-        return units, report
+        return units, decomposition
 
 
 @dataclass(frozen=True, slots=True)

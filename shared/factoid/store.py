@@ -7,6 +7,8 @@ that is read, built or brought up to date on the first search after a change.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,8 @@ from tqdm.auto import tqdm
 from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.ingest import AddReport, Recipe, Split, batches
-from factoid.propositions import Propositionizer
+from factoid.propositions import PropositionCache, Propositionizer
+from factoid.propositions.cache import caching
 from factoid.reading import GRANULARITIES, StoreReader
 from factoid.units import Document, Granularity, Unit, check_text
 
@@ -42,33 +45,61 @@ class UnitStore(StoreReader):
         propositionizer: Propositionizer | None = None,
         words: int = 100,
         min_words: int = 50,
+        cache: PropositionCache | str | Path | None = None,
         show_progress: bool = False,
     ) -> AddReport:
         """Split, decompose, encode and commit documents, a few hundred passages at a time.
 
         A document with an id that is in the store replaces the stored one with all its units, or is skipped if it is
-        the same. An interrupted call leaves whole documents only, and can be made again.
+        the same. An interrupted call leaves whole documents only, and can be made again. A document of which a passage
+        failed for a reason that another try may mend (a time-out) is not skipped the next time.
+
+        A store on disk keeps what costly propositionizers (those with `costly = True`, the models) return, so that a
+        killed call that is made again, or a document that was edited, asks them only what is new.
 
         Args:
             documents: Any iterable, read once.
             propositionizer: None for `SyntaxPropositionizer`.
             words: Most words of a passage.
             min_words: A paragraph's last passage below this is merged into the one before.
+            cache: Keeps the propositions instead, those of any propositionizer: a file to share between stores, or the
+                folder of another store.
             show_progress: Show a progress bar over documents.
 
         Raises:
-            InvalidInputError: A document's metadata does not survive JSON, or `words` is out of range.
+            InvalidInputError: A document's metadata does not survive JSON, `words` is out of range, or the
+                propositionizer has no `name` to tell its propositions from others' in the cache.
             StoreError: The store is closed, or the disk refuses.
         """
         if propositionizer is None and Granularity.PROPOSITION in self.granularities:
             from factoid.propositions.syntax import SyntaxPropositionizer
 
             propositionizer = SyntaxPropositionizer()
-        recipe = Recipe(self.granularities, propositionizer, words, min_words)
         total = AddReport()
-        for batch in batches(tqdm(documents, unit=" documents", disable=not show_progress), recipe):
-            total += self._add_batch(batch, recipe)
+        with nullcontext() if propositionizer is None else caching(propositionizer, cache, store=self.path) as cached:
+            recipe = Recipe(self.granularities, cached, words, min_words)
+            for batch in batches(tqdm(documents, unit=" documents", disable=not show_progress), recipe):
+                total += self._add_batch(batch, recipe)
         return total
+
+    def retry_failures(self) -> int:
+        """Have documents with failed passages decomposed again when they are added next, the failures forgotten.
+
+        What failed is kept like any result, since a model would mostly fail again: use this when something else has
+        changed. A shared cache is to be told with `PropositionCache.forget(failures=True)`.
+
+        Returns:
+            The number of those documents.
+        """
+        with self._lock:
+            self._check_open()
+            with self._database.transaction() as generations:
+                failed = self._database.forget_failures()
+            self._caches.update(generations, [], {})
+        if self.path is not None:
+            with PropositionCache(self.path) as cache:
+                cache.forget(failures=True)
+        return failed
 
     def add(
         self,
@@ -110,6 +141,8 @@ class UnitStore(StoreReader):
     def delete(self, ids: Sequence[str]) -> int:
         """Delete documents with all their units, or units by id with those under them; unknown ids are ignored.
 
+        What a costly propositionizer made of their passages stays in the store's cache: `clear` deletes that, too.
+
         Returns:
             The number of units deleted.
         """
@@ -124,7 +157,7 @@ class UnitStore(StoreReader):
         return len(removed)
 
     def clear(self) -> None:
-        """Delete everything; the store may then be filled by another encoder."""
+        """Delete everything, the cache of propositions included; the store may then be filled by another encoder."""
         with self._lock:
             self._check_open()
             with self._database.transaction():
@@ -150,11 +183,13 @@ class UnitStore(StoreReader):
         changed = [split for split in batch if stored.get(split.document.id) != split.digest]
         if not changed:
             return AddReport(unchanged=len(batch))
-        units, report = recipe.units([passage for split in changed for passage in split.passages])
+        units, decomposition = recipe.units([passage for split in changed for passage in split.passages])
         units = list({unit.id: unit for unit in units}.values())
+        unfinished = {passage.document_id for passage in decomposition.retry}
+        changed = [replace(split, digest="") if split.document.id in unfinished else split for split in changed]
         self._commit([split.document.id for split in changed], units, self._encode(units), changed)
         counts = {kind: sum(unit.granularity is kind for unit in units) for kind in GRANULARITIES}
-        return AddReport(len(changed), len(batch) - len(changed), counts, report)
+        return AddReport(len(changed), len(batch) - len(changed), counts, decomposition.report)
 
     def _encode(self, units: Sequence[Unit]) -> dict[int, Vectors]:
         """Return the vector of each unit that is searched, by position."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from factoid.commands.options import (
     GRANULARITIES,
+    add_cache,
     add_encoder,
     add_paths,
     add_quiet,
     add_splitting,
+    forget_failures,
     make_encoder,
     make_propositionizer,
     min_words,
@@ -48,6 +50,7 @@ def configure(parser: ArgumentParser) -> None:
         help="what can be searched, separated by commas (default: passage,sentence,proposition)",
     )
     add_splitting(parser)
+    add_cache(parser, "keep the propositions in a file that stores can share (default: those of models, in the store)")
     add_encoder(parser)
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     add_quiet(parser)
@@ -60,11 +63,16 @@ def run(args: Namespace) -> None:
     documents = _readable(find_files(args.paths), unreadable)
     propositionizer = make_propositionizer(args) if Granularity.PROPOSITION in args.granularities else None
     with UnitStore(args.store, encoder=make_encoder(args), granularities=args.granularities) as store:
+        if args.retry_failed:
+            store.retry_failures()
+            if args.cache:
+                forget_failures(args.cache)
         report = store.add_documents(
             documents,
             propositionizer=propositionizer,
             words=args.words,
             min_words=min_words(args),
+            cache=args.cache,
             show_progress=show_progress(args),
         )
         total = store.counts()

@@ -58,6 +58,14 @@ def make_propositionizer(args: Namespace) -> Propositionizer:
     return PROPOSITIONIZERS[args.propositionizer](args)
 
 
+def forget_failures(path: str) -> None:
+    """Have a cache of propositions forget which passages failed."""
+    from factoid.propositions.cache import PropositionCache
+
+    with PropositionCache(path) as cache:
+        cache.forget(failures=True)
+
+
 def make_encoder(args: Namespace) -> Encoder:
     """Return the encoder that the options name; its model is loaded on first use."""
     return SentenceTransformerEncoder(args.encoder)
@@ -86,6 +94,12 @@ def add_splitting(parser: ArgumentParser) -> None:
     parser.add_argument("--base-url", metavar="URL", help="a server with OpenAI's interface, for openai")
 
 
+def add_cache(parser: ArgumentParser, meaning: str) -> None:
+    """Add where propositions are kept, and what becomes of failures that are kept."""
+    parser.add_argument("--cache", metavar="FILE", help=meaning)
+    parser.add_argument("--retry-failed", action="store_true", help="ask again for passages that failed before")
+
+
 def add_encoder(parser: ArgumentParser) -> None:
     """Add the choice of encoder."""
     parser.add_argument(
@@ -108,7 +122,8 @@ def add_granularity(parser: ArgumentParser, meaning: str) -> None:
 
 def add_quiet(parser: ArgumentParser) -> None:
     """Add the switch for progress bars."""
-    parser.add_argument("--quiet", action="store_true", help="no progress bars; they show only on a terminal anyway")
+    meaning = "no progress bars, which show only on a terminal anyway, and no counts on stderr"
+    parser.add_argument("--quiet", action="store_true", help=meaning)
 
 
 def check_question(question: str) -> None:

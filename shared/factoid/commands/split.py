@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
@@ -10,17 +11,21 @@ from typing import TYPE_CHECKING
 from tqdm.auto import tqdm
 
 from factoid.commands.options import (
+    add_cache,
     add_granularity,
     add_paths,
     add_quiet,
     add_splitting,
+    forget_failures,
     make_propositionizer,
     min_words,
     print_json,
     show_progress,
 )
+from factoid.errors import InvalidInputError
 from factoid.files import read_documents
-from factoid.propositions import Propositionizer, propositionize
+from factoid.propositions import Decomposition, Propositionizer, Report, decompose
+from factoid.propositions.cache import caching
 from factoid.split import split_passages, split_sentences
 from factoid.units import Granularity, Unit
 
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 SUMMARY = "print the passages, sentences or propositions of files as JSON lines with spans"
 
 _BATCH = 64  # passages decomposed together: output starts early, and models still get full batches
+_WINDOW = 4096  # with a cache: several processes divide as many among them
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -37,6 +43,9 @@ def configure(parser: ArgumentParser) -> None:
     add_paths(parser)
     add_granularity(parser, "the units to print")
     add_splitting(parser)
+    add_cache(
+        parser, "keep the propositions in this file: the command can be killed and run again, or run several times"
+    )
     add_quiet(parser)
 
 
@@ -49,9 +58,25 @@ def run(args: Namespace) -> None:
         for document in read_documents(args.paths)
         for passage in split_passages(document, words=args.words, min_words=min_words(args))
     )
-    bar = tqdm(passages, unit=" passages", disable=not show_progress(args))
-    for unit in _propositions(bar, propositionizer) if propositionizer else _cut(bar, granularity):
-        print_json(asdict(unit))
+    progress = show_progress(args)
+    if propositionizer is None:
+        for unit in _cut(tqdm(passages, unit=" passages", disable=not progress), granularity):
+            print_json(asdict(unit))
+        return
+    if args.retry_failed:
+        if not args.cache:
+            message = "--retry-failed needs --cache, where failures are kept"
+            raise InvalidInputError(message)
+        forget_failures(args.cache)
+    report = Report()
+    with caching(propositionizer, args.cache, batch_size=_BATCH, show_progress=progress) as cached:
+        bar = tqdm(passages, unit=" passages", disable=not progress or args.cache is not None)  # the cache has its own
+        for decomposition in _propositions(bar, cached, _WINDOW if args.cache else _BATCH):
+            report += decomposition.report
+            for unit in decomposition.units:
+                print_json(asdict(unit))
+    if not args.quiet:
+        print(report, file=sys.stderr)
 
 
 def _cut(passages: Iterable[Unit], granularity: Granularity) -> Iterator[Unit]:
@@ -59,7 +84,7 @@ def _cut(passages: Iterable[Unit], granularity: Granularity) -> Iterator[Unit]:
         yield from [passage] if granularity is Granularity.PASSAGE else split_sentences(passage)
 
 
-def _propositions(passages: Iterable[Unit], propositionizer: Propositionizer) -> Iterator[Unit]:
+def _propositions(passages: Iterable[Unit], propositionizer: Propositionizer, size: int) -> Iterator[Decomposition]:
     remaining = iter(passages)
-    while batch := list(islice(remaining, _BATCH)):
-        yield from propositionize(batch, propositionizer)
+    while batch := list(islice(remaining, size)):
+        yield decompose(batch, propositionizer)

@@ -23,6 +23,10 @@ from factoid.split import split_sentences
 from factoid.units import Granularity, Unit, make_unit
 
 Policy = Literal["drop", "keep", "sentence"]
+UNCOVERED, UNSUPPORTED = (
+    "uncovered sentence",
+    "unsupported proposition",
+)  # why a sentence stands in, where nothing failed
 
 logger = logging.getLogger(__name__)
 
@@ -129,13 +133,11 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
                 continue
             if policy == "sentence":
                 if sources:
-                    placed.append(
-                        (index, _stand_in(passage, sources[max(index, 0)].sentence, "unsupported proposition"))
-                    )
+                    placed.append((index, _stand_in(passage, sources[max(index, 0)].sentence, UNSUPPORTED)))
                 continue
         placed.append((index, _proposition(passage, text, start, end)))
     missed = uncovered(sources, [unit.text for _, unit in placed])
-    placed += [(index, _stand_in(passage, sources[index].sentence, "uncovered sentence")) for index in missed]
+    placed += [(index, _stand_in(passage, sources[index].sentence, UNCOVERED)) for index in missed]
     placed.sort(key=lambda pair: pair[0])  # stable: reading order by sentence, the propositionizer's within one
     units: dict[str, Unit] = {}
     for _, unit in placed:

@@ -6,14 +6,17 @@ from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.prompted import PromptPropositionizer
 from factoid.propositions.protocol import (
     AsyncPropositionizer,
+    AsyncStreamingPropositionizer,
     NoPropositions,
     Propositionizer,
     Report,
+    StreamingPropositionizer,
 )
 from factoid.propositions.syntax import SyntaxPropositionizer
 
 __all__ = [
     "AsyncPropositionizer",
+    "AsyncStreamingPropositionizer",
     "CachedPropositionizer",
     "Decomposition",
     "FlanT5Propositionizer",
@@ -22,6 +25,7 @@ __all__ = [
     "PropositionCache",
     "Propositionizer",
     "Report",
+    "StreamingPropositionizer",
     "SyntaxPropositionizer",
     "adecompose",
     "decompose",

@@ -186,7 +186,7 @@ class PropositionCache:
         """Commit what the block writes, or nothing of it."""
         with self._reading() as connection:
             if not self._writable:
-                message = f"the cache {self.path} is read-only, and what is not in it cannot be added: copy the file"
+                message = f"the cache {self.path} is read-only, and what is not in it cannot be added: copy the file elsewhere"
                 raise StoreError(message)
             connection.execute("BEGIN IMMEDIATE")
             try:

@@ -65,7 +65,9 @@ def failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
 def _open(file: Path) -> sqlite3.Connection:
     with ExitStack() as stack:
         connection = _connected(stack, str(file))
+        connection.execute("BEGIN")  # one moment, while another process may be making the cache
         _check(connection, file)  # before anything is written
+        connection.execute("COMMIT")
         use_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last commits
         if not _tables(connection):

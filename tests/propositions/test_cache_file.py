@@ -1,0 +1,229 @@
+"""The file of a cache: what goes in comes out, whatever else happens to it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import UnitStore
+from factoid.errors import InvalidInputError, PropositionizerError, StoreError, StoreFormatError
+from factoid.propositions import NoPropositions, PropositionCache
+from factoid.testing import HashEncoder
+from tests.propositions.passages import facts, passage, passages
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "deep" / "cache.sqlite"
+
+
+@pytest.fixture
+def cache(path):
+    with PropositionCache(path) as cache:
+        yield cache
+
+
+def test_what_is_put_is_found_by_text_title_section_and_name(cache, path):
+    assert cache.get("m@1", passages(2)) == [None, None]
+    cache.put("m@1", [passage(1)], [["One.", "Zwei, 二 \0 \ud800."]])
+    assert cache.get("m@1", [passage(0), passage(1), passage(1)]) == [None, *[["One.", "Zwei, 二 \0 \ud800."]] * 2]
+    for other in (replace(passage(1), text="x"), passage(1, title="x"), passage(1, section="x")):
+        assert cache.get("m@1", [other]) == [None]
+    assert cache.get("m@2", [passage(1)]) == [None]
+    assert cache.get("m@1", [replace(passage(1), id="x", document_id="y", metadata={"a": 1}, start=7)]) != [None]
+    with PropositionCache(str(path)) as other:
+        assert other.get("m@1", [passage(1)]) == cache.get("m@1", [passage(1)])
+    # Nothing but the parts makes the key: one may not run into the next.
+    cache.put("m@1", [passage(1, title="ab", section="c")], [["x"]])
+    assert cache.get("m@1", [passage(1, title="a", section="bc")]) == [None]
+
+
+def test_failures_are_kept_with_their_reason_unless_another_try_may_mend_them(cache):
+    outputs = [NoPropositions("refusal"), NoPropositions("timed out", transient=True), [], ["Fact."]]
+    cache.put("m", passages(4), outputs)
+    failed, transient, empty, fact = cache.get("m", passages(4))
+    assert (failed, failed.reason, failed.transient, failed.cached) == ([], "refusal", False, True)
+    assert (transient, empty, fact) == (None, [], ["Fact."])
+    assert (fact.cached, empty.cached) == (True, True)
+    assert (cache.count(), cache.count(failures=True), cache.count("m"), cache.count("other")) == (3, 2, 3, 0)
+    cache.put("m", passages(4), [["Now."], ["Now."], ["Now."], ["Now."]])
+    assert cache.get("m", passages(4)) == [["Now."], ["Now."], ["Now."], ["Fact."]]
+    cache.put("m", passages(1), [NoPropositions("refusal")])
+    assert cache.get("m", passages(1)) == [["Now."]]
+
+
+def test_forgetting(cache):
+    for name in ("a", "b"):
+        cache.put(name, passages(3), [["x"], NoPropositions("r"), ["y"]])
+    assert cache.forget("a", failures=True) == 1
+    assert (cache.count("a"), cache.count("b", failures=True)) == (2, 1)
+    assert cache.forget("b") == 3
+    assert cache.forget() == 2
+    assert cache.count() == 0
+
+
+@pytest.mark.parametrize("outputs", [[], [["a"], ["b"]], ["a"], [None], [[1]]])
+def test_what_no_propositionizer_may_return_is_not_kept(cache, outputs):
+    with pytest.raises(PropositionizerError, match="expected"):
+        cache.put("m", passages(1), outputs)
+    assert cache.count() == 0
+
+
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_a_name_is_needed(cache, name):
+    with pytest.raises(InvalidInputError, match="expected the name of a propositionizer"):
+        cache.get(name, passages(1))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.text(), st.text(), st.text(), st.lists(st.text()))))
+def test_whatever_is_put_comes_back(tmp_path_factory, entries):
+    units = [replace(passage(0), text=text, title=title, section=section) for text, title, section, _ in entries]
+    wanted = {}
+    with PropositionCache(tmp_path_factory.mktemp("cache") / "c") as cache:
+        for unit, (*_, texts) in zip(units, entries, strict=True):
+            cache.put("m", [unit], [texts])
+            wanted[unit] = wanted.get(unit) or texts
+        assert cache.get("m", units) == [wanted[unit] for unit in units]
+
+
+def test_closing_opening_and_pickling(cache, path):
+    cache.put("m", passages(1), [["a"]])
+    cache.close()
+    cache.close()
+    assert [file.name for file in path.parent.iterdir()] == ["cache.sqlite"]
+    assert cache.get("m", passages(1)) == [["a"]]
+    with pickle.loads(pickle.dumps(cache)) as copy:
+        assert copy.get("m", passages(1)) == [["a"]]
+    assert repr(copy) == f"PropositionCache('{path}')"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: path.write_text("no database " * 99), "not a database"),
+        (lambda path: path.write_bytes(b"\0" * 9999), "not a database"),
+        (lambda path: foreign(path), "is not a cache of propositions of format 1 .application 0x0, format 0."),
+        (lambda path: foreign(path, application_id=0x0FAC70CA, user_version=2), "format 2"),
+        (lambda path: path.mkdir(), "is a folder without units.sqlite"),
+        (lambda path: (path.mkdir(), (path / "units.sqlite").touch()), "is a folder without units.sqlite"),
+    ],
+    ids=["text", "zeros", "foreign", "version", "folder", "unmade store"],
+)
+def test_what_is_no_cache_is_refused_and_left_as_it_is(tmp_path, make, message):
+    make(tmp_path / "c")
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    with PropositionCache(tmp_path / "c") as cache, pytest.raises(StoreFormatError, match=message):
+        cache.put("m", passages(1), [["a"]])
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+def foreign(path, **pragmas):
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE users (name)")
+    for name, value in pragmas.items():
+        connection.execute(f"PRAGMA {name} = {value}")
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("keep", [0.1, 0.5, 0.9])
+def test_a_damaged_file_is_one_clear_error(path, keep):
+    with PropositionCache(path) as cache:
+        cache.put("m", passages(500), map_facts(500))
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * keep)])
+    with PropositionCache(path) as cache, pytest.raises(StoreFormatError, match=r"Delete the file|Restore"):
+        cache.get("m", passages(500))
+
+
+def map_facts(count):
+    return [facts(unit) for unit in passages(count)]
+
+
+def test_a_place_where_no_file_can_be(tmp_path):
+    (tmp_path / "file").touch()
+    with PropositionCache(tmp_path / "file" / "c") as cache, pytest.raises(StoreError, match="cannot be used"):
+        cache.get("m", passages(1))
+
+
+def test_what_cannot_be_written_can_be_read(path, monkeypatch):
+    with PropositionCache(path) as cache:
+        cache.put("m", passages(1), [["a"]])
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write whatever its mode says
+    with PropositionCache(path) as cache:
+        assert cache.get("m", passages(2)) == [["a"], None]
+        with pytest.raises(StoreError, match="read-only, and what is not in it cannot be added"):
+            cache.put("m", passages(2), [["a"], ["b"]])
+    with PropositionCache(path.with_name("other")) as cache, pytest.raises(StoreError, match="is read-only"):
+        cache.get("m", passages(1))
+
+
+def test_a_full_disk_is_an_error_and_what_was_kept_is_safe(cache, path):
+    cache.put("m", passages(10), map_facts(10))
+    (pages,) = cache._connection.execute("PRAGMA page_count").fetchone()
+    cache._connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+    with pytest.raises(StoreError, match=r"database or disk is full\. What it held before is safe"):
+        cache.put("m", passages(1000), map_facts(1000))
+    with PropositionCache(path) as other:
+        assert other.get("m", passages(11)) == [*map_facts(10), None]
+        other.put("m", passages(1000), map_facts(1000))
+    assert cache.count() == 1000
+
+
+def test_a_store_keeps_a_cache_and_stays_a_store(tmp_path):
+    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
+        with PropositionCache(tmp_path / "s") as cache:
+            cache.put("m", passages(1), [["a"]])
+        store.add([passage(1)])
+    with PropositionCache(tmp_path / "s" / "units.sqlite") as cache:
+        assert cache.get("m", passages(1)) == [["a"]]
+    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
+        assert len(store) == 1
+        store.clear()
+    with PropositionCache(tmp_path / "s") as cache:
+        assert cache.count() == 0
+
+
+def test_eight_threads_share_a_cache_and_eight_may_make_one(tmp_path):
+    start = threading.Barrier(8)
+
+    def work(path, number, shared):
+        start.wait()
+        cache = shared or PropositionCache(path)
+        for each in range(number, 40, 4):
+            cache.put("m", [passage(each)], [facts(passage(each))])
+            assert cache.get("m", [passage(each)]) == [facts(passage(each))]
+        if not shared:
+            cache.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        for trial in range(4):
+            path = tmp_path / str(trial)
+            with PropositionCache(path) as shared:
+                list(threads.map(work, [path] * 8, range(8), [shared if trial % 2 else None] * 8))
+                assert shared.get("m", passages(40)) == map_facts(40)
+                assert shared.count() == 40
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_cache_may_be_carried_over_a_fork(cache):
+    cache.put("m", passages(1), [["parent"]])
+    for number in range(1, 6):
+        child = os.fork()
+        if not child:
+            try:
+                cache.put("m", [passage(number)], [[f"child {number}"]])
+            finally:
+                os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert cache.get("m", [passage(0), passage(number)]) == [["parent"], [f"child {number}"]]

@@ -4,29 +4,49 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from factoid.units import Granularity, Unit, make_unit
 
-def completion(content, *, finish_reason="stop", **message):
+
+def unit(text: str) -> Unit:
+    return make_unit(text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text), title="T")
+
+
+def completion(content, *, finish_reason="stop", usage=None, **message):
     choice = {
         "index": 0,
         "finish_reason": finish_reason,
         "message": {"role": "assistant", "content": content, **message},
     }
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    made = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    return made if usage is None else {**made, "usage": usage}
 
 
-def refused(status, message, code=None):
-    return status, {"error": {"message": message, "type": "error", "code": code, "param": None}}
+def refused(status, message, code=None, **headers):
+    error = {"error": {"message": message, "type": "error", "code": code, "param": None}}
+    return status, error, {key.replace("_", "-"): value for key, value in headers.items()}
+
+
+def passage_of(request: dict) -> str:
+    return request["messages"][0]["content"].rpartition("Content: ")[2].removesuffix("\nOutput:")
 
 
 class Server(ThreadingHTTPServer):
-    """An OpenAI-compatible server. `answers` maps passages to (status, body); others get themselves back."""
+    """An OpenAI-compatible server.
+
+    `answers` maps passages to (status, body) or (status, body, headers), or to a list of them, one for each request;
+    other passages, and requests after the list, get the passage back. Some bodies are what the server does instead of
+    answering: "hang", "hang up", "close after headers", "close in the body".
+    """
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.answers: dict[str, tuple[int, object]] = {}
+        self.answers: dict[str, object] = {}
         self.requests: list[dict] = []
+        self.usage: dict | None = None
+        self.takes_format = True
         self.active = self.peak = self.wait_for_peak = 0
         self.changed = threading.Condition()
         self.closing = threading.Event()
@@ -38,8 +58,12 @@ class Server(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/v1"
 
-    def answer(self, request: dict) -> tuple[int, object]:
-        text = request["messages"][0]["content"].rpartition("Content: ")[2].removesuffix("\nOutput:")
+    @property
+    def asked(self) -> list[str]:
+        return [passage_of(request) for request in self.requests]
+
+    def answer(self, request: dict) -> tuple:
+        text = passage_of(request)
         with self.changed:
             self.requests.append(request)
             self.active += 1
@@ -47,28 +71,67 @@ class Server(ThreadingHTTPServer):
             self.changed.notify_all()
             self.changed.wait_for(lambda: self.peak >= self.wait_for_peak, timeout=5)
             self.active -= 1
-        return self.answers.get(text) or (200, completion(json.dumps([text])))
+            if "response_format" in request and not self.takes_format:
+                return refused(400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported.")
+            given = self.answers.get(text)
+            if isinstance(given, list):
+                given = given.pop(0) if given else None
+        return given or (200, completion(json.dumps([text]), usage=self.usage))
+
+    def get(self, path: str) -> tuple:
+        """Answer a GET; there is nothing to get here."""
+        return refused(404, f"no {path}")
+
+    def post(self, path: str, body: bytes, kind: str) -> tuple:
+        """Answer a POST."""
+        return self.answer(json.loads(body))
+
+
+@contextmanager
+def running(made: Server):
+    with made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield made
+        finally:
+            made.closing.set()
+            made.shutdown()
+            thread.join()
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
 
+    def do_GET(self):
+        self.reply(*self.server.get(self.path))
+
     def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        status, body = self.server.answer(request)
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.reply(*self.server.post(self.path, body, self.headers["Content-Type"]))
+
+    def reply(self, status, body, headers=None):
         if body == "hang":
             self.server.closing.wait(5)
         if body in ("hang", "hang up"):
             self.close_connection = True
             return
+        cut_off = {"close after headers": 0, "close in the body": 20}.get(body) if isinstance(body, str) else None
+        if cut_off is not None:
+            body = completion('["Half an answer."]')
+            self.close_connection = True
         kind = "text/html" if isinstance(body, str) and body.startswith("<") else "application/json"
-        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        data = (
+            body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        )
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(data)
+        self.wfile.write(data if cut_off is None else data[:cut_off])
 
     def log_message(self, *args):
         pass

@@ -13,48 +13,14 @@ from factoid.errors import InvalidInputError, MissingDependencyError, Propositio
 from factoid.propositions import AsyncPropositionizer, NoPropositions, adecompose
 from factoid.propositions.prompt import PROMPT, prompt_for
 from factoid.propositions.prompted import PromptPropositionizer
-from factoid.units import Granularity, Unit, make_unit
-from tests.propositions.server import Server, completion, refused
+from tests.propositions.server import completion, refused, unit
 
 openai = pytest.importorskip("openai")
 
 
-def unit(text: str) -> Unit:
-    return make_unit(text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text), title="T")
-
-
-@pytest.fixture
-def server():
-    with Server() as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield running
-        running.closing.set()
-        running.shutdown()
-        thread.join()
-
-
-@pytest.fixture(params=["sync", "async", "sync in async"])
-def ask(request, server):
-    """Returns a function that asks through the real client: with OpenAI, AsyncOpenAI, and OpenAI behind `await`."""
-    options = {"base_url": server.url, "api_key": "sk-test", "max_retries": 0}
-
-    async def run(passages, *, timeout=5, **settings):
-        if request.param == "async":
-            async with openai.AsyncOpenAI(timeout=timeout, **options) as client:
-                return await PromptPropositionizer(client, "m", **settings).apropositionize(passages)
-        with openai.OpenAI(timeout=timeout, **options) as client:
-            propositionizer = PromptPropositionizer(client, "m", **settings)
-            if request.param == "sync":
-                return propositionizer.propositionize(passages)
-            return await propositionizer.apropositionize(passages)
-
-    return run
-
-
 async def test_a_good_answer(ask, server):
     server.answers["A and B."] = 200, completion('```json\n["A.", "B."]\n```')
-    assert await ask([unit("A and B.")]) == [["A.", "B."]]
+    assert await ask([unit("A and B.")], structured=False) == [["A.", "B."]]
     [request] = server.requests
     assert request == {
         "model": "m",
@@ -65,7 +31,7 @@ async def test_a_good_answer(ask, server):
 
 async def test_arguments_are_the_callers(ask, server):
     options = {"max_completion_tokens": 99, "extra_body": {"top_k": 1}}
-    await ask([unit("A.")], temperature=None, max_tokens=7, prompt="Split it.", options=options)
+    await ask([unit("A.")], structured=False, temperature=None, max_tokens=7, prompt="Split it.", options=options)
     [request] = server.requests
     content = prompt_for(unit("A."), "Split it.")
     assert content.startswith("Split it.\n\nInput: Title: T.")
@@ -104,6 +70,8 @@ FAILURES = {
     "HTTP error 503": (503, "<html>busy</html>"),
     "HTTP error 429": refused(429, "Slow down.", "rate_limit_exceeded"),
     "connection failed": (0, "hang up"),
+    "connection failed, after the headers": (200, "close after headers"),
+    "connection failed, in the body": (200, "close in the body"),
     "unreadable response": (200, '{"id": '),
 }
 
@@ -111,23 +79,24 @@ FAILURES = {
 @pytest.mark.parametrize("case", FAILURES)
 async def test_one_failing_passage_leaves_the_others(ask, server, case):
     server.answers["Bad."] = FAILURES[case]
-    before, failed, after = await ask([unit("One."), unit("Bad."), unit("Two.")])
+    before, failed, after = await ask([unit("One."), unit("Bad."), unit("Two.")], max_retries=0)
     assert (before, after) == (["One."], ["Two."])
     assert isinstance(failed, NoPropositions)
     assert failed.reason == re.split(" by | of the |, ", case)[0]
 
 
-@pytest.mark.parametrize("answer", [(0, "hang up")])
-async def test_a_server_that_no_request_reaches_is_one_error(ask, server, answer):
-    """Not a corpus of sentences."""
-    server.answers = {f"{number}.": answer for number in range(4)}
-    with pytest.raises(PropositionizerError, match="base_url"):
-        await ask([unit(text) for text in server.answers])
+@pytest.mark.parametrize("count", [1, 4, 1000])
+async def test_a_server_that_no_request_reaches_is_one_error(ask, server, count):
+    """Not a corpus of sentences, and not after hours."""
+    server.answers = {f"{number}.": (0, "hang up") for number in range(count)}
+    with pytest.raises(PropositionizerError, match=r"127.0.0.1:\d+/v1/: check the client's base_url"):
+        await ask([unit(" "), *(unit(text) for text in server.answers)], max_retries=2)
+    assert len(server.requests) <= 3 * 30
 
 
 async def test_a_request_that_times_out(ask, server):
     server.answers["Bad."] = 0, "hang"
-    [failed] = await ask([unit("Bad.")], timeout=0.1)
+    [failed] = await ask([unit("Bad.")], timeout=0.1, max_retries=0)
     assert failed.reason == "request timed out"
 
 
@@ -184,7 +153,7 @@ async def test_progress_is_shown_if_asked_for(ask, capsys):
 
 async def test_failures_are_counted_in_the_report(server):
     server.answers["Bad one. Bad two."] = 200, completion("No.")
-    async with openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0) as client:
+    async with openai.AsyncOpenAI(base_url=server.url, api_key="k") as client:
         propositionizer = PromptPropositionizer(client, "m")
         assert isinstance(propositionizer, AsyncPropositionizer)
         result = await adecompose([unit("Good one."), unit("Bad one. Bad two.")], propositionizer)

@@ -1,0 +1,107 @@
+"""What an error of a chat model's client means: for this passage, for all passages, or for a while.
+
+Clients differ in their classes of errors, and frameworks hand on those of many clients. So errors are known by what
+they carry, as far as clients agree: an HTTP status, a code, a response with headers, and the names of their classes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+UNREACHED = "connection failed"
+
+# About one passage, in the words of OpenAI, Azure, Anthropic, vLLM and llama.cpp.
+_TOO_LONG = re.compile(r"context.?(?:length|size|window)|string_above_max_length|too long", re.IGNORECASE)
+_FILTERED = re.compile(r"content.?(?:filter|policy|management)", re.IGNORECASE)
+_TIMED_OUT = re.compile(r"Time(?:d)?[oO]ut(?:Error|Exception)?$|^DeadlineExceeded$")
+# The roots of connection errors in openai and anthropic, httpx, requests and Python, aiohttp.
+_DISCONNECTED = {"APIConnectionError", "TransportError", "ConnectionError", "ClientConnectionError"}
+_UNREADABLE = {"OpenAIError", "DecodingError", "ClientPayloadError"}
+_TRANSIENT = {408, 409, 425, 429}  # and all from 500 on
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What became of one request.
+
+    Attributes:
+        reason: In a few words, as reports count it.
+        transient: Whether another try may succeed.
+        fatal: Whether every other passage would fail in the same way: a wrong key, an unknown model, no more quota.
+        wait: Seconds that the server asks to wait; None if it does not say.
+        everybody: Whether no other request should be sent before that.
+    """
+
+    reason: str
+    transient: bool = False
+    fatal: bool = False
+    wait: float | None = None
+    everybody: bool = False
+
+
+def judge(error: Exception) -> Failure | None:
+    """Return what an error means; None if it is no error of a request, but a fault of the program."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    status, code = _status(error), _code(error)
+    if status in {400, 413, 422} or "ContextOverflowError" in names:
+        text = f"{code} {error}"
+        if _FILTERED.search(text):
+            return Failure("refusal")
+        if status == 413 or "ContextOverflowError" in names or _TOO_LONG.search(text):
+            return Failure("passage too long")
+    if code == "insufficient_quota":
+        return Failure("quota exhausted", fatal=True)
+    if status and 400 <= status < 500 and status not in _TRANSIENT:
+        return Failure(f"HTTP error {status}", fatal=True)
+    if status and (status in _TRANSIENT or status >= 500):
+        wait = retry_after(error)
+        return Failure(f"HTTP error {status}", True, wait=wait, everybody=status == 429 or wait is not None)
+    if any(_TIMED_OUT.search(name) for name in names):
+        return Failure("request timed out", True)
+    if names & _DISCONNECTED:
+        return Failure(UNREACHED, True)
+    if "ContentFilterFinishReasonError" in names:
+        return Failure("refusal")
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) or names & _UNREADABLE:
+        return Failure("unreadable response", True)
+    return None
+
+
+def retry_after(error: Exception) -> float | None:
+    """Return the seconds that a server asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or getattr(error, "headers", None)
+    if not isinstance(headers, Mapping):
+        return None
+    given = {str(key).lower(): str(value).strip() for key, value in headers.items()}
+    for key, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        if re.fullmatch(r"\d{1,9}(?:\.\d+)?", given.get(key, "")):
+            return float(given[key]) / unit
+    try:
+        date = parsedate_to_datetime(given.get("retry-after", ""))
+    except ValueError:
+        return None
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, date.timestamp() - time.time())
+
+
+def _status(error: Exception) -> int | None:
+    response: Any = getattr(error, "response", None)
+    found = [getattr(error, name, None) for name in ("status_code", "http_status", "status", "code")]
+    found.append(getattr(response, "status_code", None))
+    if isinstance(response, Mapping):  # botocore
+        found.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+    return next((int(value) for value in found if isinstance(value, int) and 100 <= value <= 599), None)
+
+
+def _code(error: Exception) -> str:
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, Mapping) else None
+    code = getattr(error, "code", None) or (inner.get("code") if isinstance(inner, Mapping) else None)
+    return str(code or "")

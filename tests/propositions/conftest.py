@@ -1,0 +1,69 @@
+"""A server that speaks OpenAI's interface, and ways to ask it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from tests.propositions.server import Server, running
+
+
+@pytest.fixture
+def server():
+    with running(Server()) as made:
+        yield made
+
+
+class FastClock:
+    """Time that passes only by sleeping, and then at once."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.slept: list[float] = []
+        self.lock = threading.Lock()
+
+    def time(self):
+        return self.now
+
+    def sleep(self, seconds, stop):
+        with self.lock:
+            self.slept.append(seconds)
+            self.now += seconds
+
+    async def asleep(self, seconds):
+        self.sleep(seconds, None)
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def clock():
+    return FastClock()
+
+
+@pytest.fixture(params=["sync", "async", "sync in async"])
+def ask(request, server, clock):
+    """Returns a function that asks through the real client: with OpenAI, AsyncOpenAI, and OpenAI behind `await`."""
+    openai = pytest.importorskip("openai")
+    from factoid.propositions.prompted import PromptPropositionizer
+
+    options = {"base_url": server.url, "api_key": "sk-test"}
+
+    async def run(passages, *, timeout=5, **settings):
+        """Return the results; `run.propositionizer` is then the one that gave them."""
+        kind = openai.AsyncOpenAI if request.param == "async" else openai.OpenAI
+        client = kind(timeout=timeout, **options)
+        run.propositionizer = PromptPropositionizer(client, "m", **settings)
+        run.propositionizer._pace.clock = clock
+        try:
+            if request.param == "sync":
+                return run.propositionizer.propositionize(passages)
+            return await run.propositionizer.apropositionize(passages)
+        finally:
+            if request.param == "async":
+                await client.close()
+            else:
+                client.close()
+
+    return run

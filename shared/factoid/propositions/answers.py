@@ -8,6 +8,7 @@ from typing import Any
 
 from factoid.errors import PropositionizerError
 from factoid.propositions.cost import Usage
+from factoid.propositions.failures import words
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.protocol import NoPropositions
 
@@ -68,7 +69,7 @@ def read_answer(text: str, *, finish: str | None = None, refused: bool = False) 
 def refuses_format(error: Exception) -> bool:
     """Tell whether a server refuses the request because of its `response_format`."""
     status = getattr(error, "status_code", None)
-    return status in {400, 422} and _NAMES_FORMAT.search(f"{getattr(error, 'param', '')} {error}") is not None
+    return status in {400, 422} and _NAMES_FORMAT.search(words(error)) is not None
 
 
 def _texts(response: Any) -> list[str]:

@@ -51,7 +51,7 @@ def judge(error: Exception) -> Failure | None:
     names = {kind.__name__ for kind in type(error).__mro__}
     status, code = _status(error), _code(error)
     if status in {400, 413, 422} or "ContextOverflowError" in names:
-        text = f"{code} {error}"
+        text = words(error)
         if _FILTERED.search(text):
             return Failure("refusal")
         if status == 413 or "ContextOverflowError" in names or _TOO_LONG.search(text):
@@ -72,6 +72,12 @@ def judge(error: Exception) -> Failure | None:
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) or names & _UNREADABLE:
         return Failure("unreadable response", True)
     return None
+
+
+def words(error: Exception) -> str:
+    """Return all that an error says; what a client makes of it leaves out the body of some servers."""
+    said = getattr(getattr(error, "response", None), "text", "")  # a method in aiohttp
+    return f"{_code(error)} {error} {said if isinstance(said, str) else ''}"
 
 
 def retry_after(error: Exception) -> float | None:

@@ -226,6 +226,19 @@ def test_what_a_process_that_ended_had_claimed_is_done_last(kept, monkeypatch):
     assert set(inner.asked[-4:]) == {unit.text for unit in passages(4)}
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_is_interrupted_gives_up_what_he_claimed(kept, kind, propositionize):
+    def script(unit):
+        raise RuntimeError("no memory")
+
+    cached = CachedPropositionizer(kind(script), kept)
+    cached.slowest = 3600.0
+    for _ in range(2):  # the second try does not wait for the first
+        with pytest.raises(RuntimeError):
+            propositionize(cached, passages(3))
+    assert kept.claim(Batching.name, passages(3), seen={}, patience=9) == ({}, [0, 1, 2])
+
+
 def test_claims_in_a_cache(kept):
     seen = {}
     assert kept.claim("m", passages(2), seen={}, patience=9) == ({}, [0, 1])

@@ -6,14 +6,14 @@ import asyncio
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tqdm.auto import tqdm
 
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, StoreError
 from factoid.propositions.cache_file import PropositionCache, passage_key
 from factoid.propositions.protocol import AsyncPropositionizer, CachedPropositions, NoPropositions, Propositionizer
 from factoid.propositions.streams import Result, aresults, in_order, results
@@ -94,10 +94,9 @@ class CachedPropositionizer:
             while work.left:
                 known, batch = work.next_batch()
                 yield from known
-                started = time.monotonic()
-                for group in results(self.propositionizer, work.of(batch)) if batch else ():
-                    yield from work.keep(batch, group)
-                work.ended(batch, started)
+                with closing(work.do(batch)) as groups:
+                    for group in groups:
+                        yield from group
                 if not known and not batch:
                     time.sleep(_POLL)
 
@@ -112,36 +111,31 @@ class CachedPropositionizer:
                 known, batch = await asyncio.to_thread(work.next_batch)
                 for result in known:
                     yield result
-                started = time.monotonic()
-                if batch:
-                    async with aclosing(self._work_off(work, batch)) as groups:
-                        async for group in groups:
-                            for result in group:
-                                yield result
-                work.ended(batch, started)
+                async with aclosing(self._ado(work, batch)) as groups:
+                    async for group in groups:
+                        for result in group:
+                            yield result
                 if not known and not batch:
                     await asyncio.sleep(_POLL)
 
-    async def _work_off(self, work: _Work, batch: Sequence[int]) -> AsyncGenerator[list[Result]]:
-        if isinstance(self.propositionizer, AsyncPropositionizer):
+    async def _ado(self, work: _Work, batch: Sequence[int]) -> AsyncGenerator[list[Result]]:
+        """Do as `_Work.do`, without blocking the event loop."""
+        if not batch:
+            return
+        if not isinstance(self.propositionizer, AsyncPropositionizer):
+            stop = threading.Event()
+            try:
+                yield await asyncio.to_thread(work.do_all, batch, stop)
+            finally:
+                stop.set()  # if this is cancelled, the thread ends with what it has in hand
+            return
+        started = time.monotonic()
+        try:
             async with aclosing(aresults(self.propositionizer, work.of(batch))) as groups:
                 async for group in groups:
                     yield await asyncio.to_thread(work.keep, batch, group)
-            return
-        stop = threading.Event()
-
-        def run() -> list[Result]:
-            kept: list[Result] = []
-            for group in results(self.propositionizer, work.of(batch)):
-                kept += work.keep(batch, group)
-                if stop.is_set():
-                    break
-            return kept
-
-        try:
-            yield await asyncio.to_thread(run)
         finally:
-            stop.set()  # if this is cancelled, the thread ends with what it has in hand
+            await asyncio.to_thread(work.end, batch, started)
 
 
 @contextmanager
@@ -232,10 +226,32 @@ class _Work:
         self._owner.cache.put(self._name, self.of(each for each, _ in placed), [texts for _, texts in placed])
         return self._answered(placed)
 
-    def ended(self, batch: Sequence[int], started: float) -> None:
-        """Note how long a batch took: others may need as long."""
-        if batch:
-            self._owner.slowest = max(self._owner.slowest, time.monotonic() - started)
+    def do(self, batch: Sequence[int]) -> Generator[list[Result]]:
+        """Ask for a batch that was claimed; yield results when they are kept."""
+        if not batch:
+            return
+        started = time.monotonic()
+        try:
+            for group in results(self._owner.propositionizer, self.of(batch)):
+                yield self.keep(batch, group)
+        finally:
+            self.end(batch, started)
+
+    def do_all(self, batch: Sequence[int], stop: threading.Event) -> list[Result]:
+        """Do as `do` in one call, until it is told to stop."""
+        kept: list[Result] = []
+        with closing(self.do(batch)) as groups:
+            for group in groups:
+                kept += group
+                if stop.is_set():
+                    break
+        return kept
+
+    def end(self, batch: Sequence[int], started: float) -> None:
+        """Give up claims on what was not done, and note how long a batch takes: others may need as long."""
+        self._owner.slowest = max(self._owner.slowest, time.monotonic() - started)
+        with suppress(StoreError):  # told by what read or wrote the cache before; a claim that stays costs little
+            self._owner.cache.release(self._name, self.of(batch))
 
     def _answered(self, known: Iterable[Result]) -> list[Result]:
         everywhere = [

@@ -117,7 +117,7 @@ class PropositionCache:
         if keys:
             with self._writing() as connection:
                 connection.executemany(sql, kept)
-                connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in keys])
+                _unclaim(connection, keys)
 
     def count(self, name: str | None = None, *, failures: bool = False) -> int:
         """Return the number of entries.
@@ -168,6 +168,12 @@ class PropositionCache:
                     own.append(position)
             connection.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?)", [(keys[each], now) for each in own])
         return {position: _read(*found[key]) for position, key in enumerate(keys) if key in found}, own
+
+    def release(self, name: str, passages: Sequence[Unit]) -> None:
+        """Give up claims, so that nobody waits for them."""
+        keys = [passage_key(name, passage) for passage in passages]
+        with self._writing() as connection:
+            _unclaim(connection, keys)
 
     # The parts
 
@@ -227,6 +233,10 @@ def _select(connection: sqlite3.Connection, sql: str, keys: Sequence[bytes]) -> 
         chunk = keys[start : start + _CHUNK]
         rows += connection.execute(f"{sql} WHERE key IN ({', '.join('?' * len(chunk))})", chunk)
     return {key: rest if len(rest) > 1 else rest[0] for key, *rest in rows}
+
+
+def _unclaim(connection: sqlite3.Connection, keys: Sequence[bytes]) -> None:
+    connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in keys])
 
 
 def _read(output: str, reason: str | None) -> list[str]:

@@ -1,0 +1,245 @@
+"""A store on disk keeps what costly propositionizers return: killed, edited, shared, failed for a time."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from factoid import Document, UnitStore
+from factoid.errors import InvalidInputError, StoreError
+from factoid.propositions import CachedPropositionizer, NoPropositions, PropositionCache
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+from tests.propositions.passages import facts, passages
+
+
+class Costly(ScriptedPropositionizer):
+    name = "costly@1"
+    costly = True
+
+    def __init__(self, script=lambda passage: [f"{passage.text.split('.')[0]}."]):
+        super().__init__(script)
+
+    @property
+    def asked(self):
+        return sum(len(call) for call in self.calls)
+
+
+def document(number, extra=""):
+    text = f"Town {number} lies on hill {number}.\n\nIts river is number {number}.{extra}\n\nIt burned in 1{number:03}."
+    return Document(text, title=f"Town {number}", id=f"doc{number}")
+
+
+def opened(path):
+    return UnitStore(path, encoder=HashEncoder())
+
+
+def add(path, propositionizer, documents, **options):
+    with opened(path) as store:
+        return store.add_documents(documents, propositionizer=propositionizer, **options)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store"
+
+
+def test_an_edited_document_asks_for_its_changed_passages_only(path):
+    costly = Costly()
+    report = add(path, costly, [document(number) for number in range(100)])
+    assert (report.documents, costly.asked, report.decomposition.cached) == (100, 300, 0)
+    edited = [document(number, " It is long." if number == 5 else "") for number in range(101)]
+    report = add(path, costly, edited)
+    assert (report.documents, report.unchanged) == (2, 99)
+    assert [passage.text for call in costly.calls[-2:] for passage in call] == [
+        "Its river is number 5. It is long.",
+        *document(100).text.split("\n\n"),
+    ]
+    assert report.decomposition.cached == 2
+    with opened(path) as store, opened(None) as plain:
+        plain.add_documents(edited, propositionizer=Costly())
+        assert {unit.id: unit for unit in store.get(store.ids())} == {unit.id: unit for unit in plain.get(plain.ids())}
+
+
+def test_other_words_or_granularities_ask_nothing_for_equal_passages(path):
+    add(path, costly := Costly(), [document(1)])
+    report = add(path, costly, [document(1)], min_words=2)
+    assert (report.documents, report.decomposition.cached, costly.asked) == (1, 3, 3)
+
+
+def test_in_memory_and_for_cheap_propositionizers_nothing_is_kept(path):
+    costly, cheap = Costly(), ScriptedPropositionizer(lambda passage: [passage.text])
+    with opened(None) as store:
+        for min_words in (50, 2):
+            store.add_documents([document(1)], propositionizer=costly, min_words=min_words)
+    assert costly.asked == 6
+    add(path, cheap, [document(1)])
+    assert tables(path) == {"meta", "documents", "units"}
+    with PropositionCache(path) as cache:
+        assert cache.count() == 0
+
+
+def tables(path):
+    connection = sqlite3.connect(path / "units.sqlite")
+    try:
+        rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+        return {name for (name,) in rows}
+    finally:
+        connection.close()
+
+
+def test_a_store_made_before_there_was_a_cache_gets_one_and_stays_readable_before(path):
+    add(path, ScriptedPropositionizer(lambda passage: [passage.text]), [document(1)])
+    before = tables(path)
+    with opened(path) as reader:
+        costly = Costly()
+        assert add(path, costly, [document(1), document(2)]).documents == 2
+        assert add(path, costly, [document(1), document(2, " It is long.")]).decomposition.cached == 2
+        assert reader.counts()["passage"] == 6
+    assert tables(path) == before | {"propositions", "claims"}
+    connection = sqlite3.connect(path / "units.sqlite")
+    version = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    connection.close()
+    assert version == [0x0FAC701D, 1]  # by which an older factoid knows its stores
+
+
+def test_a_cache_may_be_shared_by_stores(path, tmp_path):
+    costly = Costly()
+    documents = [document(number) for number in range(3)]
+    for number, cache in enumerate([tmp_path / "shared", str(tmp_path / "shared")]):
+        report = add(tmp_path / str(number), costly, documents, cache=cache)
+        assert report.decomposition.cached == 9 * number
+    with PropositionCache(tmp_path / "shared") as cache, opened(None) as store:
+        store.add_documents(documents, propositionizer=costly, cache=cache)
+        assert cache.count() == 9
+    assert costly.asked == 9
+    assert tables(tmp_path / "0") == {"meta", "documents", "units"}
+    cheap = ScriptedPropositionizer(lambda passage: [passage.text])
+    assert add(path, cheap, documents, cache=tmp_path / "shared").decomposition.cached == 0
+    assert add(tmp_path / "p", cheap, documents, cache=tmp_path / "shared").decomposition.cached == 9
+    # Another store's folder is a cache as well: the way to another encoder.
+    assert add(tmp_path / "a", costly, documents).decomposition.cached == 0
+    assert add(tmp_path / "b", costly, documents, cache=tmp_path / "a").decomposition.cached == 9
+
+
+def test_a_propositionizer_with_a_cache_of_its_own_keeps_it(path, tmp_path):
+    costly = Costly()
+    with PropositionCache(tmp_path / "own") as cache:
+        add(path, CachedPropositionizer(costly, cache), [document(1)])
+        assert cache.count() == 3
+    assert "propositions" not in tables(path)
+    report = add(path, costly, [document(1)])
+    assert report.unchanged == 1  # by the name of what made the propositions, cache or not
+
+
+def test_a_document_that_failed_for_a_time_is_tried_again(path):
+    def script(passage):
+        down = passage.text == "Its river is number 1."
+        return NoPropositions("timed out", transient=True) if down else [passage.text]
+
+    documents = [document(0), document(1)]
+    for _ in range(2):
+        flaky = Costly(script)
+        report = add(path, flaky, documents)
+        assert report.decomposition.transient == 1
+        assert report.decomposition.failures == {"timed out": 1}
+    assert (report.documents, report.unchanged, flaky.asked) == (1, 1, 1)
+    assert "another try may mend 1" in str(report.decomposition)
+    mended = Costly(lambda passage: [passage.text])
+    report = add(path, mended, documents)
+    assert (report.documents, mended.asked, report.decomposition.failed) == (1, 1, 0)
+    assert add(path, mended, documents).unchanged == 2
+
+
+def test_in_memory_it_is_tried_again_as_well():
+    failing, working = (Costly(lambda _: NoPropositions("down", transient=True)), Costly())
+    with opened(None) as store:
+        assert store.add_documents([document(1)], propositionizer=failing).decomposition.transient == 3
+        assert store.add_documents([document(1)], propositionizer=working).documents == 1
+        assert store.add_documents([document(1)], propositionizer=working).unchanged == 1
+
+
+def test_lasting_failures_are_left_alone_until_they_are_to_be_retried(path):
+    failing = Costly(lambda passage: NoPropositions("refusal") if "burned" in passage.text else ["Napoleon came."])
+    documents = [document(number) for number in range(3)]
+    add(path, failing, documents[:2])
+    assert add(path, failing, documents[:2]).unchanged == 2
+    add(path, Costly(lambda passage: [passage.text, "Napoleon came."]), documents[2:])  # unsupported, but not failed
+    better = Costly(lambda passage: [passage.text])
+    assert add(path, better, documents).unchanged == 3
+    with opened(path) as store:
+        hits = store.search("Town 1", k=3)
+        assert store.retry_failures() == 2
+        assert store.search("Town 1", k=3) == hits
+    report = add(path, better, documents)
+    assert (report.documents, report.unchanged, better.asked) == (2, 1, 2)
+    with opened(path) as store:
+        assert store.retry_failures() == 0
+        store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.retry_failures()
+
+
+def test_a_costly_propositionizer_needs_a_name(path):
+    nameless = Costly()
+    nameless.name = ""
+    with pytest.raises(InvalidInputError, match="expected the name of a propositionizer"):
+        add(path, nameless, [document(1)])
+    with opened(path) as store:
+        assert len(store) == 0
+
+
+def test_a_copy_and_a_cleared_store(path, tmp_path):
+    costly = Costly()
+    add(path, costly, [document(1)])
+    with opened(path) as store:
+        store.copy_to(tmp_path / "copy")
+        store.delete(["doc1"])
+        assert store.add_documents([document(1)], propositionizer=costly).decomposition.cached == 3
+        store.clear()
+    with PropositionCache(path) as own, PropositionCache(tmp_path / "copy") as copied:
+        assert (own.count(), copied.count()) == (0, 3)
+
+
+WORKER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from factoid import Document
+from tests.propositions.passages import LoggingStream, passages
+from tests.test_store_cache import opened
+documents = [Document(unit.text, id=unit.id) for unit in passages(1000)]
+print("ready", flush=True)
+with opened(sys.argv[2]) as store:
+    store.add_documents(documents, propositionizer=LoggingStream(sys.argv[3], seconds=0.001))
+"""
+
+
+def test_an_indexing_process_that_is_killed_asks_again_what_was_in_flight_only(path, tmp_path):
+    chance = random.Random(7)
+    kills = 0
+    while True:
+        command = [sys.executable, "-c", WORKER, str(Path(__file__).parents[1]), str(path), str(tmp_path / "log")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
+            time.sleep(chance.uniform(0.05, 0.6))
+            if kills < 10 and process.poll() is None:
+                process.kill()
+        kills += process.returncode == -signal.SIGKILL
+        if process.returncode == 0:
+            break
+    asked = Counter((tmp_path / "log").read_text().split())
+    assert set(asked) == {str(number) for number in range(1000)}
+    assert kills > 1
+    assert sum(asked.values()) - 1000 <= kills
+    documents = [Document(unit.text, id=unit.id) for unit in passages(1000)]
+    failing = Costly(lambda unit: NoPropositions("too short") if "Town 7 " in unit.text else facts(unit))
+    with opened(path) as store, opened(None) as plain:
+        plain.add_documents(documents, propositionizer=failing)
+        assert {unit.id: unit for unit in store.get(store.ids())} == {unit.id: unit for unit in plain.get(plain.ids())}

@@ -15,10 +15,16 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
 
-from factoid.commands import demo, index, search, split
+from factoid.commands import demo, index, search, split, train
 from factoid.errors import FactoidError
 
-COMMANDS: dict[str, ModuleType] = {"index": index, "search": search, "split": split, "demo": demo}
+COMMANDS: dict[str, ModuleType] = {
+    "index": index,
+    "search": search,
+    "split": split,
+    "train-propositionizer": train,
+    "demo": demo,
+}
 
 _SIGPIPE = 141  # what a shell reports of a program whose reader has left
 

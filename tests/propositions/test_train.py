@@ -27,6 +27,8 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
+from tests.tiny_t5 import write_untrained  # noqa: E402 - imports torch
+
 THINGS = dict(
     zip(
         "Pisa Oslo Lima Cairo Kyoto Rome Bonn Graz Riga Baku".split(),
@@ -54,28 +56,8 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory):
-    """A model that has learned nothing, with a tokenizer for the texts above."""
-    texts = [passage_input(own.passage) for own in PAIRS] + [json.dumps(own.propositions) for own in PAIRS]
-    words = sorted({word for text in texts for word in text.split()})
-    chars = sorted({char for word in words for char in word})
-    vocab = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -20.0), ("▁", -2.0)]
-    vocab += [(f"▁{word}", -3.0) for word in words] + [(char, -9.0) for char in chars]
-    tokenizer = transformers.T5Tokenizer(vocab=vocab, extra_ids=0, model_max_length=64)
-    torch.manual_seed(0)
-    config = transformers.T5Config(
-        vocab_size=len(tokenizer),
-        d_model=32,
-        d_kv=8,
-        d_ff=64,
-        num_layers=1,
-        num_heads=4,
-        dropout_rate=0.0,
-        decoder_start_token_id=0,
-    )
-    where = tmp_path_factory.mktemp("models") / "untrained"
-    transformers.T5ForConditionalGeneration(config).save_pretrained(where)
-    tokenizer.save_pretrained(where)
-    return where
+    texts = [text for own in PAIRS for text in (passage_input(own.passage), json.dumps(own.propositions))]
+    return write_untrained(tmp_path_factory.mktemp("models") / "untrained", texts, limit=64)
 
 
 def settings(start, **changes):

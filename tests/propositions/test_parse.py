@@ -75,6 +75,9 @@ READABLE = {
     "two lists": (f'["{A}"]\n["{B}"]', AB),
     "empty strings": (f'["", "{A}", "  ", "{B}"]', AB),
     "repetitions": (f'["{A}", "{A}", "{B}"]', [A, A, B]),
+    "a loop to the token limit": (f'["{A}"' + f', "{B}"' * 40 + ', "It is 5', [A, *[B] * 40]),
+    "a loop of two": ("[" + f'"{A}", "{B}", ' * 20 + '"Ada', AB * 20),
+    "a loop within a string": (f'["{A}", "{B}", "Bo is a dog' + " and a dog" * 40, AB),
     "escapes": (r'["caf\u00e9 \ud83d\ude00", "a\/b\\c\td"]', ["café 😀", "a/b\\c d"]),
     "escapes that JSON has not": (r'["It\'s 5\% \alpha.", "B."]', ["It's 5% \\alpha.", "B."]),
     "half a character": (r'["x\ud83dy", "B."]', ["x\ufffdy", "B."]),
@@ -90,34 +93,34 @@ READABLE = {
 }  # fmt: skip
 
 
+UNREADABLE = [
+    "",
+    " \n",
+    "I'm sorry, but I can't help with that.",
+    '"I cannot do that."',
+    '"Content" is missing, so there is nothing to decompose.',
+    "The tower leans. It is old.\nIt stands in Pisa.",
+    "The tower leans [1, 2] and is old [3].",
+    '{"error": "I cannot do that."}',
+    '{"propo',
+    '{"propositions"',
+    "[",
+    '["',
+    '["Ada wrote',
+    "[Ada wrote it., It is tall.]",
+    "42",
+    "null",
+    "```json\n```",
+    "We found:\n- one thing\nand then a good deal of prose\nabout it all.",
+]
+
+
 @pytest.mark.parametrize(("output", "expected"), READABLE.values(), ids=READABLE)
 def test_readable(output, expected):
     assert parse_propositions(output) == expected
 
 
-@pytest.mark.parametrize(
-    "output",
-    [
-        "",
-        " \n",
-        "I'm sorry, but I can't help with that.",
-        '"I cannot do that."',
-        '"Content" is missing, so there is nothing to decompose.',
-        "The tower leans. It is old.\nIt stands in Pisa.",
-        "The tower leans [1, 2] and is old [3].",
-        '{"error": "I cannot do that."}',
-        '{"propo',
-        '{"propositions"',
-        "[",
-        '["',
-        '["Ada wrote',
-        "[Ada wrote it., It is tall.]",
-        "42",
-        "null",
-        "```json\n```",
-        "We found:\n- one thing\nand then a good deal of prose\nabout it all.",
-    ],
-)
+@pytest.mark.parametrize("output", UNREADABLE)
 def test_unreadable(output):
     with pytest.raises(UnreadableOutputError, match="expected a JSON list of strings"):
         parse_propositions(output)

@@ -7,19 +7,22 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.documents import Document
+from langchain_core.runnables import Runnable
 from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
 from factoid.propositions import PropositionCache, Propositionizer, Report
+from factoid.propositions.chat import split_options
 from factoid.propositions.decompose import Policy
 from factoid.split import split_passages
 from factoid.units import Document as CoreDocument
 from factoid.units import Unit
 from langchain_factoid.convert import from_texts, to_core, unit_document
 from langchain_factoid.decomposer import Decomposer
+from langchain_factoid.propositionizer import ChatModelPropositionizer
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -141,6 +144,21 @@ class PropositionTextSplitter(_UnitSplitter):
     ) -> None:
         super().__init__(words=words, min_words=min_words, nlp=nlp)
         self._decomposer = Decomposer(propositionizer, unsupported=unsupported, cache=cache)
+
+    @classmethod
+    def from_llm(cls, llm: Runnable[Any, Any], **options: Any) -> Self:
+        """Return a splitter whose propositions come from a LangChain chat model.
+
+        Args:
+            llm: A chat model, or a runnable around one.
+            **options: Those of `ChatModelPropositionizer` and those of this class.
+
+        Raises:
+            InvalidInputError: See the two classes.
+            TypeError: An option that neither has.
+        """
+        own, rest = split_options(ChatModelPropositionizer, options)
+        return cls(ChatModelPropositionizer(llm, **own), **rest)
 
     @property
     def last_report(self) -> Report | None:

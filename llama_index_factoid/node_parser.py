@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
+from llama_index.core.llms import LLM
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.node_utils import default_id_func
 from llama_index.core.schema import BaseNode, Document
@@ -18,10 +19,12 @@ from llama_index.core.utils import get_tqdm_iterable
 from factoid.errors import InvalidInputError
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.cache import acaching, caching
+from factoid.propositions.chat import split_options
 from factoid.propositions.decompose import Policy
 from factoid.split import split_passages, split_sentences
 from factoid.units import Unit
 from llama_index_factoid.convert import Kind, to_core, to_nodes
+from llama_index_factoid.propositionizer import LLMPropositionizer
 
 _BATCH = 256  # passages decomposed together: one step of the progress bar
 
@@ -61,6 +64,21 @@ class UnitNodeParser(NodeParser):
             raise InvalidInputError(message)
         fields |= {"words": words, "min_words": min_words, "unsupported": unsupported, "cache": cache and str(cache)}
         super().__init__(**fields | {"propositionizer": propositionizer})
+
+    @classmethod
+    def from_llm(cls, llm: LLM, **options: Any) -> Self:
+        """Return a node parser whose propositions come from a LlamaIndex LLM.
+
+        Args:
+            llm: The LLM.
+            **options: Those of `LLMPropositionizer` and those of this class.
+
+        Raises:
+            InvalidInputError: See the two classes.
+            TypeError: An option that neither has.
+        """
+        own, rest = split_options(LLMPropositionizer, options)
+        return cls(LLMPropositionizer(llm, **own), **rest)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:

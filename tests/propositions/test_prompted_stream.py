@@ -8,13 +8,13 @@ import threading
 
 import pytest
 
-openai = pytest.importorskip("openai")
-
 from factoid.errors import PropositionizerError
 from factoid.propositions import CachedPropositionizer, PropositionCache
 from factoid.propositions.prompted import PromptPropositionizer
 from factoid.propositions.protocol import AsyncStreamingPropositionizer, StreamingPropositionizer
 from tests.propositions.server import refused, unit
+
+openai = pytest.importorskip("openai")
 
 TEXTS = [f"{number}." for number in range(8)]
 PASSAGES = [unit(text) for text in TEXTS]

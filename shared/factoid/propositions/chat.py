@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, closing
+from inspect import signature
 from typing import Any
 
 from tqdm.auto import tqdm
@@ -268,3 +269,9 @@ class _Call:
         if self._unheard:
             message = f"no request reached {self._address}: check the client's base_url and that the server runs"
             raise PropositionizerError(message)
+
+
+def split_options(kind: type, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options that a class takes by name, and the others."""
+    own = signature(kind).parameters.keys() & options.keys()
+    return {key: options[key] for key in own}, {key: value for key, value in options.items() if key not in own}

@@ -69,6 +69,8 @@ def judge(error: Exception) -> Failure | None:
         return Failure(UNREACHED, True)
     if "ContentFilterFinishReasonError" in names:
         return Failure("refusal")
+    if "OutputParserException" in names:  # of a chain that ends in a parser
+        return Failure("unreadable output")
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) or names & _UNREADABLE:
         return Failure("unreadable response", True)
     return None

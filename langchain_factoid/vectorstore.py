@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from factoid.propositions import PropositionCache, Propositionizer, Report
+from factoid.propositions.decompose import Policy, check_policy
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.units import Granularity
 from langchain_factoid.convert import from_texts, stored_document
@@ -43,12 +44,14 @@ class MultiGranularFAISS(GranularSearch):
         propositionizer: Any object with a `propositionize` method; None for `SyntaxPropositionizer`.
         granularities: What is embedded and can be searched.
         path: The store's folder, made if absent; None keeps everything in memory.
+        unsupported: What becomes of propositions that their passage does not support: "drop", "keep", or "sentence" to
+            put the sentence in their place.
         cache: Keeps what the propositionizer returns, so that it is asked only what is new: a
             `factoid.PropositionCache`, or the path of its file, to share between stores. Without one, a store on disk
             keeps what costly propositionizers return, and one in memory nothing.
 
     Raises:
-        InvalidInputError: Unknown granularity.
+        InvalidInputError: Unknown granularity or policy.
         StoreFormatError: The path holds something that is not a store of this version.
         EncoderMismatchError: The store was built with other embeddings.
     """
@@ -60,11 +63,13 @@ class MultiGranularFAISS(GranularSearch):
         propositionizer: Propositionizer | None = None,
         granularities: Sequence[str] = GRANULARITIES,
         path: str | Path | None = None,
+        unsupported: Policy = "drop",
         cache: PropositionCache | str | Path | None = None,
     ) -> None:
+        check_policy(unsupported)  # before a store is made
         self._encoder = EmbeddingsEncoder(embedding)
         self._store = UnitStore(path, encoder=self._encoder, granularities=granularities)
-        self._decomposer = Decomposer(propositionizer, cache=cache, store=self._store.path)
+        self._decomposer = Decomposer(propositionizer, unsupported=unsupported, cache=cache, store=self._store.path)
         self._indexer = Indexer(self._store, self._encoder, self._decomposer)
 
     @classmethod

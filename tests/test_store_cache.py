@@ -187,6 +187,30 @@ def test_lasting_failures_are_left_alone_until_they_are_to_be_retried(path):
             store.retry_failures()
 
 
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("drop", ["Town 1 burned in 1001."]),
+        ("keep", ["Town 1 burned in 1001.", "Napoleon burned it."]),
+        ("sentence", ["Town 1 burned in 1001.", "It burned in 1001."]),
+    ],
+)
+def test_the_policy_for_unsupported_propositions(path, policy, expected):
+    costly = Costly(lambda _: ["Town 1 burned in 1001.", "Napoleon burned it."])
+    burned = Document("It burned in 1001.", title="Town 1", id="doc1")
+    report = add(path, costly, [burned], unsupported=policy)
+    assert report.decomposition.unsupported == 1
+    with opened(path) as store:
+        units = store.get(store.ids())
+        assert [unit.text for unit in units if unit.granularity == "proposition"] == expected
+        with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
+            store.add_documents([burned], propositionizer=costly, unsupported="remove")
+    assert add(path, costly, [burned], unsupported=policy).unchanged == 1
+    other = "keep" if policy == "drop" else "drop"
+    assert add(path, costly, [burned], unsupported=other).decomposition.cached == 1  # another policy needs no model
+    assert costly.asked == 1
+
+
 def test_a_costly_propositionizer_needs_a_name(path):
     nameless = Costly()
     nameless.name = ""

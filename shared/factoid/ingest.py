@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from factoid.errors import InvalidInputError
 from factoid.propositions import Decomposition, Propositionizer, Report, decompose
+from factoid.propositions.decompose import Policy
 from factoid.split import split_passages, split_sentences
 from factoid.units import Document, Granularity, Unit, content_id
 
@@ -48,12 +49,14 @@ class Recipe:
     propositionizer: Propositionizer | None
     words: int = 100
     min_words: int = 50
+    unsupported: Policy = "drop"
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of what this recipe would make of it."""
         content = [document.id, document.text, document.title, document.section, dict(document.metadata)]
         name = getattr(self.propositionizer, "name", type(self.propositionizer).__qualname__)
-        return content_id(*content, self.granularities, name, self.words, self.min_words)
+        policy = [] if self.unsupported == "drop" else [self.unsupported]  # as in stores made before there was a choice
+        return content_id(*content, self.granularities, name, self.words, self.min_words, *policy)
 
     def units(self, passages: Sequence[Unit]) -> tuple[list[Unit], Decomposition]:
         """Return passages, sentences and propositions, as far as wanted; parents come before children."""
@@ -62,7 +65,7 @@ class Recipe:
         if Granularity.SENTENCE in self.granularities:
             units += [sentence for passage in passages for sentence in split_sentences(passage)]
         if Granularity.PROPOSITION in self.granularities and self.propositionizer is not None:
-            decomposition = decompose(passages, self.propositionizer)
+            decomposition = decompose(passages, self.propositionizer, unsupported=self.unsupported)
             units += decomposition.units
         return units, decomposition
 

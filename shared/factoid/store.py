@@ -19,6 +19,7 @@ from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.ingest import AddReport, Recipe, Split, batches
 from factoid.propositions import PropositionCache, Propositionizer
 from factoid.propositions.cache import caching
+from factoid.propositions.decompose import Policy, check_policy
 from factoid.reading import GRANULARITIES, StoreReader
 from factoid.units import Document, Granularity, Unit, check_text
 
@@ -45,6 +46,7 @@ class UnitStore(StoreReader):
         propositionizer: Propositionizer | None = None,
         words: int = 100,
         min_words: int = 50,
+        unsupported: Policy = "drop",
         cache: PropositionCache | str | Path | None = None,
         show_progress: bool = False,
     ) -> AddReport:
@@ -62,22 +64,24 @@ class UnitStore(StoreReader):
             propositionizer: None for `SyntaxPropositionizer`.
             words: Most words of a passage.
             min_words: A paragraph's last passage below this is merged into the one before.
+            unsupported: What becomes of propositions that their passage does not support, as in `factoid.propositionize`.
             cache: Keeps the propositions instead, those of any propositionizer: a file to share between stores, or the
                 folder of another store.
             show_progress: Show a progress bar over documents.
 
         Raises:
-            InvalidInputError: A document's metadata does not survive JSON, `words` is out of range, or the
-                propositionizer has no `name` to tell its propositions from others' in the cache.
+            InvalidInputError: A document's metadata does not survive JSON, `words` is out of range, `unsupported` is
+                unknown, or the propositionizer has no `name` to tell its propositions from others' in the cache.
             StoreError: The store is closed, or the disk refuses.
         """
         if propositionizer is None and Granularity.PROPOSITION in self.granularities:
             from factoid.propositions.syntax import SyntaxPropositionizer
 
             propositionizer = SyntaxPropositionizer()
+        check_policy(unsupported)
         total = AddReport()
         with nullcontext() if propositionizer is None else caching(propositionizer, cache, store=self.path) as cached:
-            recipe = Recipe(self.granularities, cached, words, min_words)
+            recipe = Recipe(self.granularities, cached, words, min_words, unsupported)
             for batch in batches(tqdm(documents, unit=" documents", disable=not show_progress), recipe):
                 total += self._add_batch(batch, recipe)
         return total

@@ -114,6 +114,14 @@ def test_failures_that_may_pass_are_told(run, corpus, inner, tmp_path, monkeypat
     assert "3 unchanged" in run(*command)[1]
 
 
+def test_the_policy_for_unsupported_propositions(run, corpus, inner, tmp_path, monkeypatch):
+    monkeypatch.setattr(inner, "_script", lambda unit: [unit.text, "Napoleon came."])
+    assert "Napoleon" not in run("split", corpus(1), *FLAN)[1]
+    assert "Napoleon" in run("split", corpus(1), *FLAN, "--unsupported", "keep")[1]
+    index = ("index", corpus(1), *FLAN, "--store", tmp_path / "s", "--unsupported", "keep", "--json")
+    assert json.loads(run(*index)[1])["total"]["proposition"] == 2
+
+
 def test_wrong_usage(fails, corpus, tmp_path):
     assert "--retry-failed needs --cache" in fails("split", corpus(1), "--retry-failed")
     assert "cannot be read as a cache" in fails("split", corpus(30), "--cache", corpus(30))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from langchain_core.documents import Document
 
-from factoid.errors import StoreFormatError
+from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.propositions import NoPropositions, PropositionCache, Report
 from langchain_factoid import MultiGranularFAISS, PropositionTextSplitter
 from tests.langchain.conftest import HashEmbeddings
@@ -85,6 +85,21 @@ def test_what_failed_for_a_time_is_asked_again_and_told(tmp_path: Path, caplog: 
         store.add_documents(documents(3))
         assert store.last_report == Report(3, 6)
     assert caplog.records[-1].levelname == "INFO"
+
+
+def test_the_policy_for_unsupported_propositions(tmp_path: Path) -> None:
+    inner = Batching(lambda unit: [unit.text, "Napoleon came."])
+    found = []
+    for policy in ("drop", "keep"):
+        with MultiGranularFAISS(HashEmbeddings(), propositionizer=inner, unsupported=policy) as store:
+            store.add_documents(documents(1))
+            assert store.last_report is not None
+            assert store.last_report.unsupported == 1
+            found.append("Napoleon came." in str(store.similarity_search_with_matches("Napoleon", k=1)))
+    assert found == [False, True]
+    with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
+        MultiGranularFAISS(HashEmbeddings(), path=tmp_path / "store", unsupported="remove")  # type: ignore[arg-type]
+    assert not (tmp_path / "store").exists()
 
 
 def test_what_is_no_cache_is_refused_before_any_work(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from factoid.commands.options import (
     add_paths,
     add_quiet,
     add_splitting,
+    add_unsupported,
     forget_failures,
     make_encoder,
     make_propositionizer,
@@ -50,6 +51,7 @@ def configure(parser: ArgumentParser) -> None:
         help="what can be searched, separated by commas (default: passage,sentence,proposition)",
     )
     add_splitting(parser)
+    add_unsupported(parser)
     add_cache(parser, "keep the propositions in a file that stores can share (default: those of models, in the store)")
     add_encoder(parser)
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
@@ -72,6 +74,7 @@ def run(args: Namespace) -> None:
             propositionizer=propositionizer,
             words=args.words,
             min_words=min_words(args),
+            unsupported=args.unsupported,
             cache=args.cache,
             show_progress=show_progress(args),
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from factoid._optional import require
 from factoid.encode import Encoder, SentenceTransformerEncoder
 from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.propositions.decompose import Policy
 from factoid.units import Granularity, check_text
 
 if TYPE_CHECKING:
@@ -92,6 +93,17 @@ def add_splitting(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--model", metavar="NAME", help="the model of flan-t5 (name or folder) or openai (name)")
     parser.add_argument("--base-url", metavar="URL", help="a server with OpenAI's interface, for openai")
+
+
+def add_unsupported(parser: ArgumentParser) -> None:
+    """Add the policy for unsupported propositions."""
+    parser.add_argument(
+        "--unsupported",
+        choices=get_args(Policy),
+        default="drop",
+        help="what becomes of propositions with names, numbers or words that their passage does not hold: left out "
+        "(the default), kept, or replaced by their sentence",
+    )
 
 
 def add_cache(parser: ArgumentParser, meaning: str) -> None:

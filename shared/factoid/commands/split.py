@@ -16,6 +16,7 @@ from factoid.commands.options import (
     add_paths,
     add_quiet,
     add_splitting,
+    add_unsupported,
     forget_failures,
     make_propositionizer,
     min_words,
@@ -43,6 +44,7 @@ def configure(parser: ArgumentParser) -> None:
     add_paths(parser)
     add_granularity(parser, "the units to print")
     add_splitting(parser)
+    add_unsupported(parser)
     add_cache(
         parser, "keep the propositions in this file: the command can be killed and run again, or run several times"
     )
@@ -71,7 +73,7 @@ def run(args: Namespace) -> None:
     report = Report()
     with caching(propositionizer, args.cache, batch_size=_BATCH, show_progress=progress) as cached:
         bar = tqdm(passages, unit=" passages", disable=not progress or args.cache is not None)  # the cache has its own
-        for decomposition in _propositions(bar, cached, _WINDOW if args.cache else _BATCH):
+        for decomposition in _propositions(bar, cached, args):
             report += decomposition.report
             for unit in decomposition.units:
                 print_json(asdict(unit))
@@ -84,7 +86,9 @@ def _cut(passages: Iterable[Unit], granularity: Granularity) -> Iterator[Unit]:
         yield from [passage] if granularity is Granularity.PASSAGE else split_sentences(passage)
 
 
-def _propositions(passages: Iterable[Unit], propositionizer: Propositionizer, size: int) -> Iterator[Decomposition]:
+def _propositions(
+    passages: Iterable[Unit], propositionizer: Propositionizer, args: Namespace
+) -> Iterator[Decomposition]:
     remaining = iter(passages)
-    while batch := list(islice(remaining, size)):
-        yield decompose(batch, propositionizer)
+    while batch := list(islice(remaining, _WINDOW if args.cache else _BATCH)):
+        yield decompose(batch, propositionizer, unsupported=args.unsupported)

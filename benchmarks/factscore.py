@@ -1,6 +1,7 @@
 """Proposition-set F1 (Dense X Retrieval, Appendix B) against the human atomic facts of FActScore's labelled bios.
 
     python benchmarks/factscore.py ../shared/data/factscore-labeled
+    python benchmarks/factscore.py ../shared/data/densex-demo --densex
 
 Each sentence that has facts is decomposed as a passage of its own, its bio's topic the title. Similarity is the cosine of
 all-MiniLM-L6-v2 unless --similarity says otherwise; figures are means over sentences. Rules are written on the development
@@ -73,6 +74,7 @@ def main() -> None:
     parser.add_argument("--similarity", choices=["minilm", "tokens"], default="minilm")
     parser.add_argument("--worst", type=int, default=0, metavar="N", help="print the N worst of the development half")
     parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
+    parser.add_argument("--into", type=Path, metavar="PAGE", help="write it between the markers of this page as well")
     arguments = parser.parse_args()
     examples = read_densex(arguments.folder) if arguments.densex else read_factscore(arguments.folder)
     logging.getLogger("factoid").setLevel(logging.ERROR)  # what falls back is counted in the table
@@ -85,7 +87,12 @@ def main() -> None:
         for half in HALVES
         for output in outputs
     ]
-    show(HEAD, rows, markdown=arguments.markdown)
+    columns = [column for column in zip(HEAD, *rows, strict=True) if any(column[1:])]
+    head, *rows = map(list, zip(*columns, strict=True))
+    table = markdown(head, rows)
+    print(table if arguments.markdown else aligned(head, rows))
+    if arguments.into:
+        fill(arguments.into, "densex" if arguments.densex else "factscore", table)
     if arguments.worst:
         worst(arguments.worst, examples, outputs[-1], similarity, recall=arguments.densex)
 
@@ -173,18 +180,30 @@ def row(
     ]
 
 
-def show(head: list[str], rows: list[list[str]], *, markdown: bool) -> None:
-    if markdown:
-        rules = [":--", ":--", *["--:"] * (len(head) - 2)]
-        print("\n".join("| " + " | ".join(cells) + " |" for cells in (head, rules, *rows)))
-        return
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    rules = [":--", ":--", *["--:"] * (len(head) - 2)]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rules, *rows))
+
+
+def aligned(head: list[str], rows: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = []
     for cells in (head, *rows):
-        padded = [
-            cell.rjust(width) if at > 1 else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        print("  ".join(padded).rstrip())
+        pairs = enumerate(zip(cells, widths, strict=True))
+        lines.append(
+            "  ".join(cell.rjust(width) if at > 1 else cell.ljust(width) for at, (cell, width) in pairs).rstrip()
+        )
+    return "\n".join(lines)
+
+
+def fill(page: Path, name: str, table: str) -> None:
+    """Put a table between the page's comments "table: name" and "end"."""
+    before, marker, after = page.read_text(encoding="utf-8").partition(f"<!-- table: {name} -->\n")
+    if not marker:
+        message = f"{page} has no comment <!-- table: {name} -->"
+        raise SystemExit(message)
+    _, end, rest = after.partition("<!-- end -->")
+    page.write_text(f"{before}{marker}\n{table}\n\n{end}{rest}", encoding="utf-8")
 
 
 def worst(count: int, examples: list[Example], output: Output, similarity: Similarity, *, recall: bool) -> None:

@@ -1,7 +1,8 @@
 """BERTScore (Zhang et al. 2020): texts compared by their tokens in context.
 
-Written from the paper's definition. The package `bert-score` is not used: its last release (0.3.13, February 2023) is
-older than transformers 5, and importing it takes matplotlib and pandas.
+Written from the paper's definition. The package `bert-score` is not used: its last release (0.3.13, February 2023) fails
+with transformers 5 on an empty text, and importing it takes matplotlib and pandas. In one thing scores differ from its:
+there a token may also be matched with a special token of the other text, which the definition does not have.
 """
 
 from __future__ import annotations

@@ -1,0 +1,108 @@
+"""Engines for seq2seq propositionizers, and the choice between them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+from factoid._optional import require
+from factoid.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from factoid.propositions.engines.checkpoint import Checkpoint
+    from factoid.propositions.engines.engine import Engine
+
+EngineName = Literal["auto", "transformers", "ctranslate2"]
+_DTYPES = ("float32", "bfloat16", "float16", "int8")
+
+
+class Choice(NamedTuple):
+    """An engine, where it runs and in what it computes, all of them settled."""
+
+    engine: str
+    device: str
+    dtype: str
+
+    @property
+    def suffix(self) -> str:
+        """What the outputs owe to the choice: nothing in float32, which all engines agree on."""
+        if self.dtype == "float32":
+            return ""
+        return f"{self.engine}-int8" if self.dtype == "int8" else self.dtype
+
+
+def check_choice(engine: str, dtype: Any) -> None:
+    """Refuse names that no choice can make sense of.
+
+    Raises:
+        InvalidInputError: Unknown engine or dtype.
+    """
+    if engine not in get_args(EngineName):
+        message = f"engine must be one of {', '.join(get_args(EngineName))}, got {engine!r}"
+        raise InvalidInputError(message)
+    if dtype is not None and _named(dtype) not in _DTYPES:
+        message = f"dtype must be one of {', '.join(_DTYPES)}, got {dtype!r}"
+        raise InvalidInputError(message)
+
+
+def choose(engine: str, device: Any, dtype: Any) -> Choice:
+    """Settle what was left open, by what is installed and what the machine has.
+
+    Raises:
+        InvalidInputError: The choice is one that the engine does not offer.
+        MissingDependencyError: An engine was asked for that is not installed.
+    """
+    check_choice(engine, dtype)
+    where = str(device) if device is not None else _first_device(engine)
+    kind = where.partition(":")[0]
+    if engine == "auto":
+        engine = "ctranslate2" if kind == "cpu" and find_spec("ctranslate2") else "transformers"
+    if engine == "ctranslate2":
+        require("ctranslate2", extra="fast")
+        if kind not in {"cpu", "cuda"}:
+            message = f"the ctranslate2 engine runs on cpu and cuda, got device={where!r}"
+            raise InvalidInputError(message)
+        return Choice(engine, where, _named(dtype) if dtype is not None else "int8" if kind == "cpu" else "float16")
+    chosen = _named(dtype) if dtype is not None else _native_dtype(where)
+    if chosen == "int8":
+        message = 'dtype="int8" needs engine="ctranslate2"'
+        raise InvalidInputError(message)
+    return Choice(engine, where, chosen)
+
+
+def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None) -> Engine:
+    """Load a checkpoint into the engine that was chosen.
+
+    Raises:
+        PropositionizerError: The checkpoint cannot be loaded.
+        MissingDependencyError: A package that the engine needs is not installed.
+    """
+    if choice.engine == "ctranslate2":
+        from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
+
+        float_type = {"cpu": "float32", "cuda": "float16"}[choice.device.partition(":")[0]]
+        compute_type = f"int8_{float_type}" if choice.dtype == "int8" else choice.dtype
+        return CTranslate2Engine(checkpoint, device=choice.device, compute_type=compute_type)
+    from factoid.propositions.engines.torch_engine import TorchEngine
+
+    torch = require("torch", extra="models")
+    return TorchEngine(checkpoint, device=torch.device(choice.device), dtype=choice.dtype, copy=copy)
+
+
+def _named(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _first_device(engine: str) -> str:
+    without_torch = engine == "auto" and not find_spec("torch") and find_spec("ctranslate2")
+    if engine == "ctranslate2" or without_torch:
+        return "cuda" if require("ctranslate2", extra="fast").get_cuda_device_count() else "cpu"
+    torch = require("torch", extra="models")
+    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _native_dtype(device: str) -> str:
+    torch = require("torch", extra="models")
+    if torch.device(device).type != "cuda":
+        return "float32"
+    return "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float16"

@@ -1,0 +1,109 @@
+"""A seq2seq checkpoint of the Hugging Face hub or of a folder: its tokenizer, its model, and what identifies it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from factoid._optional import require
+from factoid.errors import PropositionizerError
+
+_T5_TOKENS = 512  # what T5 was trained on; used where neither model nor tokenizer states a limit
+_SAMPLE = 65_536  # bytes
+_SAMPLES = 16
+
+
+class Checkpoint(NamedTuple):
+    """Name on the hub or folder, and branch, tag or commit of a model on the hub."""
+
+    name: str
+    revision: str | None
+
+    def tokenizer(self) -> Any:
+        """Load the tokenizer.
+
+        Raises:
+            PropositionizerError: It cannot be loaded.
+        """
+        with self._loading():
+            return require("transformers", extra="models").AutoTokenizer.from_pretrained(
+                self.name, revision=self.revision
+            )
+
+    def config(self) -> Any:
+        """Load the configuration.
+
+        Raises:
+            PropositionizerError: It cannot be loaded.
+        """
+        with self._loading():
+            return require("transformers", extra="models").AutoConfig.from_pretrained(self.name, revision=self.revision)
+
+    def model(self, dtype: Any) -> Any:
+        """Load the model in evaluation mode, its weights as a torch dtype.
+
+        Raises:
+            PropositionizerError: It cannot be loaded.
+        """
+        with self._loading():
+            loader = require("transformers", extra="models").AutoModelForSeq2SeqLM
+            return loader.from_pretrained(self.name, revision=self.revision, dtype=dtype).eval()
+
+    def limit(self, config: Any, tokenizer: Any) -> int:
+        """Return the most tokens that the model reads."""
+        stated = [
+            getattr(config, "n_positions", None),
+            getattr(config, "max_position_embeddings", None),
+            tokenizer.model_max_length,
+        ]
+        # Tokenizers without a limit state 1e30.
+        return min((int(size) for size in stated if size and size < 1e9), default=_T5_TOKENS)
+
+    def folder(self) -> Path:
+        """Return where the files of the checkpoint lie; those of the hub are in its cache, by commit.
+
+        Raises:
+            PropositionizerError: The checkpoint cannot be found.
+        """
+        if Path(self.name).is_dir():
+            return Path(self.name)
+        with self._loading():
+            cached = require("transformers.utils", extra="models").cached_file
+            return Path(cached(self.name, "config.json", revision=self.revision)).parent
+
+    @contextmanager
+    def _loading(self) -> Iterator[None]:
+        damaged = require("safetensors", extra="models").SafetensorError
+        try:
+            yield
+        except (OSError, ValueError, RuntimeError, damaged) as error:
+            at = f" at revision {self.revision!r}" if self.revision else ""
+            message = (
+                f"cannot load the seq2seq model {self.name!r}{at}: {str(error).strip().partition(chr(10))[0]} Expected "
+                "a model of the Hugging Face hub (its first use downloads it; without network, run `hf download` on a "
+                "machine that has one and pass the folder), or a folder as save_pretrained writes it"
+            )
+            raise PropositionizerError(message) from error
+
+
+def fingerprint(folder: Path) -> str:
+    """Return twelve hexadecimal digits that change with the model, whatever the folder's name and dates.
+
+    Of large files the size and evenly spread samples are read: training changes all weights, and a cache must be asked
+    for its name without reading gigabytes.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+        size = path.stat().st_size
+        digest.update(f"{path.name}\0{size}\0".encode())
+        with path.open("rb") as file:
+            if size <= _SAMPLES * _SAMPLE:
+                digest.update(file.read())
+                continue
+            for sample in range(_SAMPLES):
+                file.seek(sample * (size - _SAMPLE) // (_SAMPLES - 1))
+                digest.update(file.read(_SAMPLE))
+    return digest.hexdigest()[:12]

@@ -1,0 +1,124 @@
+"""The engine that runs on torch and transformers alone: any seq2seq model, and T5 with drafts copied from its input."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from factoid._optional import require
+from factoid.propositions.engines.checkpoint import Checkpoint
+from factoid.propositions.engines.copying import Acceptance
+from factoid.propositions.engines.engine import Written
+from factoid.propositions.engines.greedy import Copying, decode
+from factoid.propositions.engines.repetition import loop_detector
+from factoid.propositions.engines.t5_decoder import SUPPORTED, T5Decoder
+from factoid.propositions.engines.t5_layers import fused
+
+if TYPE_CHECKING:
+    import torch
+
+logger = logging.getLogger(__name__)
+
+_BUDGETS = {"cuda": 131_072}  # tokens of a batch; a GPU is kept busy by hundreds of rows
+_BUDGET = 12_288
+# Positions that a step computes in the time of one, by device type and dtype: weights have to be read anyway.
+_FREE = {("cuda", "float32"): 128.0, ("cuda", ""): 384.0, ("cpu", "float32"): 16.0, ("cpu", ""): 64.0}
+# What a generation config may set without changing how greedy decoding chooses.
+_HARMLESS = {
+    *("transformers_version", "_from_model_config", "decoder_start_token_id", "eos_token_id", "pad_token_id"),
+    *("bos_token_id", "max_length", "max_new_tokens", "do_sample", "num_beams", "early_stopping", "length_penalty"),
+    *("temperature", "top_k", "top_p", "typical_p", "use_cache", "output_attentions", "output_hidden_states"),
+    *("output_scores", "output_logits", "return_dict_in_generate", "num_return_sequences", "cache_implementation"),
+}
+
+
+class TorchEngine:
+    """A seq2seq model of transformers.
+
+    Args:
+        checkpoint: What to load.
+        device: A torch device.
+        dtype: Name of a torch dtype.
+        copy: Whether T5 drafts its output from its input; None for yes.
+
+    Raises:
+        PropositionizerError: The checkpoint cannot be loaded.
+    """
+
+    workers = 1  # torch spreads the work of one batch itself
+
+    def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: str, copy: bool | None = None) -> None:
+        torch = require("torch", extra="models")
+        self._torch = torch
+        self.tokenizer = checkpoint.tokenizer()
+        model = checkpoint.model(getattr(torch, dtype))
+        self.limit = checkpoint.limit(model.config, self.tokenizer)
+        self.budget = _BUDGETS.get(device.type, _BUDGET)
+        self._device = device
+        self._lock = Lock()  # one batch at a time: several would compete for the same cores or memory
+        self._settings = model.generation_config
+        self._is_loop = loop_detector(lambda tokens: self.tokenizer.decode(tokens, skip_special_tokens=True))
+        self._decoder: T5Decoder | None = None
+        self._copying: Copying | None = None
+        reason = self._unsupported(model.config.model_type)
+        if reason:
+            logger.info("%s decodes with transformers' own generate, without drafts: %s", checkpoint.name, reason)
+            self.model = model.to(device)
+            return
+        self._encoder = model.to(device).encoder
+        for block in self._encoder.block:
+            dense = block.layer[-1].DenseReluDense
+            dense.act = fused(dense.act)
+        self._decoder = T5Decoder(model)
+        if copy is not False:
+            free = _FREE.get((device.type, dtype)) or _FREE.get((device.type, "")) or 16.0
+            self._copying = Copying(Acceptance(), free)
+        self.model = model
+
+    def _unsupported(self, model_type: str) -> str:
+        """Return why the model cannot be decoded here; empty if it can."""
+        if model_type not in SUPPORTED:
+            return f"its architecture is {model_type}, not one of {', '.join(sorted(SUPPORTED))}"
+        constraints = set(self._settings.to_diff_dict()) - _HARMLESS
+        if constraints:
+            return f"its generation config sets {', '.join(sorted(constraints))}"
+        return "" if self._settings.decoder_start_token_id is not None else "it states no decoder_start_token_id"
+
+    def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
+        """Return the greedy output for each input."""
+        torch = self._torch
+        longest = max(len(tokens) for tokens in inputs)
+        ids = torch.full((len(inputs), longest), self.tokenizer.pad_token_id or 0)
+        mask = torch.zeros_like(ids)
+        for row, tokens in enumerate(inputs):
+            ids[row, : len(tokens)] = torch.tensor(tokens)
+            mask[row, : len(tokens)] = 1
+        ids, mask = ids.to(self._device), mask.to(self._device)
+        ends = self._settings.eos_token_id
+        ends = frozenset(ends if isinstance(ends, list) else [ends])
+        with self._lock, torch.inference_mode():
+            if self._decoder is None:
+                return self._plain(ids, mask, ends, max_new_tokens)
+            encoded = self._encoder(input_ids=ids, attention_mask=mask)[0]
+            return decode(
+                self._decoder,
+                self._decoder.start(encoded, mask),
+                [tokens[:-1] for tokens in inputs],  # their end is not to be copied
+                start=self._settings.decoder_start_token_id,
+                ends=ends,
+                max_new_tokens=max_new_tokens,
+                copying=self._copying,
+                is_loop=self._is_loop,
+            )
+
+    def _plain(self, ids: Any, mask: Any, ends: frozenset[int], max_new_tokens: int) -> list[Written]:
+        outputs = self.model.generate(
+            input_ids=ids, attention_mask=mask, max_new_tokens=max_new_tokens, do_sample=False, num_beams=1
+        )
+        written = []
+        for output in outputs[:, 1:].tolist():
+            end = next((at for at, token in enumerate(output) if token in ends), None)
+            written.append(Written(output[:end], end is None))
+        return written

@@ -3,8 +3,10 @@
 from factoid.context import pack_context
 from factoid.encode import SentenceTransformerEncoder
 from factoid.propositions import (
+    CachedPropositionizer,
     FlanT5Propositionizer,
     PromptPropositionizer,
+    PropositionCache,
     SyntaxPropositionizer,
     propositionize,
 )
@@ -13,11 +15,13 @@ from factoid.store import UnitStore
 from factoid.units import Document, Granularity, Hit, Unit
 
 __all__ = [
+    "CachedPropositionizer",
     "Document",
     "FlanT5Propositionizer",
     "Granularity",
     "Hit",
     "PromptPropositionizer",
+    "PropositionCache",
     "SentenceTransformerEncoder",
     "SyntaxPropositionizer",
     "Unit",

@@ -43,7 +43,7 @@ class PropositionCache:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # the file may be opened again from another folder
         self._start()
 
     def _start(self) -> None:
@@ -159,14 +159,15 @@ class PropositionCache:
         with self._writing() as connection:  # looked up and claimed in one transaction: no two processes claim the same
             found = _find(connection, keys)
             claims = _select(connection, "SELECT key, at FROM claims", keys)
-            now = time.time()
+            now = time.monotonic()
             own = []
             for position, key in enumerate(keys):
                 if key not in found and (
                     key not in claims or now - seen.setdefault((key, claims[key]), now) >= patience
                 ):
                     own.append(position)
-            connection.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?)", [(keys[each], now) for each in own])
+            stamps = [(keys[each], time.time()) for each in own]
+            connection.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?)", stamps)
         return {position: _read(*found[key]) for position, key in enumerate(keys) if key in found}, own
 
     def release(self, name: str, passages: Sequence[Unit]) -> None:

@@ -21,6 +21,14 @@ def pytest_runtest_setup() -> None:
     socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Converted models go to a folder of this run, and not into the user's."""
+    folder = tmp_path_factory.mktemp("factoid-cache")
+    os.environ["FACTOID_CACHE"] = str(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     if not DATA.is_dir():

@@ -28,6 +28,6 @@ def test_openai_client_is_made_here_with_the_address_given(monkeypatch):
 
 
 def test_flan_t5_gets_the_model_named():
-    assert options.PROPOSITIONIZERS["flan-t5"](Namespace(model=None))
-    chosen = options.PROPOSITIONIZERS["flan-t5"](Namespace(model="some/folder"))
-    assert "some/folder" in vars(chosen).values()
+    assert options.PROPOSITIONIZERS["flan-t5"](Namespace(model=None, engine="auto"))
+    chosen = options.PROPOSITIONIZERS["flan-t5"](Namespace(model="some/folder", engine="transformers"))
+    assert (chosen.model, chosen.engine) == ("some/folder", "transformers")

@@ -8,6 +8,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
+from inspect import getattr_static
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,8 @@ class CachedPropositionizer:
         if batch_size < 1:
             message = f"batch_size must be at least 1, got {batch_size}"
             raise InvalidInputError(message)
-        if not hasattr(propositionizer, "name"):
+        # Looked for without being read: a model's name may take its files to tell.
+        if getattr_static(propositionizer, "name", None) is None and not hasattr(propositionizer, "name"):
             message = (
                 f"{type(propositionizer).__name__} has no name: give it an attribute `name` that tells what its output "
                 "depends on (model and revision, prompt version), or a cache would mix it up with others"

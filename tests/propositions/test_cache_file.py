@@ -141,8 +141,18 @@ def test_a_damaged_file_is_one_clear_error(path, keep):
         cache.put("m", passages(500), map_facts(500))
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * keep)])
-    with PropositionCache(path) as cache, pytest.raises(StoreFormatError, match=r"Delete the file|Restore"):
+    with PropositionCache(path) as cache, pytest.raises(StoreFormatError, match="Delete the file, or name another one"):
         cache.get("m", passages(500))
+
+
+def test_nobody_is_told_to_delete_a_store_that_is_damaged(tmp_path):
+    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
+        store.add([passage(number) for number in range(50)])
+    file = tmp_path / "s" / "units.sqlite"
+    file.write_bytes(file.read_bytes()[:9000])
+    for path in (tmp_path / "s", file):
+        with PropositionCache(path) as cache, pytest.raises(StoreFormatError, match="Restore the store from a backup"):
+            cache.get("m", passages(1))
 
 
 def map_facts(count):

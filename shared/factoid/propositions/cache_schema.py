@@ -55,7 +55,9 @@ def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
 def failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
     """Return the error to raise where SQLite reports one."""
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
-        message = f"{path} cannot be read as a cache of propositions: {error}. Delete the file, or name another one"
+        is_store = path.is_dir() or path.name == FILE
+        remedy = "Restore the store from a backup" if is_store else "Delete the file, or name another one"
+        message = f"{path} cannot be read as a cache of propositions: {error}. {remedy}"
         return StoreFormatError(message)
     reason = explain(error) if isinstance(error, sqlite3.Error) else str(error.strerror)
     full = ". What it held before is safe: free some space and run again" if "full" in reason else ""

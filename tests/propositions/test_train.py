@@ -126,6 +126,8 @@ def test_a_finished_training_is_not_done_again(trained, start, monkeypatch):
     monkeypatch.setattr("factoid.propositions.fine_tune.fine_tune", refuse)
     options = {"settings": settings(start), "held_out": 2, "use_cpu": True}
     assert train_propositionizer(PAIRS, folder, **options).score == record.score
+    smaller = {**options, "settings": settings(start, device_batch_size=1, checkpoint_steps=7)}
+    assert train_propositionizer(PAIRS, folder, **smaller).score == record.score
     monkeypatch.setattr(train, "write_record", lambda *_: None)
     other = train_propositionizer(PAIRS, folder, **options, similarity=EncoderSimilarity(HashEncoder()))
     assert other.similarity == "EncoderSimilarity"

@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from factoid.propositions.training_record import TrainingRecord, TrainingSetting
 
 _STATE = "trainer_state.json"  # what the trainer writes last into a checkpoint
 _RUN = "run.json"
-_MAY_CHANGE = ("device_batch_size", "checkpoint_steps")  # between two runs of one training
 _LOGS = 100  # entries of the loss in a record, about
 
 
@@ -96,8 +95,7 @@ def fine_tune(run: Run, *, use_cpu: bool, show_progress: bool) -> TrainingRecord
 def _claim(run: Run) -> None:
     """Note whose checkpoints these are, or refuse those of another run."""
     path = run.checkpoints / _RUN
-    settings = {name: value for name, value in asdict(run.settings).items() if name not in _MAY_CHANGE}
-    own = {"settings": settings, "pairs": run.identity}
+    own = {"settings": run.settings.comparable(), "pairs": run.identity}
     if path.exists():
         try:
             found = json.loads(path.read_text(encoding="utf-8"))

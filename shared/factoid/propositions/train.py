@@ -67,12 +67,13 @@ def train_propositionizer(
         run = Run(folder, settings, identity, training, held, dict(dropped or {}))
         record = fine_tune(run, use_cpu=use_cpu, show_progress=show_progress)
         write_record(folder, record)
-    elif replace(record.settings, device_batch_size=settings.device_batch_size) != settings or record.pairs != identity:
+    elif settings.comparable() != record.settings.comparable() or record.pairs != identity:
         message = f"{folder} holds a model that was trained with other pairs or settings: choose another folder"
         raise InvalidInputError(message)
     name = str(getattr(similarity, "name", type(similarity).__name__))
     if held and record.similarity != name:
-        model = FlanT5Propositionizer(folder, device="cpu" if use_cpu else None, show_progress=show_progress)
+        device = "cpu" if use_cpu else None
+        model = FlanT5Propositionizer(folder, engine="transformers", device=device, show_progress=show_progress)
         with quiet():
             record = replace(record, score=evaluate_propositionizer(model, held, similarity), similarity=name)
         write_record(folder, record)

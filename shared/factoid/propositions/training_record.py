@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.propositions.score import PropositionF1
@@ -55,6 +56,10 @@ class TrainingSettings:
             message = "expected learning_rate > 0 and weight_decay >= 0, got "
             message += f"learning_rate={self.learning_rate}, weight_decay={self.weight_decay}"
             raise InvalidInputError(message)
+
+    def comparable(self) -> dict[str, Any]:
+        """Return what two runs must have in common to be one training: all but what memory and disk ask for."""
+        return {k: v for k, v in asdict(self).items() if k not in ("device_batch_size", "checkpoint_steps")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

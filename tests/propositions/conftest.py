@@ -67,3 +67,15 @@ def ask(request, server, clock):
                 client.close()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def tiny_t5(tmp_path_factory):
+    """The folder of a T5 that has learned by heart what `tests.propositions.tiny_t5` asks it."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from tests.propositions import tiny_t5
+
+    folder = tmp_path_factory.mktemp("models") / "tiny-t5"
+    tiny_t5.train(folder)
+    return folder

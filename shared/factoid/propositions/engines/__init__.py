@@ -73,6 +73,11 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
 def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None) -> Engine:
     """Load a checkpoint into the engine that was chosen.
 
+    Args:
+        choice: What `choose` returned.
+        checkpoint: What to load.
+        copy: Whether the transformers engine drafts its output from its input; None for where it wins.
+
     Raises:
         PropositionizerError: The checkpoint cannot be loaded.
         MissingDependencyError: A package that the engine needs is not installed.

@@ -18,12 +18,13 @@ _PROBE_EVERY = 32  # steps after which a row drafts one token whatever the odds,
 class Acceptance:
     """How often a draft was right, by the number of tokens that agreed before it. Shared by all rows of an engine.
 
-    The shares begin at what real propositions show and follow the model at hand; where it does not copy they sink, and
-    drafts with them.
+    The shares begin at what real propositions show, as if seen ten times, and follow the model at hand; where it does not
+    copy they sink, and drafts with them.
     """
 
     def __init__(self) -> None:
         self.shares = [0.0, 0.4, 0.6, 0.7] + [0.85] * (_LONGEST_MATCH - 3)
+        self._seen = [10] * len(self.shares)
 
     def share(self, agreed: int) -> float:
         """Return the chance that the token after `agreed` tokens in agreement is right."""
@@ -32,7 +33,8 @@ class Acceptance:
     def learn(self, agreed: int, right: bool) -> None:
         """Take in one drafted token that was checked."""
         at = min(agreed, _LONGEST_MATCH)
-        self.shares[at] += 0.02 * (right - self.shares[at])
+        self._seen[at] = min(self._seen[at] + 1, 200)  # so that the latest always count a little
+        self.shares[at] += (right - self.shares[at]) / self._seen[at]
 
 
 class Drafter:

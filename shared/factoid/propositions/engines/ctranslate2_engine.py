@@ -13,7 +13,7 @@ from factoid.propositions.engines.conversion import converted
 from factoid.propositions.engines.engine import Written
 from factoid.propositions.engines.repetition import loop_detector
 
-SUPPORTED = frozenset({"t5", "mt5", "umt5"})  # others are given their input and their first token in other ways
+SUPPORTED = frozenset({"t5", "mt5"})  # others are given their input in other ways, or need a newer CTranslate2
 _BUDGETS = {"cpu": 12_288, "cuda": 65_536}  # tokens of a batch
 _CHECK_EVERY = 32  # tokens between two looks for repetition
 

@@ -1,0 +1,177 @@
+"""Our own decoding, with and without drafts, against transformers' greedy search."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from factoid.propositions.engines.copying import Acceptance, Drafter
+from factoid.propositions.engines.greedy import Copying, decode
+from factoid.propositions.engines.t5_decoder import T5Decoder
+from tests.propositions.tiny_t5 import greedy, padded, random_inputs, random_model
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+ALWAYS = 1e9  # positions that are free: every draft is worth its computation
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+class Counting(T5Decoder):
+    """Counts steps, and may be told what to write."""
+
+    script: list[list[int]] | None = None
+
+    def __init__(self, model):
+        super().__init__(model)
+        self.fed = []
+
+    def choose(self, logits, cache, fed):
+        self.fed.append(fed)
+        if self.script is None:
+            return super().choose(logits, cache, fed)
+        return [self.script[cache.order[row]][at] for row, at in zip(fed.rows, fed.positions, strict=True)]
+
+
+def ours(model, inputs, max_new_tokens, copying=None, decoder=None, **options):
+    ids, mask = padded(inputs)
+    decoder = decoder or T5Decoder(model)
+    with torch.inference_mode():
+        cache = decoder.start(model.encoder(input_ids=ids, attention_mask=mask)[0], mask)
+        options = {"start": 0, "ends": {1}, **options}
+        sources = [row[:-1] for row in inputs]
+        found = decode(decoder, cache, sources, max_new_tokens=max_new_tokens, copying=copying, **options)
+    return [(written.tokens, written.cut_off) for written in found]
+
+
+@pytest.mark.parametrize("kind", ["t5", "mt5", "umt5"])
+@pytest.mark.parametrize("seed", range(16))
+def test_output_is_that_of_greedy_search(kind, seed):
+    model = random_model(seed, kind)
+    inputs = random_inputs(seed, model.config.vocab_size)
+    for limit in (1, 2, 7, 70):  # 70: more than one block of the cache
+        expected = greedy(model, inputs, limit)
+        for copying in (None, Copying(Acceptance(), ALWAYS), Copying(Acceptance(), 4.0)):
+            assert ours(model, inputs, limit, copying) == expected
+            assert [ours(model, [row], limit, copying)[0] for row in inputs] == expected
+
+
+def test_the_random_models_end_ramble_and_repeat():
+    """The property above would hold of models that write nothing, so they must not."""
+    outputs = []
+    for seed in range(16):
+        model = random_model(seed)
+        outputs += greedy(model, random_inputs(seed, model.config.vocab_size), 70)
+    assert any(not cut_off and 1 < len(tokens) < 70 for tokens, cut_off in outputs)
+    assert any(cut_off and len(set(tokens)) > 8 for tokens, cut_off in outputs)
+    assert any(len(tokens) == 70 and len(set(tokens)) == 1 for tokens, cut_off in outputs)
+
+
+def scripted(script, inputs, **options):
+    """Decode what a script says, as if the model had written it; return the result and the steps."""
+    model = random_model(3)
+    decoder = Counting(model)
+    decoder.script = [[*row, *[1] * 99] for row in script]
+    inputs = [[token % model.config.vocab_size for token in row] for row in inputs]
+    result = ours(model, inputs, options.pop("limit", 90), Copying(Acceptance(), ALWAYS), decoder, **options)
+    return result, decoder.fed
+
+
+def test_a_copied_output_takes_few_steps():
+    passage = list(range(2, 11)) * 2
+    result, fed = scripted([passage], [[*passage, 1]])
+    assert result == [(passage, False)]
+    assert len(fed) <= 4  # nine tokens a step: the first says where to copy from
+    assert [len(step.tokens) for step in fed][:2] == [1, 9]
+
+
+def test_an_end_and_a_limit_within_a_draft():
+    passage = [2, 3, 4, 5, 6, 7, 8, 9]
+    assert scripted([passage[:4]], [[*passage, 1]])[0] == [(passage[:4], False)]
+    assert scripted([passage], [[*passage, 1]], limit=5)[0] == [(passage[:5], True)]
+    for limit in range(1, 9):
+        result, fed = scripted([passage], [[*passage, 1]], limit=limit)
+        assert result == [(passage[:limit], True)]
+        assert max(position for step in fed for position in step.positions) == limit - 1  # nothing is fed in vain
+
+
+def test_rows_that_have_ended_leave_the_batch():
+    script = [[5] * length for length in (1, 2, 3, 30)]
+    result, fed = scripted(script, [[2, 3, 4, 1]] * 4)
+    assert result == [(row, False) for row in script]
+    assert {len(set(step.rows)) for step in fed[-3:]} == {1}
+    assert {max(step.rows) for step in fed[-3:]} == {0}  # alone in a cache of one row
+
+
+def test_a_model_that_does_not_copy_is_soon_left_in_peace():
+    """Its words come back now and then, as those of any text, but what follows them does not."""
+    chance = random.Random(0)
+    acceptance = Acceptance()
+    drafted = []
+    for _ in range(20):
+        drafter = Drafter([chance.randrange(50) for _ in range(100)], acceptance)
+        for _ in range(200):
+            drafted.append(len(drafter.draft(8, 0.25)))
+            drafter.accept([chance.randrange(50)])
+    assert sum(drafted[:1000]) > 0
+    assert sum(drafted[2000:]) < 0.05 * 2000  # what remains are single tokens, to see whether copying has begun
+    assert max(drafted[2000:]) == 1
+
+
+def test_an_output_that_loops_is_cut_off():
+    result, _ = scripted([[5, 6, 7, 8] * 20], [[2, 3, 1]], is_loop=lambda tokens: len(tokens) > 40)
+    assert result[0][1] is True
+    assert result[0][0] == ([5, 6, 7, 8] * 20)[: len(result[0][0])]
+    assert len(result[0][0]) < 80
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_equal_but_for_near_ties(dtype):
+    """Steps over several positions round otherwise than steps over one; a choice may differ where two tokens are level."""
+    equal = total = 0
+    for seed in range(12):
+        model = random_model(seed)
+        inputs = random_inputs(seed, model.config.vocab_size)
+        plain, drafted = random_model(seed).to(dtype), random_model(seed).to(dtype)
+        pairs = zip(ours(plain, inputs, 20), ours(drafted, inputs, 20, Copying(Acceptance(), ALWAYS)), strict=True)
+        for one, other in pairs:
+            equal += one == other
+            total += 1
+    assert equal >= 0.8 * total
+
+
+def test_drafts_follow_the_longest_run_and_the_latest_of_equal_ones():
+    trusting = Acceptance()
+    trusting.shares = [1.0] * len(trusting.shares)
+    drafter = Drafter([7, 8, 1, 2, 9, 8, 3, 4, 8, 5], trusting)
+    drafter.accept([8])
+    assert drafter.draft(2, 0.5) == [5]  # the latest of three places, up to the end of the input
+    drafter.accept([3])
+    assert drafter.draft(3, 0.5) == [4, 8, 5]  # 8 3 was followed by 4 8 5
+    drafter.accept([4, 8, 1])
+    assert drafter.draft(2, 0.5) == [2, 9]  # 8 1 came once
+    assert drafter.draft(0, 0.5) == []
+
+
+def test_what_is_learned_lengthens_and_shortens_drafts():
+    acceptance = Acceptance()
+    before = len(Drafter(range(2, 40), acceptance).draft(8, 0.3))
+    assert before == 0  # nothing was written yet
+    for agreed in range(13):
+        for _ in range(400):
+            acceptance.learn(agreed, right=False)
+    drafter = Drafter(range(2, 40), acceptance)
+    drafter.accept([5])
+    assert drafter.draft(8, 0.3) == []
+    for agreed in range(13):
+        for _ in range(400):
+            acceptance.learn(agreed, right=True)
+    assert drafter.draft(8, 0.3) == list(range(6, 14))

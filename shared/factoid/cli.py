@@ -15,13 +15,15 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
 
-from factoid.commands import demo, index, search, split, train
+from factoid.commands import batch, demo, estimate, index, search, split, train
 from factoid.errors import FactoidError
 
 COMMANDS: dict[str, ModuleType] = {
     "index": index,
     "search": search,
     "split": split,
+    "estimate": estimate,
+    "batch": batch,
     "train-propositionizer": train,
     "demo": demo,
 }

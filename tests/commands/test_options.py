@@ -22,8 +22,9 @@ def test_openai_client_is_made_here_with_the_address_given(monkeypatch):
     made = {}
     client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_given: None)))
     monkeypatch.setattr(openai, "OpenAI", lambda **given: made.update(given) or client)
-    arguments = Namespace(model="m", base_url="http://localhost:1/v1")
-    assert options.PROPOSITIONIZERS["openai"](arguments)
+    limits = {"max_concurrency": 3, "requests_per_minute": None, "tokens_per_minute": None}
+    arguments = Namespace(model="m", base_url="http://localhost:1/v1", **limits)
+    assert options.PROPOSITIONIZERS["openai"](arguments).max_concurrency == 3
     assert made == {"base_url": "http://localhost:1/v1"}
 
 

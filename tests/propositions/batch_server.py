@@ -78,20 +78,27 @@ class BatchServer(Server):
         return self._keep(content.removesuffix(b"\r\n"), name)
 
     def _keep(self, content, name):
-        id = f"file{len(self.files)}"
-        public = {"id": id, "object": "file", "bytes": len(content), "created_at": 0, "filename": name}
-        self.files[id] = {"content": content, "public": {**public, "purpose": "batch", "status": "processed"}}
-        return self.files[id]["public"]
+        own = f"file{len(self.files)}"
+        public = {"id": own, "object": "file", "bytes": len(content), "created_at": 0, "filename": name}
+        self.files[own] = {"content": content, "public": {**public, "purpose": "batch", "status": "processed"}}
+        return self.files[own]["public"]
 
     def _new_batch(self, given):
-        id = f"batch{len(self.batches)}"
+        own = f"batch{len(self.batches)}"
         ending = self.endings.pop(0) if self.endings else "completed"
-        self.batches[id] = {
-            **{"id": id, "object": "batch", "status": "validating", "created_at": int(time.time())},
-            **{"ending": ending, "asked": 0, "errors": None, "output_file_id": None, "error_file_id": None},
+        self.batches[own] = {
+            "id": own,
+            "object": "batch",
+            "status": "validating",
+            "created_at": int(time.time()),
+            "ending": ending,
+            "asked": 0,
+            "errors": None,
+            "output_file_id": None,
+            "error_file_id": None,
             **given,
         }
-        return self._public(self.batches[id])
+        return self._public(self.batches[own])
 
     def _public(self, batch):
         return {key: value for key, value in batch.items() if key not in {"ending", "asked"}}

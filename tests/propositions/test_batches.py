@@ -219,8 +219,8 @@ def test_what_the_constructor_refuses(make, client, cache, tmp_path):
     (tmp_path / "text").write_text("This is no database, and long enough to be looked at. " * 20)
     with pytest.raises(StoreFormatError, match="not a file of batches"):
         make(state=tmp_path / "text").submit(PASSAGES)
+    assert cache.count() == 0  # makes it
     with pytest.raises(StoreFormatError, match="not a file of batches"):
-        cache.count()
         make(state=cache.path).submit(PASSAGES)
 
 

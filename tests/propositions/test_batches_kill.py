@@ -41,11 +41,11 @@ def server():
 
 @pytest.fixture
 def batch(server, tmp_path):
-    with openai.OpenAI(base_url=server.url, api_key="k", timeout=5, max_retries=0) as client:
-        with PropositionCache(tmp_path / "cache") as cache:
-            made = PropositionBatch(PromptPropositionizer(client, "m"), cache, max_requests=4)
-            made._sleep = lambda seconds: None
-            yield made
+    client = openai.OpenAI(base_url=server.url, api_key="k", timeout=5, max_retries=0)
+    with client, PropositionCache(tmp_path / "cache") as cache:
+        made = PropositionBatch(PromptPropositionizer(client, "m"), cache, max_requests=4)
+        made._sleep = lambda seconds: None
+        yield made
 
 
 @pytest.mark.parametrize("name", ["files", "batches"])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from factoid.propositions import Propositionizer
+    from factoid.propositions.prompted import PromptPropositionizer
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
@@ -33,24 +34,31 @@ def _flan_t5(args: Namespace) -> Propositionizer:
     return FlanT5Propositionizer(args.model or DEFAULT_MODEL, engine=args.engine)
 
 
-def _openai(args: Namespace) -> Propositionizer:
+def make_prompted(args: Namespace) -> PromptPropositionizer:
+    """Return the propositionizer that asks the chat model that the options name."""
     from factoid.propositions.prompted import PromptPropositionizer
 
     if not args.model:
-        message = "--propositionizer openai needs --model, the name of a chat model"
+        message = "a chat model needs --model, its name, as in: --propositionizer openai --model NAME"
         raise InvalidInputError(message)
     openai = require("openai", extra="openai")
     try:
         client = openai.OpenAI(base_url=args.base_url)
     except openai.OpenAIError as error:  # no key in the environment
         raise PropositionizerError(str(error)) from error
-    return PromptPropositionizer(client, args.model)
+    return PromptPropositionizer(
+        client,
+        args.model,
+        max_concurrency=args.max_concurrency,
+        requests_per_minute=args.requests_per_minute,
+        tokens_per_minute=args.tokens_per_minute,
+    )
 
 
 PROPOSITIONIZERS: dict[str, Callable[[Namespace], Propositionizer]] = {
     "syntax": _syntax,
     "flan-t5": _flan_t5,
-    "openai": _openai,
+    "openai": make_prompted,
 }
 
 
@@ -72,11 +80,11 @@ def make_encoder(args: Namespace) -> Encoder:
     return SentenceTransformerEncoder(args.encoder)
 
 
-def add_paths(parser: ArgumentParser) -> None:
+def add_paths(parser: ArgumentParser, *, nargs: str = "+") -> None:
     """Add the files to read."""
     parser.add_argument(
         "paths",
-        nargs="+",
+        nargs=nargs,
         metavar="PATH",
         help="text, Markdown or JSONL files, and folders of them (.txt .text .md .markdown .rst .jsonl)",
     )
@@ -99,6 +107,13 @@ def add_splitting(parser: ArgumentParser) -> None:
         help="what runs flan-t5: ctranslate2 needs the extra fast and is the faster one on CPUs (default: auto)",
     )
     parser.add_argument("--base-url", metavar="URL", help="a server with OpenAI's interface, for openai")
+    parser.add_argument(
+        "--max-concurrency", type=int, default=8, metavar="N", help="openai: most requests at a time (default: 8)"
+    )
+    parser.add_argument("--requests-per-minute", type=float, metavar="N", help="openai: most requests in a minute")
+    parser.add_argument(
+        "--tokens-per-minute", type=float, metavar="N", help="openai: most tokens in a minute, of prompts and answers"
+    )
 
 
 def add_unsupported(parser: ArgumentParser) -> None:

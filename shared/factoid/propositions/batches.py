@@ -105,6 +105,11 @@ class PropositionBatch:
                     calls.create(self._client, state, batch, lines, sleep=self._sleep)
             return state.batches()
 
+    def batches(self) -> list[Batch]:
+        """Return the batches that are not collected yet, as they were when they were last asked for."""
+        with opened(self.state, self.propositionizer.name) as state:
+            return state.batches()
+
     def poll(self) -> list[Batch]:
         """Ask the server how the batches are; return those that are not collected yet."""
         with opened(self.state, self.propositionizer.name) as state:

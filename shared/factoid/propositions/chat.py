@@ -64,8 +64,7 @@ class ChatPropositionizer(ABC):
     @property
     def name(self) -> str:
         """Model and prompt: what the answers depend on, besides the passage."""
-        version = PROMPT_VERSION if self.prompt is None else f"prompt {content_id(self.prompt)}"
-        return f"{self.model}@{version}"
+        return versioned_name(self.model, self.prompt)
 
     @property
     def usage(self) -> Usage:
@@ -269,6 +268,11 @@ class _Call:
         if self._unheard:
             message = f"no request reached {self._address}: check the client's base_url and that the server runs"
             raise PropositionizerError(message)
+
+
+def versioned_name(model: str, prompt: str | None = None) -> str:
+    """Return the name of a propositionizer: its model and its prompt, None for Figure 8."""
+    return f"{model}@{PROMPT_VERSION if prompt is None else f'prompt {content_id(prompt)}'}"
 
 
 def split_options(kind: type, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

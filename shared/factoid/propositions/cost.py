@@ -113,7 +113,8 @@ class Estimate:
             f"about {self.usage.completion_tokens:,} tokens of answers",
         ]
         if self.cost is not None and self.batch_cost is not None:
-            lines.append(f"about {self.cost:,.2f}; through the Batch API {self.batch_cost:,.2f}")
+            digits = 2 if self.cost >= 10 else 4
+            lines.append(f"about {self.cost:,.{digits}f}; through the Batch API {self.batch_cost:,.{digits}f}")
         return "\n".join(lines)
 
 

@@ -13,8 +13,9 @@ from factoid.propositions.cache_file import PropositionCache, passage_key
 from factoid.propositions.prompt import passage_input, prompt_for
 from factoid.units import Granularity, Unit, make_unit
 
-# English prose has 4.2 to 4.9 characters a token in cl100k_base and o200k_base; other scripts have about one.
-CHARACTERS_PER_TOKEN = 4.0
+# English prose has 4.2 to 4.9 characters a token in cl100k_base and o200k_base (Figure 8 and the outputs of the
+# paper's demo); other scripts have about one.
+CHARACTERS_PER_TOKEN = 4.5
 
 # Tokens of an answer for each token of its passage. Dense X Retrieval, Table 1: 256,885,003 propositions of 11.2 words
 # from 41,393,528 passages of 58.5 words, 1.19 words for each; propositions take 1.04 times the tokens of passages per
@@ -131,7 +132,7 @@ def estimate(
     """Return what decomposing passages by prompting would cost. Nothing is sent.
 
     Prompts are counted with tiktoken where it is installed and has the vocabulary at hand or can load it, else by a
-    rule of four characters of ASCII, or one other character, a token. Answers take 1.35 times the tokens of their
+    rule of 4.5 characters of ASCII, or one other character, a token. Answers take 1.35 times the tokens of their
     passage (see `ANSWER_RATIO`), or as many as those of a sample: models that reason take many more.
 
     Args:

@@ -1,0 +1,65 @@
+"""`factoid estimate` and `factoid batch`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.propositions.batch_server import BatchServer
+from tests.propositions.server import running
+
+
+def test_estimate(run, docs, fails):
+    code, out, err = run("estimate", docs, "--model", "m", "--price-in", "1", "--price-out", "2", "--json")
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert found["passages"] == found["usage"]["requests"] == 3
+    assert found["cost"] == pytest.approx(2 * found["batch_cost"])
+    _, out, _ = run("estimate", docs, "--model", "m", "--price-in", "1", "--price-out", "2")
+    assert "3 passages, 0 of them need no request" in out
+    assert "through the Batch API" in out
+    assert "Batch" not in run("estimate", docs, "--model", "m")[1]
+    assert "go together" in fails("estimate", docs, "--model", "m", "--price-in", "1")
+
+
+@pytest.fixture
+def server(monkeypatch):
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with running(BatchServer()) as made:
+        yield made
+
+
+def test_submit_collect_and_index(run, fails, docs, server, tmp_path):
+    cache = tmp_path / "cache"
+    options = ("--model", "m", "--cache", cache, "--base-url", server.url)
+    assert "takes files" in fails("batch", "submit", *options)
+    assert "takes no files" in fails("batch", "status", docs, *options)
+    assert "no batches" in run("batch", "status", *options)[1]
+    assert "batch0  validating  0 of 3 requests" in run("batch", "submit", docs, *options)[1]
+    assert "batch0  in_progress" in run("batch", "status", *options)[1]
+    code, out, _ = run("batch", "collect", "--wait", *options)
+    assert code == 0
+    assert "3 passages answered" in out
+    server.requests.clear()
+    estimated = json.loads(run("estimate", docs, "--model", "m", "--cache", cache, "--json")[1])
+    assert estimated["usage"]["requests"] == 0
+    prompted = ("--propositionizer", "openai", "--model", "m", "--base-url", server.url)
+    code, out, _ = run("index", docs, "--store", tmp_path / "store", *prompted, "--cache", cache)
+    assert code == 0
+    assert server.requests == []
+
+
+def test_what_comes_back_is_sent_again(run, docs, server, tmp_path):
+    options = ("--model", "m", "--cache", tmp_path / "cache", "--base-url", server.url)
+    server.endings = ["in_progress", "expired"]
+    run("batch", "submit", docs, *options)
+    run("batch", "cancel", *options)
+    _, out, _ = run("batch", "collect", *options)
+    assert "2 came back without an answer (batch cancelled)" in out
+    assert "sent again by: factoid batch submit" in out
+    run("batch", "submit", docs, *options)
+    assert "not ended yet: 1" in run("batch", "collect", *options)[1]
+    found = json.loads(run("batch", "collect", "--json", *options)[1])
+    assert (found["answered"], found["returned"]) == (1, {"batch expired": 1})

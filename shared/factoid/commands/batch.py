@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from factoid.commands.options import add_paths, make_prompted, min_words, print_json
+from factoid.commands.options import add_paths, add_quiet, make_prompted, min_words, print_json, show_progress
 from factoid.errors import InvalidInputError
 from factoid.files import read_documents
 from factoid.propositions.batches import PropositionBatch
@@ -39,6 +39,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--words", type=int, default=100, metavar="N", help="most words of a passage (default: 100)")
     parser.add_argument("--base-url", metavar="URL", help="a server with OpenAI's Batch API")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_quiet(parser)
     parser.set_defaults(max_concurrency=1, requests_per_minute=None, tokens_per_minute=None)
 
 
@@ -47,7 +48,7 @@ def run(args: Namespace) -> None:
     if bool(args.paths) != (args.action == "submit"):
         message = f"factoid batch {args.action} takes {'files' if args.action == 'submit' else 'no files'}"
         raise InvalidInputError(message)
-    batch = PropositionBatch(make_prompted(args), args.cache)
+    batch = PropositionBatch(make_prompted(args), args.cache, show_progress=show_progress(args))
     if args.action == "collect":
         _print_report(args, batch.wait() if args.wait else batch.collect(), batch.batches())
         return

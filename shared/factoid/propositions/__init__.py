@@ -1,6 +1,8 @@
 """Passages into propositions: atomic, self-contained facts (Dense X Retrieval, §2 and §3)."""
 
+from factoid.propositions.batches import PropositionBatch
 from factoid.propositions.cache import CachedPropositionizer, PropositionCache
+from factoid.propositions.cost import Estimate, Prices, Usage, estimate
 from factoid.propositions.decompose import Decomposition, adecompose, decompose, propositionize
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.prompted import PromptPropositionizer
@@ -19,15 +21,20 @@ __all__ = [
     "AsyncStreamingPropositionizer",
     "CachedPropositionizer",
     "Decomposition",
+    "Estimate",
     "FlanT5Propositionizer",
     "NoPropositions",
+    "Prices",
     "PromptPropositionizer",
+    "PropositionBatch",
     "PropositionCache",
     "Propositionizer",
     "Report",
     "StreamingPropositionizer",
     "SyntaxPropositionizer",
+    "Usage",
     "adecompose",
     "decompose",
+    "estimate",
     "propositionize",
 ]

@@ -62,7 +62,7 @@ def request_line(propositionizer: PromptPropositionizer, custom_id: str, passage
     """Return the line of one request."""
     # Whether a server takes a schema cannot be tried here: it would be known a day later.
     prompt = prompt_for(passage, propositionizer.prompt)
-    body = propositionizer.request(prompt, structured=bool(propositionizer.structured))
+    body = propositionizer.request_for(prompt, structured=bool(propositionizer.structured))
     body = {key: value for key, value in body.items() if key not in _OF_THE_CLIENT}
     body |= body.pop("extra_body", None) or {}
     line = {"custom_id": custom_id, "method": "POST", "url": ENDPOINT, "body": body}

@@ -12,6 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tqdm.auto import tqdm
+
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions import batch_calls as calls
 from factoid.propositions.batch_files import BatchReport, read_lines, request_line
@@ -44,6 +46,7 @@ class PropositionBatch:
         state: The file of batches; None for one beside the cache.
         max_requests: Most requests of one batch.
         max_bytes: Most bytes of one batch's file.
+        show_progress: Whether `wait` shows a bar over requests.
 
     Raises:
         InvalidInputError: A limit is out of range.
@@ -58,6 +61,7 @@ class PropositionBatch:
         state: str | Path | None = None,
         max_requests: int = 50_000,
         max_bytes: int = 200_000_000,
+        show_progress: bool = False,
     ) -> None:
         if not 1 <= max_requests <= 50_000 or not 10_000 <= max_bytes <= 200_000_000:
             message = (
@@ -72,6 +76,7 @@ class PropositionBatch:
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
         self.max_requests = max_requests
         self.max_bytes = max_bytes
+        self.show_progress = show_progress
         path = self.cache.path
         beside = path / "batches.sqlite" if path.is_dir() else path.with_name(f"{path.name}.batches")
         self.state = Path(state) if state is not None else beside
@@ -127,6 +132,11 @@ class PropositionBatch:
 
     def wait(self) -> BatchReport:
         """Collect batches as they end, until all have. Call `submit` first; an interrupt loses nothing."""
+        total = sum(batch.requests for batch in self.batches() if batch.batch_id)
+        with tqdm(total=total, desc="batches", unit=" requests", disable=not self.show_progress) as bar:
+            return self._wait(bar)
+
+    def _wait(self, bar: tqdm[Any]) -> BatchReport:
         report = BatchReport()
         seconds, lost = 5.0, 0
         while True:
@@ -138,9 +148,10 @@ class PropositionBatch:
                 if lost > _PATIENCE or not calls.is_transient(error):
                     raise
                 logger.warning("%s", error)
-            with opened(self.state, self.propositionizer.name) as state:
-                if not [batch for batch in state.batches() if batch.batch_id]:
-                    return report
+            live = [batch for batch in self.batches() if batch.batch_id]
+            bar.update(bar.total - sum(batch.requests - batch.completed for batch in live) - bar.n)
+            if not live:
+                return report
             self._sleep(seconds * random.uniform(0.8, 1.0))  # noqa: S311 - no secret
             seconds = min(60.0, seconds * 1.5)
 

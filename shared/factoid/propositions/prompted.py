@@ -104,7 +104,7 @@ class PromptPropositionizer(ChatPropositionizer):
         self._formats = structured is not False  # until it is refused
         self._format_lock = threading.Lock()
 
-    def request(self, passage_prompt: str, *, structured: bool | None = None) -> dict[str, Any]:
+    def request_for(self, passage_prompt: str, *, structured: bool | None = None) -> dict[str, Any]:
         """Return the arguments of `chat.completions.create` for a prompt.
 
         Args:
@@ -120,22 +120,22 @@ class PromptPropositionizer(ChatPropositionizer):
         }
 
     def _send(self, prompt: str) -> Reply:
-        request = self.request(prompt)
+        request = self.request_for(prompt)
         try:
             return read_completion(self._client.chat.completions.create(**request))
         except require("openai", extra="openai").APIStatusError as error:
             if not self._does_without_format(request, error):
                 raise
-        return read_completion(self._client.chat.completions.create(**self.request(prompt)))
+        return read_completion(self._client.chat.completions.create(**self.request_for(prompt)))
 
     async def _asend(self, prompt: str) -> Reply:
-        request = self.request(prompt)
+        request = self.request_for(prompt)
         try:
             return read_completion(await self._async_client.chat.completions.create(**request))
         except require("openai", extra="openai").APIStatusError as error:
             if not self._does_without_format(request, error):
                 raise
-        return read_completion(await self._async_client.chat.completions.create(**self.request(prompt)))
+        return read_completion(await self._async_client.chat.completions.create(**self.request_for(prompt)))
 
     def _does_without_format(self, request: Mapping[str, Any], error: Exception) -> bool:
         if self.structured or request.get("response_format") is not RESPONSE_FORMAT or not refuses_format(error):

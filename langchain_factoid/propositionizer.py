@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
@@ -73,6 +74,7 @@ class ChatModelPropositionizer(ChatPropositionizer):
         )
         self.llm = llm
         self.model = model or _name(llm)
+        self._can_asend = not _only_sync(llm)
 
     def _send(self, prompt: str) -> Reply:
         return _read(self.llm.invoke(prompt))
@@ -99,6 +101,14 @@ def _usage(answer: BaseMessage) -> Usage:
     used: Mapping[str, Any] = getattr(answer, "usage_metadata", None) or {}
     cached = (used.get("input_token_details") or {}).get("cache_read") or 0
     return Usage(1, used.get("input_tokens", 0), used.get("output_tokens", 0), cached)
+
+
+def _only_sync(llm: Runnable[Any, Any]) -> bool:
+    """Tell whether a model would be awaited in the loop's own few threads: then ours, as many as asked for, serve."""
+    if not isinstance(llm, BaseChatModel):
+        return False
+    kind = type(llm)
+    return kind._agenerate is BaseChatModel._agenerate and kind._astream is BaseChatModel._astream
 
 
 def _name(llm: Runnable[Any, Any]) -> str:

@@ -23,7 +23,7 @@ from factoid.propositions import PromptPropositionizer
 from factoid.propositions.prompt import PROMPT_VERSION, prompt_for
 from tests.propositions.conftest import FastClock
 from tests.propositions.server import unit
-from tests.scripted_models import LangChainModel, LlamaIndexModel, Script, ServerError
+from tests.scripted_models import LangChainModel, LlamaIndexModel, Script, ServerError, SyncLangChainModel
 
 
 def langchain(script, **options):
@@ -39,7 +39,12 @@ def llama_index_completing(script, **options):
     return llama_index_factoid.LLMPropositionizer(LlamaIndexModel(script=script, chats=False), **options)
 
 
-FRAMEWORKS = [langchain, llama_index, llama_index_completing]
+def langchain_sync(script, **options):
+    """A model without asynchronous methods."""
+    return langchain_factoid.ChatModelPropositionizer(SyncLangChainModel(script=script), **options)
+
+
+FRAMEWORKS = [langchain, langchain_sync, llama_index, llama_index_completing]
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -109,15 +114,15 @@ async def test_the_same_script_gives_the_same_results(ask, make):
 @pytest.mark.parametrize("make", FRAMEWORKS)
 async def test_requests_run_side_by_side_and_leave_the_loop_free(make):
     script = Script({}, seconds=0.1)
-    texts = [f"{number}." for number in range(12)]
-    propositionizer = make(script, max_concurrency=4)
+    texts = [f"{number}." for number in range(48)]
+    propositionizer = make(script, max_concurrency=16)
     ticks = 0
     task = asyncio.create_task(propositionizer.apropositionize([unit(text) for text in texts]))
     while not task.done():
         await asyncio.sleep(0.005)
         ticks += 1
     assert await task == [[text] for text in texts]
-    assert script.peak == 4
+    assert script.peak == 16
     assert ticks >= 10  # a loop that is blocked ticks once for each answer at most
     assert await asyncio.to_thread(propositionizer.propositionize, [unit("A.")]) == [["A."]]
 

@@ -123,6 +123,16 @@ def test_what_came_is_kept_and_the_rest_is_sent_again(make, server, ending):
     assert len(server.submitted) == 15
 
 
+def test_what_was_left_over_and_came_by_another_way_is_not_sent_again(make, server, cache):
+    server.endings = ["expired"]
+    batch = make()
+    batch.submit(PASSAGES)
+    batch.wait()
+    CachedPropositionizer(batch.propositionizer, cache).propositionize(PASSAGES)
+    assert batch.submit() == []
+    assert len(server.batches) == 1
+
+
 def test_run_does_all_that(make, server, cache):
     server.endings = ["expired", "expired"]
     report = make().run(PASSAGES)

@@ -83,6 +83,11 @@ class BatchState:
         """Return ids and passages that are in no batch."""
         return self._requests("batch IS NULL AND name = ?", self._name)
 
+    def drop(self, ids: Iterable[str]) -> None:
+        """Forget requests whose answer is known from elsewhere."""
+        with self._connection:
+            self._connection.executemany("DELETE FROM requests WHERE custom_id = ?", [(each,) for each in ids])
+
     def passages(self, batch: Batch) -> list[tuple[str, Unit]]:
         """Return ids and passages of a batch."""
         return self._requests("batch = ?", batch.key)

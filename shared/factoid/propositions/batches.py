@@ -96,13 +96,9 @@ class PropositionBatch:
         """
         for passage in passages:
             passage_input(passage)
-        name = self.propositionizer.name
-        with opened(self.state, name) as state:
-            remaining = iter(passages)
-            while chunk := list(islice(remaining, _CHUNK)):
-                chunk = [passage for passage in chunk if passage.text.strip()]
-                found = self.cache.get(name, chunk)
-                state.add(passage for passage, texts in zip(chunk, found, strict=True) if texts is None)
+        with opened(self.state, self.propositionizer.name) as state:
+            state.add(passage for passage in passages if passage.text.strip())
+            self._drop_cached(state)
             self._plan(state)
             for batch in state.batches():
                 if batch.batch_id is None:
@@ -184,6 +180,13 @@ class PropositionBatch:
         return self.poll()
 
     # One batch
+
+    def _drop_cached(self, state: BatchState) -> None:
+        """Forget what waits and is in the cache: for long, or by other ways since an earlier batch left it over."""
+        waiting = iter(state.waiting())
+        while chunk := list(islice(waiting, _CHUNK)):
+            found = self.cache.get(self.propositionizer.name, [passage for _, passage in chunk])
+            state.drop(each for (each, _), texts in zip(chunk, found, strict=True) if texts is not None)
 
     def _plan(self, state: BatchState) -> None:
         """Put what waits into batches."""

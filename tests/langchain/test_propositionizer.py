@@ -1,0 +1,98 @@
+"""What only LangChain's models do; what both frameworks do is in tests/test_from_llm.py."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models.fake import FakeListLLM
+from langchain_core.language_models.fake_chat_models import FakeListChatModel, FakeMessagesListChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
+from langchain_core.runnables import RunnableLambda
+
+from factoid.errors import InvalidInputError
+from langchain_factoid import ChatModelPropositionizer, PropositionTextSplitter
+from tests.propositions.server import unit
+
+PASSAGES = [unit("A and B.")]
+
+
+def saying(content, **fields):
+    return ChatModelPropositionizer(FakeMessagesListChatModel(responses=[AIMessage(content=content, **fields)]))
+
+
+async def both(propositionizer):
+    result = propositionizer.propositionize(PASSAGES)
+    assert await propositionizer.apropositionize(PASSAGES) == result
+    return result
+
+
+async def test_content_in_blocks():
+    blocks = [{"type": "thinking", "thinking": '["no"]'}, {"type": "text", "text": '["A.", "B."]'}]
+    assert await both(saying(blocks)) == [["A.", "B."]]
+    [refused] = await both(saying([{"type": "refusal", "refusal": "No."}]))
+    assert refused.reason == "refusal"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"stop_reason": "refusal"}, "refusal"),
+        ({"stop_reason": "max_tokens"}, "output cut off"),
+        ({"finish_reason": "SAFETY"}, "refusal"),
+        ({}, "empty output"),
+    ],
+)
+async def test_why_models_stop(said, reason):
+    [failed] = await both(saying("", response_metadata=said))
+    assert failed.reason == reason
+
+
+async def test_usage():
+    propositionizer = saying(
+        '["A."]',
+        usage_metadata={
+            "input_tokens": 7,
+            "output_tokens": 3,
+            "total_tokens": 10,
+            "input_token_details": {"cache_read": 4},
+        },
+    )
+    propositionizer.propositionize(PASSAGES)
+    used = propositionizer.usage
+    assert (used.requests, used.prompt_tokens, used.completion_tokens, used.cached_tokens) == (1, 7, 3, 4)
+
+
+async def test_chains_and_models_of_texts():
+    llm = FakeListChatModel(responses=['["A."]'])
+    assert await both(ChatModelPropositionizer(llm | StrOutputParser())) == [["A."]]
+    assert await both(ChatModelPropositionizer(FakeListLLM(responses=['["A."]']))) == [["A."]]
+    with pytest.raises(InvalidInputError, match="no output parser"):
+        ChatModelPropositionizer(llm | JsonOutputParser()).propositionize(PASSAGES)
+    [failed] = await both(ChatModelPropositionizer(RunnableLambda(lambda _: "Sorry.") | JsonOutputParser()))
+    assert failed.reason == "unreadable output"
+
+
+async def test_callbacks_see_each_request():
+    seen = []
+
+    class Seen(BaseCallbackHandler):
+        def on_chat_model_start(self, serialized, messages, **kwargs):
+            seen.append(kwargs["tags"])
+
+    llm = FakeListChatModel(responses=['["A."]']).with_config(callbacks=[Seen()], tags=["propositions"])
+    await both(ChatModelPropositionizer(llm))
+    assert seen == [["propositions"]] * 2
+
+
+async def test_with_a_cache_a_model_is_asked_once(tmp_path):
+    class Counting(FakeListChatModel):
+        def _call(self, *args, **kwargs):
+            asked.append(args)
+            return super()._call(*args, **kwargs)
+
+    asked = []
+    splitter = PropositionTextSplitter.from_llm(Counting(responses=['["Ann saw Ben."]']), cache=tmp_path / "cache")
+    for _ in range(2):
+        assert splitter.split_text("Ann saw Ben.") == ["Ann saw Ben."]
+    assert len(asked) == 1

@@ -1,0 +1,109 @@
+"""What only LlamaIndex's LLMs do; what both frameworks do is in tests/test_from_llm.py."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.llms import CustomLLM, MockLLM
+
+from llama_index_factoid import LLMPropositionizer, PropositionNodeParser
+from tests.propositions.server import unit
+
+PASSAGES = [unit("A and B.")]
+
+
+class Saying(CustomLLM):
+    """An LLM that always gives the same response."""
+
+    response: object
+    asked: list = Field(default_factory=list)
+
+    @property
+    def metadata(self):
+        return LLMMetadata(is_chat_model=isinstance(self.response, ChatResponse))
+
+    def chat(self, messages, **kwargs):
+        self.asked.append(messages)
+        return self.response
+
+    def complete(self, prompt, formatted=False, **kwargs):
+        self.asked.append(prompt)
+        return self.response
+
+    def stream_complete(self, prompt, formatted=False, **kwargs):
+        raise NotImplementedError
+
+
+def chat(content, **fields):
+    return ChatResponse(message=ChatMessage(role="assistant", content=content), **fields)
+
+
+async def both(llm):
+    propositionizer = LLMPropositionizer(llm)
+    result = propositionizer.propositionize(PASSAGES)
+    assert await propositionizer.apropositionize(PASSAGES) == result
+    return result[0], propositionizer.usage
+
+
+@pytest.mark.parametrize(
+    ("raw", "counts", "expected"),
+    [
+        (None, {"prompt_tokens": 7, "completion_tokens": 3}, (2, 14, 6, 0)),
+        ({"usage": {"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 4}}, {}, (2, 14, 6, 8)),
+        (
+            SimpleNamespace(
+                usage=SimpleNamespace(
+                    prompt_tokens=7, completion_tokens=3, prompt_tokens_details=SimpleNamespace(cached_tokens=4)
+                )
+            ),
+            {"prompt_tokens": 1},
+            (2, 14, 6, 8),
+        ),
+        ({"usage": None}, {}, (2, 0, 0, 0)),
+    ],
+)
+async def test_usage_where_integrations_keep_it(raw, counts, expected):
+    for response in (
+        chat('["A."]', raw=raw, additional_kwargs=counts),
+        CompletionResponse(text='["A."]', raw=raw, additional_kwargs=counts),
+    ):
+        texts, used = await both(Saying(response=response))
+        assert texts == ["A."]
+        assert (used.requests, used.prompt_tokens, used.completion_tokens, used.cached_tokens) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ({"stop_reason": "refusal"}, "refusal"),
+        ({"stop_reason": "max_tokens"}, "output cut off"),
+        (SimpleNamespace(choices=[SimpleNamespace(finish_reason="content_filter", message=None)]), "refusal"),
+        (SimpleNamespace(choices=[]), "empty output"),
+        (None, "empty output"),
+    ],
+)
+async def test_why_models_stop(raw, reason):
+    for response in (chat(None, raw=raw), CompletionResponse(text="", raw=raw)):
+        texts, _ = await both(Saying(response=response))
+        assert texts.reason == reason
+
+
+async def test_the_frameworks_fake_model():
+    """It gives the prompt back, whose example is the first list in it."""
+    for chats in (False, True):
+        texts, _ = await both(MockLLM(is_chat_model=chats))
+        assert len(texts) == 13
+
+
+async def test_with_a_cache_a_model_is_asked_once(tmp_path):
+    llm = Saying(response=CompletionResponse(text='["Ann saw Ben."]'))
+    parser = PropositionNodeParser.from_llm(llm, cache=tmp_path / "cache")
+    from llama_index.core import Document
+
+    for _ in range(2):
+        [node] = await parser.aget_nodes_from_documents([Document(text="Ann saw Ben.")])
+        assert node.text == "Ann saw Ben."
+    assert len(llm.asked) == 1

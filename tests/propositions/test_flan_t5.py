@@ -1,102 +1,47 @@
 from __future__ import annotations
 
-import json
 import pickle
 import re
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from factoid import Document, split_passages
-from factoid.errors import InvalidInputError, MissingDependencyError, PropositionizerError
 from factoid.propositions import NoPropositions, Propositionizer, decompose, flan_t5
-from factoid.propositions.flan_t5 import DEFAULT_MODEL, FlanT5Propositionizer
+from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.prompt import passage_input
-from factoid.units import Granularity, Unit, make_unit
+from factoid.propositions.protocol import StreamingPropositionizer
+from tests.propositions.tiny_t5 import CITIES, LIMIT, LONG, REFUSED, SENTENCES, STUCK, about, facts, unit
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-
-CITIES = {"Pisa": "tower", "Oslo": "fjord", "Lima": "coast", "Cairo": "river", "Kyoto": "temple"}
-LIMIT = 13  # tokens: one passage with a title, or one sentence of the long passage without
+pytest.importorskip("transformers")
 
 
-def unit(text: str, title: str = "", section: str = "") -> Unit:
-    return make_unit(
-        text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text), title=title, section=section
-    )
-
-
-def about(city: str) -> Unit:
-    return unit(f"{city} has a {CITIES[city]}. It is old.", city)
-
-
-def facts(city: str) -> list[str]:
-    return [f"{city} has a {CITIES[city]}.", f"{city} is old."]
-
-
-SENTENCES = [f"{city} has a {thing}." for city, thing in CITIES.items()]
-LONG = unit(" ".join(SENTENCES))
-REFUSED = unit("Secret.")
+@pytest.fixture(scope="module", params=["transformers", "ctranslate2"])
+def engine(request):
+    if request.param == "ctranslate2":
+        pytest.importorskip("ctranslate2")
+    return {"engine": request.param, "device": "cpu", "dtype": "float32"}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A T5 of one layer that has learned by heart what these tests ask it."""
-    pairs = [(passage_input(about(city)), json.dumps(facts(city))) for city in CITIES]
-    pairs += [(passage_input(unit(sentence)), json.dumps([sentence])) for sentence in SENTENCES]
-    pairs += [(passage_input(REFUSED), "I cannot.")]
-    words = sorted({word for pair in pairs for text in pair for word in text.split()})
-    chars = sorted({char for word in words for char in word})
-    vocab = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -20.0), ("▁", -2.0)]
-    vocab += [(f"▁{word}", -3.0) for word in words] + [(char, -9.0) for char in chars]
-    tokenizer = transformers.T5Tokenizer(vocab=vocab, extra_ids=0, model_max_length=LIMIT)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # so small a model gains nothing from more
-    torch.manual_seed(0)
-    config = transformers.T5Config(
-        vocab_size=len(tokenizer),
-        d_model=32,
-        d_kv=8,
-        d_ff=64,
-        num_layers=1,
-        num_heads=4,
-        dropout_rate=0.0,
-        decoder_start_token_id=0,
-    )
-    model = transformers.T5ForConditionalGeneration(config)
-    given = tokenizer([text for text, _ in pairs], padding=True, return_tensors="pt")
-    wanted = tokenizer([text for _, text in pairs], padding=True, return_tensors="pt").input_ids
-    wanted = wanted.masked_fill(wanted == 0, -100)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    for _ in range(150):
-        model(**given, labels=wanted).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    where = tmp_path_factory.mktemp("models") / "tiny-t5"
-    model.save_pretrained(where)
-    tokenizer.save_pretrained(where)
-    yield where
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="module")
-def tiny(folder):
-    return FlanT5Propositionizer(folder, batch_size=2)
+def tiny(tiny_t5, engine):
+    return FlanT5Propositionizer(tiny_t5, batch_tokens=80, **engine)
 
 
 @pytest.fixture
-def batches(monkeypatch):
-    """The texts of each batch that is generated."""
+def batches(tiny, monkeypatch):
+    """The inputs of each batch that is generated, as text."""
+    loaded, _ = tiny._load()
     seen: list[list[str]] = []
-    generate = flan_t5._Engine.generate
+    generate = loaded.generate
 
-    def spy(self, texts, max_new_tokens):
-        seen.append(texts)
-        return generate(self, texts, max_new_tokens)
+    def spy(inputs, max_new_tokens):
+        seen.append([loaded.tokenizer.decode(tokens, skip_special_tokens=True) for tokens in inputs])
+        return generate(inputs, max_new_tokens)
 
-    monkeypatch.setattr(flan_t5._Engine, "generate", spy)
+    monkeypatch.setattr(loaded, "generate", spy)
+    monkeypatch.setattr(loaded, "workers", 1)
     return seen
 
 
@@ -108,11 +53,43 @@ def test_order_is_kept_though_batches_are_sorted_by_length(tiny, batches):
     assert lengths == [[12, 12], [12, 9], [9]]
 
 
-def test_batched_and_one_by_one_are_equal(tiny, folder):
-    passages = [about(city) for city in CITIES] + [unit(sentence) for sentence in SENTENCES] + [LONG]
-    together = FlanT5Propositionizer(folder, batch_size=64).propositionize(passages)
+def test_every_position_is_streamed_once_as_its_batch_ends(tiny, batches):
+    passages = [unit(SENTENCES[0]), unit(" "), LONG, about("Oslo"), about("Pisa"), about("Lima")]
+    found = {}
+    for position, texts in tiny.stream(passages):
+        found[position] = (texts, len(batches))
+    assert sorted(found) == list(range(6))
+    assert [found[position][0] for position in range(6)] == tiny.propositionize(passages)
+    assert found[1] == ([], 0)
+    assert found[3][1] < found[0][1]  # long ones first, and before the rest is done
+    assert found[2][1] == max(done for _, done in found.values())  # all parts of a long passage
+
+
+def test_a_stream_may_be_left(tiny, batches):
+    stream = tiny.stream([about(city) for city in CITIES])
+    assert next(stream)[1] in [facts(city) for city in CITIES]
+    stream.close()
+    assert len(batches) == 1
+    assert tiny.propositionize([about("Pisa")]) == [facts("Pisa")]
+
+
+def test_batched_and_one_by_one_are_equal(tiny, tiny_t5, engine):
+    passages = [about(city) for city in CITIES] + [unit(sentence) for sentence in SENTENCES] + [LONG, STUCK]
+    together = FlanT5Propositionizer(tiny_t5, **engine).propositionize(passages)
     assert together == tiny.propositionize(passages)
     assert together == [tiny.propositionize([passage])[0] for passage in passages]
+
+
+def test_engines_and_drafts_agree_in_float32(tiny, tiny_t5):
+    passages = [about(city) for city in CITIES] + [LONG, STUCK, REFUSED]
+    plain = FlanT5Propositionizer(tiny_t5, engine="transformers", device="cpu", copy=False)
+    assert tiny.propositionize(passages) == plain.propositionize(passages)
+
+
+def test_an_output_that_loops_keeps_what_it_said_once(tiny):
+    [texts] = tiny.propositionize([STUCK])
+    assert set(texts) == {"Pisa has a lot."}
+    assert 3 <= len(texts) <= 16  # of a hundred that 512 tokens hold
 
 
 def test_a_long_passage_is_cut_at_sentence_ends(tiny, batches):
@@ -141,27 +118,60 @@ def test_an_endless_title_and_section_are_left_out(tiny, batches):
     assert batches == [[passage_input(unit(SENTENCES[0]))]]
 
 
-def test_failures_carry_their_reason(tiny, folder):
+def test_failures_carry_their_reason(tiny, tiny_t5, engine):
     results = tiny.propositionize([unit(" \n"), REFUSED, about("Pisa")])
     assert results == [[], [], facts("Pisa")]
     assert [result.reason for result in results[:2]] == ["empty passage", "unreadable output"]
-    [cut] = FlanT5Propositionizer(folder, max_new_tokens=2).propositionize([about("Pisa")])
+    [cut] = FlanT5Propositionizer(tiny_t5, max_new_tokens=2, **engine).propositionize([about("Pisa")])
     assert isinstance(cut, NoPropositions)
     assert cut.reason == "output cut off"
 
 
-def test_of_an_output_that_is_cut_off_the_complete_strings_are_kept(folder):
-    assert FlanT5Propositionizer(folder, max_new_tokens=5).propositionize([about("Pisa")]) == [facts("Pisa")[:1]]
+def test_of_an_output_that_is_cut_off_the_complete_strings_are_kept(tiny_t5, engine):
+    short = FlanT5Propositionizer(tiny_t5, max_new_tokens=5, **engine)
+    assert short.propositionize([about("Pisa")]) == [facts("Pisa")[:1]]
+
+
+@pytest.fixture
+def no_memory(tiny, monkeypatch):
+    """Returns a function that says above how many rows, or for which word, memory runs out."""
+    loaded, _ = tiny._load()
+    generate = loaded.generate
+
+    def install(*, rows=99, word="-"):
+        def failing(inputs, max_new_tokens):
+            if len(inputs) > rows or any(word in loaded.tokenizer.decode(tokens) for tokens in inputs):
+                raise torch.OutOfMemoryError
+            return generate(inputs, max_new_tokens)
+
+        monkeypatch.setattr(torch.OutOfMemoryError, "__str__", lambda _: "CUDA out of memory.")
+        monkeypatch.setattr(loaded, "generate", failing)
+
+    monkeypatch.setattr(tiny._loaded[1], "tokens", 10_000)
+    return install
+
+
+def test_batches_shrink_where_memory_runs_out(tiny, no_memory):
+    no_memory(rows=1)
+    assert tiny.propositionize([about(city) for city in CITIES]) == [facts(city) for city in CITIES]
+
+
+def test_a_passage_that_does_not_fit_is_not_taken_for_done(tiny, no_memory):
+    no_memory(word="Oslo")
+    results = tiny.propositionize([about("Pisa"), about("Oslo"), LONG])
+    assert results == [facts("Pisa"), [], []]
+    for result in results[1:]:
+        assert result.reason == "out of memory"
+        assert result.transient
 
 
 def test_a_part_that_fails_leaves_the_others(tiny, monkeypatch):
-    generate = flan_t5._Engine.generate
-
-    def failing(self, texts, max_new_tokens):
-        answers = zip(texts, generate(self, texts, max_new_tokens), strict=True)
-        return [("no", False) if "Oslo" in text else answer for text, answer in answers]
-
-    monkeypatch.setattr(flan_t5._Engine, "generate", failing)
+    read = flan_t5.read_propositions
+    monkeypatch.setattr(
+        flan_t5,
+        "read_propositions",
+        lambda text, **given: NoPropositions("unreadable output") if "Oslo" in text else read(text, **given),
+    )
     assert tiny.propositionize([LONG]) == [[SENTENCES[0], *SENTENCES[2:]]]
 
 
@@ -174,99 +184,35 @@ def test_decompose_grounds_its_output(tiny):
     assert result.report.failed == result.report.unsupported == 0
 
 
-def test_the_model_is_loaded_once_on_first_use(folder, monkeypatch):
+def test_the_model_is_loaded_once_on_first_use(tiny_t5, engine, monkeypatch):
     loads = []
-    load = flan_t5._load
-    monkeypatch.setattr(flan_t5, "_load", lambda *args: loads.append(args) or load(*args))
-    propositionizer = FlanT5Propositionizer(str(folder))
+    load = flan_t5.load
+    monkeypatch.setattr(flan_t5, "load", lambda *args, **given: loads.append(args) or load(*args, **given))
+    propositionizer = FlanT5Propositionizer(str(tiny_t5), **engine)
     assert isinstance(propositionizer, Propositionizer)
+    assert isinstance(propositionizer, StreamingPropositionizer)
+    assert propositionizer.costly
     assert propositionizer.propositionize([]) == []
     assert propositionizer.propositionize([unit(" ")]) == [[]]
     assert loads == []
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(propositionizer.propositionize, [[about(city)] for city in CITIES]))
-    assert results == [[facts(city)] for city in CITIES]
+        results = list(pool.map(propositionizer.propositionize, [[about(city)] for city in list(CITIES) * 4]))
+    assert results == [[facts(city)] for city in list(CITIES) * 4]
     assert len(loads) == 1
 
 
 def test_a_loaded_one_can_be_handed_to_another_process(tiny):
     tiny.propositionize([about("Pisa")])
     again = pickle.loads(pickle.dumps(tiny))
-    assert again._engine is None
+    assert again._loaded is None
     assert again.propositionize([about("Pisa")]) == [facts("Pisa")]
 
 
-def test_dtype_and_device_are_the_callers(folder):
-    chosen = FlanT5Propositionizer(folder, dtype="bfloat16", device="cpu")
-    chosen.propositionize([about("Pisa")])
-    assert {weights.dtype for weights in chosen._engine.model.parameters()} == {torch.bfloat16}
-    with pytest.raises(InvalidInputError, match="'float33'"):
-        FlanT5Propositionizer(folder, dtype="float33").propositionize([about("Pisa")])
-
-
-@pytest.mark.parametrize(
-    ("capability", "expected"),
-    [((7, 5), torch.float16), ((8, 0), torch.bfloat16), ((9, 0), torch.bfloat16)],
-    ids=["T4", "A100", "H200"],
-)
-def test_dtype_by_device(monkeypatch, capability, expected):
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    assert flan_t5._dtype(torch, torch.device("cuda", 0)) == expected
-    assert flan_t5._dtype(torch, torch.device("cpu")) == torch.float32
-    assert flan_t5._dtype(torch, torch.device("mps")) == torch.float32
-
-
-def test_progress_is_shown_if_asked_for(tiny, folder, capsys):
+def test_progress_is_shown_if_asked_for(tiny, tiny_t5, engine, capsys):
     tiny.propositionize([about(city) for city in CITIES])
     assert capsys.readouterr().err == ""
-    shown = FlanT5Propositionizer(folder, batch_size=2, show_progress=True)
+    shown = FlanT5Propositionizer(tiny_t5, show_progress=True, **engine)
     shown.propositionize([about("Pisa")])
     capsys.readouterr()  # transformers' own bar for the weights
     shown.propositionize([about(city) for city in CITIES])
     assert re.search(r"propositions: 100%.* 5/5 ", capsys.readouterr().err)
-
-
-def test_name_is_model_and_revision():
-    assert FlanT5Propositionizer().name == DEFAULT_MODEL == "chentong00/propositionizer-wiki-flan-t5-large"
-    assert FlanT5Propositionizer("a/b", revision="v1").name == "a/b@v1"
-
-
-def test_a_model_that_is_not_there(tmp_path):
-    for name in (tmp_path / "nothing", "nobody/no-such-model"):
-        with pytest.raises(PropositionizerError, match=rf"cannot load .*{re.escape(str(name))}.*hf download") as caught:
-            FlanT5Propositionizer(name).propositionize([about("Pisa")])
-        assert isinstance(caught.value.__cause__, OSError)
-
-
-def test_a_folder_that_holds_no_seq2seq_model(tmp_path, folder):
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
-    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(PropositionizerError, match="cannot load the seq2seq model"):
-        FlanT5Propositionizer(tmp_path).propositionize([about("Pisa")])
-
-
-def test_damaged_weights(tmp_path, folder):
-    for path in folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "model.safetensors").write_bytes(b"no weights")
-    with pytest.raises(PropositionizerError, match="cannot load the seq2seq model"):
-        FlanT5Propositionizer(tmp_path).propositionize([about("Pisa")])
-
-
-@pytest.mark.parametrize("missing", ["torch", "transformers"])
-def test_a_missing_extra(monkeypatch, missing):
-    monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(MissingDependencyError, match=re.escape('pip install "factoid[models]"')):
-        FlanT5Propositionizer().propositionize([about("Pisa")])
-
-
-@pytest.mark.parametrize("options", [{"batch_size": 0}, {"max_new_tokens": 0}])
-def test_sizes_are_positive(options):
-    with pytest.raises(InvalidInputError, match="batch_size >= 1"):
-        FlanT5Propositionizer(**options)
-
-
-def test_lone_surrogates_are_refused(tiny):
-    with pytest.raises(InvalidInputError, match="lone surrogate"):
-        tiny.propositionize([unit("x\ud800")])

@@ -159,7 +159,8 @@ class FlanT5Propositionizer:
         with self._lock:
             if self._loaded is None:
                 choice = choose(self.engine, self.device, self.dtype)
-                engine = load(choice, Checkpoint(self.model, self.revision), copy=self.copy)
+                checkpoint = Checkpoint(self.model, self.revision)
+                engine = load(choice, checkpoint, copy=self.copy, may_change=self.engine == "auto")
                 self._loaded = engine, Budget(self.batch_tokens or engine.budget, self.max_new_tokens)
             return self._loaded
 

@@ -53,11 +53,11 @@ def ours(model, inputs, max_new_tokens, copying=None, decoder=None, **options):
 
 
 @pytest.mark.parametrize("kind", ["t5", "mt5", "umt5"])
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(10))
 def test_output_is_that_of_greedy_search(kind, seed):
     model = random_model(seed, kind)
     inputs = random_inputs(seed, model.config.vocab_size)
-    for limit in (1, 2, 7, 70):  # 70: more than one block of the cache
+    for limit in (1, 7, 70):  # 70: more than one block of the cache
         expected = greedy(model, inputs, limit)
         for copying in (None, Copying(Acceptance(), ALWAYS), Copying(Acceptance(), 4.0)):
             assert ours(model, inputs, limit, copying) == expected
@@ -122,15 +122,14 @@ def test_a_model_that_does_not_copy_is_soon_left_in_peace():
             drafted.append(len(drafter.draft(8, 0.25)))
             drafter.accept([chance.randrange(50)])
     assert sum(drafted[:1000]) > 0
-    assert sum(drafted[2000:]) < 0.05 * 2000  # what remains are single tokens, to see whether copying has begun
-    assert max(drafted[2000:]) == 1
+    assert sum(drafted[2000:]) < 0.05 * 2000  # what remains are probes, to see whether copying has begun
 
 
-def test_an_output_that_loops_is_cut_off():
-    result, _ = scripted([[5, 6, 7, 8] * 20], [[2, 3, 1]], is_loop=lambda tokens: len(tokens) > 40)
-    assert result[0][1] is True
-    assert result[0][0] == ([5, 6, 7, 8] * 20)[: len(result[0][0])]
-    assert len(result[0][0]) < 80
+@pytest.mark.parametrize("source", [[2, 3, 1], [5, 6, 7, 8, 5, 6, 7, 8, 1]], ids=["not copied", "copied"])
+def test_an_output_that_loops_is_cut_off_at_the_same_place(source):
+    text = [5, 6, 7, 8] * 40
+    result, _ = scripted([text], [source], limit=150, is_loop=lambda tokens: len(tokens) > 40)
+    assert result == [(text[:64], True)]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -11,6 +12,8 @@ from factoid.errors import InvalidInputError
 if TYPE_CHECKING:
     from factoid.propositions.engines.checkpoint import Checkpoint
     from factoid.propositions.engines.engine import Engine
+
+logger = logging.getLogger(__name__)
 
 EngineName = Literal["auto", "transformers", "ctranslate2"]
 _DTYPES = ("float32", "bfloat16", "float16", "int8")
@@ -70,24 +73,28 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
     return Choice(engine, where, chosen)
 
 
-def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None) -> Engine:
+def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None, may_change: bool = False) -> Engine:
     """Load a checkpoint into the engine that was chosen.
 
     Args:
         choice: What `choose` returned.
         checkpoint: What to load.
         copy: Whether the transformers engine drafts its output from its input; None for where it wins.
+        may_change: Whether a model that ctranslate2 does not run goes to transformers, which is logged.
 
     Raises:
         PropositionizerError: The checkpoint cannot be loaded.
         MissingDependencyError: A package that the engine needs is not installed.
     """
     if choice.engine == "ctranslate2":
-        from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
+        from factoid.propositions.engines.ctranslate2_engine import SUPPORTED, CTranslate2Engine
 
-        float_type = {"cpu": "float32", "cuda": "float16"}[choice.device.partition(":")[0]]
-        compute_type = f"int8_{float_type}" if choice.dtype == "int8" else choice.dtype
-        return CTranslate2Engine(checkpoint, device=choice.device, compute_type=compute_type)
+        if not may_change or (kind := checkpoint.config().model_type) in SUPPORTED:
+            float_type = {"cpu": "float32", "cuda": "float16"}[choice.device.partition(":")[0]]
+            compute_type = f"int8_{float_type}" if choice.dtype == "int8" else choice.dtype
+            return CTranslate2Engine(checkpoint, device=choice.device, compute_type=compute_type)
+        logger.info("%s is %s, which the ctranslate2 engine does not run", checkpoint.name, kind)
+        choice = choose("transformers", choice.device, None if choice.dtype == "int8" else choice.dtype)
     from factoid.propositions.engines.torch_engine import TorchEngine
 
     torch = require("torch", extra="models")

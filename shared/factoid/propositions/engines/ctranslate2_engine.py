@@ -11,11 +11,10 @@ from factoid.errors import PropositionizerError
 from factoid.propositions.engines.checkpoint import Checkpoint
 from factoid.propositions.engines.conversion import converted
 from factoid.propositions.engines.engine import Written
-from factoid.propositions.engines.repetition import loop_detector
+from factoid.propositions.engines.repetition import CHECK_EVERY, loop_detector
 
 SUPPORTED = frozenset({"t5", "mt5"})  # others are given their input in other ways, or need a newer CTranslate2
 _BUDGETS = {"cpu": 12_288, "cuda": 65_536}  # tokens of a batch
-_CHECK_EVERY = 32  # tokens between two looks for repetition
 
 
 class CTranslate2Engine:
@@ -27,18 +26,16 @@ class CTranslate2Engine:
         compute_type: As CTranslate2 calls it, such as "int8_float32".
 
     Raises:
-        PropositionizerError: The checkpoint cannot be loaded or converted, or the device cannot compute in this type.
+        PropositionizerError: The checkpoint is no T5, cannot be loaded or converted, or the device cannot compute in this type.
     """
 
     def __init__(self, checkpoint: Checkpoint, *, device: str, compute_type: str) -> None:
         ctranslate2 = require("ctranslate2", extra="fast")
         config = checkpoint.config()
         if config.model_type not in SUPPORTED:
-            message = (
-                f"the ctranslate2 engine runs {', '.join(sorted(SUPPORTED))}, and {checkpoint.name!r} is "
-                f'{config.model_type}. Use engine="transformers", which runs any seq2seq model'
-            )
-            raise PropositionizerError(message)
+            kinds = ", ".join(sorted(SUPPORTED))
+            message = f"the ctranslate2 engine runs {kinds}, and {checkpoint.name!r} is {config.model_type}"
+            raise PropositionizerError(message + '. Use engine="transformers", which runs any seq2seq model')
         self.tokenizer = checkpoint.tokenizer()
         self.limit = checkpoint.limit(config, self.tokenizer)
         kind, _, index = device.partition(":")
@@ -64,7 +61,7 @@ class CTranslate2Engine:
         def is_stuck(step: Any) -> bool:
             at: int = step.batch_id
             rows[at].append(step.token_id)
-            if len(rows[at]) % _CHECK_EVERY == 0:
+            if len(rows[at]) % CHECK_EVERY == 0:
                 stuck[at] = self._is_loop(rows[at])
             return stuck[at]
 

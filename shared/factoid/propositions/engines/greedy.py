@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from factoid.propositions.engines.copying import LONGEST_DRAFT, Acceptance, Drafter
 from factoid.propositions.engines.engine import Written
+from factoid.propositions.engines.repetition import CHECK_EVERY
 from factoid.propositions.engines.t5_decoder import Fed, T5Decoder
 
 if TYPE_CHECKING:
+    IsLoop = Callable[[Sequence[int]], bool]
+
     from factoid.propositions.engines.kv_cache import KVCache
 
-_CHECK_EVERY = 32  # tokens between two looks for repetition
 _LEAVE = 0.75  # share of rows still at work below which the others are taken out of the batch: that copies the cache
 
 
@@ -38,19 +40,19 @@ class _Row:
         self.drafter = drafter
         self.ended = False
         self.cut_off = False
-        self.checked = 0
 
-    def take(self, tokens: Sequence[int], ends: Collection[int], most: int) -> None:
-        """Add what was written, up to its end or to the limit."""
-        tokens = tokens[: most - len(self.tokens)]
-        for index, token in enumerate(tokens):
+    def take(self, tokens: Sequence[int], ends: Collection[int], most: int, is_loop: IsLoop | None) -> None:
+        """Add what was written, up to its end, to the limit, or to where it is found to repeat itself."""
+        for token in tokens:
             if token in ends:
-                self.tokens.extend(tokens[:index])
                 self.ended = True
                 return
-        self.tokens.extend(tokens)
-        self.last = tokens[-1]
-        self.ended = self.cut_off = len(self.tokens) == most
+            self.tokens.append(token)
+            self.last = token
+            stuck = is_loop is not None and len(self.tokens) % CHECK_EVERY == 0 and is_loop(self.tokens)
+            if stuck or len(self.tokens) == most:
+                self.ended = self.cut_off = True
+                return
 
 
 def decode(
@@ -62,7 +64,7 @@ def decode(
     ends: Collection[int],
     max_new_tokens: int,
     copying: Copying | None = None,
-    is_loop: Callable[[Sequence[int]], bool] | None = None,
+    is_loop: IsLoop | None = None,
 ) -> list[Written]:
     """Write one output for each row of the cache.
 
@@ -100,12 +102,9 @@ def decode(
             right = next((index for index, token in enumerate(draft) if token != written[index]), len(draft))
             new = written[: right + 1]
             gained += len(new)
-            row.take(new, ends, max_new_tokens)
+            row.take(new, ends, max_new_tokens, is_loop)
             if row.drafter:
                 row.drafter.accept(new)
-            if is_loop and not row.ended and len(row.tokens) - row.checked >= _CHECK_EVERY:
-                row.checked = len(row.tokens)
-                row.ended = row.cut_off = is_loop(row.tokens)
         if copying:
             # A drafted token is worth its computation if it is likelier to be right than positions are to gain a token.
             threshold = gained / (copying.free + len(fed))

@@ -8,6 +8,7 @@ from factoid.errors import UnreadableOutputError
 from factoid.propositions.parse import parse_propositions
 
 REPETITIONS = 4  # of the same propositions at the end of an output, after which it is cut off
+CHECK_EVERY = 32  # tokens between two looks, so that all engines cut at the same places
 _SHORTEST = 4  # tokens of a proposition with its quotes and comma
 
 

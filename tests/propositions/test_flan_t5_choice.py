@@ -1,0 +1,216 @@
+"""What a FlanT5Propositionizer runs on, what it is called, and what it says of models that it cannot run."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from factoid.errors import InvalidInputError, MissingDependencyError, PropositionizerError
+from factoid.propositions.engines import choose
+from factoid.propositions.flan_t5 import DEFAULT_MODEL, FlanT5Propositionizer
+from tests.propositions.tiny_t5 import CITIES, about, facts, train, unit
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Returns a function that says which of torch and ctranslate2 are there; they are not needed."""
+
+    def install(*names, cuda=(0, 0), mps=False):
+        for name in {"torch", "ctranslate2"} - set(names):
+            monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > (0, 0))
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _device: cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("names", "machine", "expected"),
+    [
+        (["torch"], {}, ("transformers", "cpu", "float32")),
+        (["torch", "ctranslate2"], {}, ("ctranslate2", "cpu", "int8")),
+        (["torch", "ctranslate2"], {"cuda": (7, 5)}, ("transformers", "cuda", "float16")),
+        (["torch", "ctranslate2"], {"cuda": (8, 0)}, ("transformers", "cuda", "bfloat16")),
+        (["torch", "ctranslate2"], {"cuda": (9, 0)}, ("transformers", "cuda", "bfloat16")),
+        (["torch", "ctranslate2"], {"mps": True}, ("transformers", "mps", "float32")),
+    ],
+    ids=["torch", "CPU", "T4", "A100", "H200", "Mac"],
+)
+def test_auto_is_what_suits_the_machine(installed, names, machine, expected):
+    if "ctranslate2" in names:
+        pytest.importorskip("ctranslate2")
+    installed(*names, **machine)
+    assert choose("auto", None, None) == expected
+
+
+def test_ctranslate2_needs_no_torch(installed):
+    pytest.importorskip("ctranslate2")
+    installed("ctranslate2")
+    assert choose("auto", None, None) == choose("ctranslate2", None, None) == ("ctranslate2", "cpu", "int8")
+
+
+def test_what_is_asked_for_is_what_runs():
+    pytest.importorskip("ctranslate2")
+    assert choose("transformers", "cpu", None) == ("transformers", "cpu", "float32")
+    assert choose("transformers", torch.device("cuda", 1), torch.bfloat16) == ("transformers", "cuda:1", "bfloat16")
+    assert choose("ctranslate2", "cuda:1", None) == ("ctranslate2", "cuda:1", "float16")
+    assert choose("auto", "cpu", "float32") == ("ctranslate2", "cpu", "float32")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_tokens": 0}, "batch_tokens >= 1"),
+        ({"max_new_tokens": 0}, "max_new_tokens >= 1"),
+        ({"engine": "vllm"}, "'vllm'"),
+        ({"dtype": "float33"}, "'float33'"),
+        ({"dtype": torch.int32}, "torch.int32"),
+    ],
+)
+def test_bad_options_are_refused_at_once(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        FlanT5Propositionizer(**options)
+
+
+def test_what_an_engine_does_not_offer(tiny_t5):
+    with pytest.raises(InvalidInputError, match=r'int8.*engine="ctranslate2"'):
+        FlanT5Propositionizer(tiny_t5, engine="transformers", dtype="int8").propositionize([about("Pisa")])
+    pytest.importorskip("ctranslate2")
+    with pytest.raises(InvalidInputError, match="cpu and cuda"):
+        FlanT5Propositionizer(tiny_t5, engine="ctranslate2", device="mps").propositionize([about("Pisa")])
+
+
+def test_name_is_what_the_output_depends_on(installed):
+    pytest.importorskip("ctranslate2")
+    installed("torch", "ctranslate2")
+    assert FlanT5Propositionizer(dtype="float32").name == DEFAULT_MODEL
+    assert DEFAULT_MODEL == "chentong00/propositionizer-wiki-flan-t5-large"
+    names = {
+        FlanT5Propositionizer("a/b", revision="v1", dtype="float32", **options).name
+        for options in ({"engine": "ctranslate2"}, {"engine": "transformers", "copy": False}, {"batch_tokens": 9})
+    }
+    assert names == {"a/b@v1"}
+    assert FlanT5Propositionizer("a/b").name == "a/b:ctranslate2-int8"
+    assert (
+        FlanT5Propositionizer("a/b", revision="v1", engine="transformers", dtype="bfloat16").name == "a/b@v1:bfloat16"
+    )
+    assert FlanT5Propositionizer("a/b", dtype="float32", max_new_tokens=64).name == "a/b:max_new_tokens=64"
+
+
+def test_the_name_of_a_folder_changes_with_the_model(tiny_t5, tmp_path):
+    def name(folder):
+        return FlanT5Propositionizer(folder, dtype="float32").name
+
+    copied = tmp_path / "copied"
+    copied.mkdir()
+    for path in tiny_t5.iterdir():
+        (copied / path.name).write_bytes(path.read_bytes())
+    assert name(copied) == name(copied)
+    assert name(copied).partition("@")[2] == name(tiny_t5).partition("@")[2] != ""
+    weights = bytearray((copied / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (copied / "model.safetensors").write_bytes(weights)
+    assert name(copied) != name(tiny_t5)
+
+
+def test_large_files_are_sampled_from_end_to_end(tmp_path):
+    from factoid.propositions.engines.checkpoint import fingerprint
+
+    weights = bytearray(3_000_000)
+    (tmp_path / "model.safetensors").write_bytes(weights)
+    before = fingerprint(tmp_path)
+    for at in (0, len(weights) - 1):
+        weights[at] ^= 1
+        (tmp_path / "model.safetensors").write_bytes(weights)
+        assert fingerprint(tmp_path) != before
+        weights[at] ^= 1
+    (tmp_path / "model.safetensors").write_bytes(weights)
+    assert fingerprint(tmp_path) == before
+
+
+def test_auto_runs_a_tiny_model_in_int8(tiny_t5):
+    pytest.importorskip("ctranslate2")
+    found = FlanT5Propositionizer(tiny_t5, device="cpu").propositionize([about(city) for city in CITIES])
+    assert found == [facts(city) for city in CITIES]
+
+
+def test_dtype_and_device_are_the_callers(tiny_t5):
+    chosen = FlanT5Propositionizer(tiny_t5, engine="transformers", dtype="bfloat16", device="cpu")
+    chosen.propositionize([about("Pisa")])
+    assert {weights.dtype for weights in chosen._loaded[0].model.parameters()} == {torch.bfloat16}
+
+
+def test_another_architecture_runs_without_drafts(tmp_path, caplog):
+    """With random weights: what counts is that it runs, says so, and is deterministic."""
+    train(tmp_path)
+    sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
+    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "vocab_size": 80}
+    tokens = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2, "decoder_start_token_id": 1}
+    config = transformers.BartConfig(**sizes, **heads, **tokens, forced_eos_token_id=None, max_position_embeddings=64)
+    transformers.BartForConditionalGeneration(config).save_pretrained(tmp_path)
+    propositionizer = FlanT5Propositionizer(tmp_path, device="cpu", max_new_tokens=20)
+    if find_spec("ctranslate2"):
+        with pytest.raises(PropositionizerError, match=r"is bart.*engine=\"transformers\""):
+            FlanT5Propositionizer(tmp_path, device="cpu", engine="ctranslate2").propositionize([about("Pisa")])
+    with caplog.at_level(logging.INFO, "factoid"):
+        [result] = propositionizer.propositionize([about("Pisa")])
+    assert "its architecture is bart" in caplog.text
+    assert result.reason in {"output cut off", "unreadable output", "empty output"}
+
+
+def test_a_model_that_is_to_be_constrained_is_left_to_transformers(tiny_t5, tmp_path, caplog):
+    for path in tiny_t5.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    config = transformers.GenerationConfig.from_pretrained(tmp_path)
+    config.no_repeat_ngram_size = 3
+    config.save_pretrained(tmp_path)
+    with caplog.at_level(logging.INFO, "factoid"):
+        FlanT5Propositionizer(tmp_path, engine="transformers", device="cpu").propositionize([about("Pisa")])
+    assert "no_repeat_ngram_size" in caplog.text
+
+
+def test_a_model_that_is_not_there(tmp_path):
+    for name in (tmp_path / "nothing", "nobody/no-such-model"):
+        for engine in ("auto", "transformers"):
+            with pytest.raises(
+                PropositionizerError, match=rf"cannot load .*{re.escape(str(name))}.*hf download"
+            ) as found:
+                FlanT5Propositionizer(name, engine=engine).propositionize([about("Pisa")])
+            assert isinstance(found.value.__cause__, OSError)
+
+
+def test_a_folder_that_holds_no_seq2seq_model(tmp_path, tiny_t5):
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((tiny_t5 / name).read_bytes())
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(PropositionizerError, match="cannot load the seq2seq model"):
+        FlanT5Propositionizer(tmp_path).propositionize([about("Pisa")])
+
+
+@pytest.mark.parametrize("engine", ["auto", "transformers"])
+def test_damaged_weights(tmp_path, tiny_t5, engine):
+    for path in tiny_t5.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(PropositionizerError, match="cannot load the seq2seq model"):
+        FlanT5Propositionizer(tmp_path, engine=engine).propositionize([about("Pisa")])
+
+
+@pytest.mark.parametrize("missing", ["torch", "transformers"])
+def test_a_missing_extra(monkeypatch, missing, tiny_t5):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingDependencyError, match=re.escape('pip install "factoid[models]"')):
+        FlanT5Propositionizer(tiny_t5, engine="transformers").propositionize([about("Pisa")])
+
+
+def test_lone_surrogates_are_refused(tiny_t5):
+    with pytest.raises(InvalidInputError, match="lone surrogate"):
+        FlanT5Propositionizer(tiny_t5).propositionize([unit("x\ud800")])

@@ -59,6 +59,15 @@ def test_batches_keep_the_budget_and_the_longest_come_first(workers):
         )
 
 
+def test_few_inputs_are_shared_between_workers():
+    engine = Engine(workers=3)
+    run(engine, 10_000, INPUTS[:30])
+    assert [len(lengths) for lengths in engine.tried] == [10, 8, 8, 4]
+    engine = Engine(workers=3)
+    run(engine, 10_000, INPUTS[:8])
+    assert [len(lengths) for lengths in engine.tried] == [8]
+
+
 def test_a_single_row_is_always_taken():
     engine = Engine()
     run(engine, 1)
@@ -83,7 +92,7 @@ def test_a_batch_that_does_not_fit_is_halved_and_the_size_remembered(workers, er
     failed = [lengths for lengths in engine.tried if len(lengths) > 3]
     assert 0 < len(failed) <= 6 * workers  # 40, 20, 10, 5 rows, and more again only where they are shorter
     assert budget.tokens <= 4 * 9
-    assert "out of memory with 40 inputs at once" in caplog.text
+    assert "inputs at once; going on with" in caplog.text
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 
 _GROWTH = 2  # expected length of an output, as a multiple of its input's: the paper's Propositionizer writes 1.9 times
 
+_SMALL = 8  # inputs that are not worth sharing between workers: a step of one row takes about as long as one of eight
+
 
 class Done(NamedTuple):
     """The inputs of a batch, by number, and their outputs; None where even a batch of one does not fit into memory."""
@@ -40,11 +42,12 @@ class Budget:
         """Return the tokens of a batch, padding and expected outputs included."""
         return rows * (longest + min(self._max_new_tokens, _GROWTH * longest))
 
-    def take(self, queue: deque[int], lengths: Sequence[int]) -> list[int]:
-        """Take the next batch off the queue, whose inputs come longest first."""
+    def take(self, queue: deque[int], lengths: Sequence[int], workers: int) -> list[int]:
+        """Take the next batch off the queue, whose inputs come longest first, and leave as much to each other worker."""
+        share = max(_SMALL, -(-len(queue) // workers))
         batch = [queue.popleft()]
         longest = lengths[batch[0]]
-        while queue and self.cost(len(batch) + 1, longest) <= self.tokens:
+        while queue and len(batch) < share and self.cost(len(batch) + 1, longest) <= self.tokens:
             batch.append(queue.popleft())
         return batch
 
@@ -62,7 +65,7 @@ def generate(engine: Engine, inputs: Sequence[Sequence[int]], budget: Budget, ma
     queue = deque(sorted(range(len(inputs)), key=lengths.__getitem__, reverse=True))
     if engine.workers == 1:
         while queue:
-            batch = budget.take(queue, lengths)
+            batch = budget.take(queue, lengths, engine.workers)
             if done := _settled(batch, _attempt(engine, inputs, batch, max_new_tokens), queue, budget, lengths):
                 yield done
         return
@@ -71,7 +74,7 @@ def generate(engine: Engine, inputs: Sequence[Sequence[int]], budget: Budget, ma
     try:
         while queue or running:
             while queue and len(running) < engine.workers:
-                batch = budget.take(queue, lengths)
+                batch = budget.take(queue, lengths, engine.workers)
                 running[pool.submit(_attempt, engine, inputs, batch, max_new_tokens)] = batch
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:

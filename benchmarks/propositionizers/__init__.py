@@ -1,0 +1,1 @@
+"""Speed of propositionizers: `python -m benchmarks.propositionizers --help`."""

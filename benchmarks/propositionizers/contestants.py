@@ -1,0 +1,201 @@
+"""One contestant in a process of its own: `run` prints what it measured as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.propositionizers import material
+
+
+class Task(NamedTuple):
+    """What one process does."""
+
+    contestant: str
+    checkpoint: str
+    passages: str | None
+    count: int
+    words: int
+    tokens: int
+    device: str
+    dtype: str
+    cores: int
+
+
+CONTESTANTS = {
+    "loop": "model card's loop: one passage at a time, float32",
+    "float32": "transformers engine, float32",
+    "float32+copy": "transformers engine, float32, copying",
+    "half": "transformers engine, {dtype}",
+    "half+copy": "transformers engine, {dtype}, copying",
+    "ctranslate2": "ctranslate2 engine, {quantized}",
+    "syntax": "SyntaxPropositionizer",
+}
+
+
+def run(task: Task) -> None:
+    """Measure one contestant."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: task.cores])
+    texts = material.read_texts(Path(task.passages) if task.passages else None)
+    given = material.passages(texts, task.count, task.words)
+    work = _syntax(given) if task.contestant == "syntax" else _seq2seq(task, given)
+    with _Utilisation(task.device) as utilisation:
+        wall, cpu = time.perf_counter(), time.process_time()
+        steps = work()
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
+    measured = {"wall": wall / len(given), "cpu": cpu / len(given), "peak": peak, "steps": steps, **utilisation.found}
+    print(json.dumps(measured))
+
+
+def _syntax(given: list[Any]) -> Any:
+    from factoid import SyntaxPropositionizer
+
+    propositionizer = SyntaxPropositionizer()
+    propositionizer.propositionize(given[:2])
+    return lambda: propositionizer.propositionize(given) and None
+
+
+def _seq2seq(task: Task, given: list[Any]) -> Any:
+    import torch
+
+    from factoid.propositions.engines.batching import Budget, generate
+    from factoid.propositions.engines.checkpoint import Checkpoint
+    from factoid.propositions.engines.inputs import model_inputs
+
+    torch.set_num_threads(task.cores)
+    checkpoint = Checkpoint(task.checkpoint, None)
+    if task.contestant == "loop":
+        return _loop(task, checkpoint, given)
+    engine: Any = (
+        _ctranslate2(task, checkpoint) if task.contestant == "ctranslate2" else _torch(task, checkpoint, given)
+    )
+    inputs = [parts[0] for parts in model_inputs(given, engine.tokenizer, engine.limit)]
+    engine.generate(inputs[:2], min(task.tokens, 8))  # warms up
+    decoder = getattr(engine, "_decoder", None)
+    if decoder:
+        decoder.steps = 0
+
+    def work() -> float | None:
+        for _ in generate(engine, inputs, Budget(engine.budget, task.tokens), task.tokens):
+            pass
+        return len(inputs) * task.tokens / decoder.steps if decoder else None
+
+    return work
+
+
+def _loop(task: Task, checkpoint: Any, given: list[Any]) -> Any:
+    import torch
+
+    from factoid.propositions.prompt import passage_input
+
+    tokenizer = checkpoint.tokenizer()
+    model = checkpoint.model(torch.float32).to(task.device)
+
+    def one(passage: Any, tokens: int) -> None:
+        ids = tokenizer(passage_input(passage), return_tensors="pt").input_ids.to(task.device)
+        with torch.no_grad():
+            output = model.generate(input_ids=ids, min_new_tokens=tokens, max_new_tokens=tokens, do_sample=False)
+        tokenizer.decode(output[0], skip_special_tokens=True)
+
+    one(given[0], 4)
+    return lambda: [one(passage, task.tokens) for passage in given] and None
+
+
+def _ctranslate2(task: Task, checkpoint: Any) -> Any:
+    from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
+
+    compute_type = "int8_float32" if task.device == "cpu" else "int8_float16"
+    engine = CTranslate2Engine(checkpoint, device=task.device, compute_type=compute_type)
+    translator = engine._translator
+
+    class Forced:
+        """Makes every output as long as it may become."""
+
+        def translate_batch(self, source: Any, **options: Any) -> Any:
+            return translator.translate_batch(source, **options | {"min_decoding_length": options["max_decoding_length"]})
+
+    engine._translator = Forced()
+    return engine
+
+
+def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
+    import torch
+
+    from factoid.propositions.engines.inputs import model_inputs
+    from factoid.propositions.engines.t5_decoder import T5Decoder
+    from factoid.propositions.engines.torch_engine import TorchEngine
+
+    name, _, copy = task.contestant.partition("+")
+    dtype = "float32" if name == "float32" else task.dtype
+    engine = TorchEngine(checkpoint, device=torch.device(task.device), dtype=dtype, copy=bool(copy))
+    inputs = [parts[0] for parts in model_inputs(given, engine.tokenizer, engine.limit)]
+    wanted = dict(zip(map(tuple, inputs), material.targets(engine.tokenizer, given, task.tokens), strict=True))
+
+    class Forced(T5Decoder):
+        """Computes everything, and then writes what was to be written."""
+
+        steps = 0  # of rows: those of a batch count each
+
+        def choose(self, logits: Any, cache: Any, fed: Any) -> list[int]:
+            super().choose(logits, cache, fed)
+            self.steps += len(set(fed.rows))
+            return [self.script[cache.order[row]][at] for row, at in zip(fed.rows, fed.positions, strict=True)]
+
+    decoder = Forced(engine.model)
+    engine._decoder = decoder
+    engine._settings.eos_token_id = []
+    plain = engine.generate
+
+    def generate(batch: Any, max_new_tokens: int) -> Any:
+        decoder.script = [wanted[tuple(tokens)] for tokens in batch]
+        return plain(batch, max_new_tokens)
+
+    engine.generate = generate  # type: ignore[method-assign]
+    return engine
+
+
+class _Utilisation:
+    """Asks nvidia-smi twice a second how busy the GPU is, and torch for its memory."""
+
+    def __init__(self, device: str) -> None:
+        self.found: dict[str, float] = {}
+        self._device = device
+        self._done = threading.Event()
+        self._samples: list[float] = []
+
+    def __enter__(self) -> _Utilisation:
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        if self._device != "cpu":
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        if self._device != "cpu":
+            import torch
+
+            self._thread.join()
+            self.found["gpu_peak"] = torch.cuda.max_memory_allocated() / 2**30
+            if self._samples:
+                self.found["busy"] = sum(self._samples) / len(self._samples)
+
+    def _watch(self) -> None:
+        import subprocess
+
+        command = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
+        while not self._done.wait(0.5):
+            asked = subprocess.run(command, capture_output=True, text=True, check=False)
+            if asked.returncode == 0:
+                self._samples.append(float(asked.stdout.split()[0]))
+
+
+if __name__ == "__main__":
+    run(Task(**json.loads(sys.argv[1])))

@@ -24,6 +24,15 @@ PASSAGES = [unit(text) for text in TEXTS]
 def client(server):
     with openai.OpenAI(base_url=server.url, api_key="k") as made:
         yield made
+        server.closing.set()  # requests under way end before their client is closed
+        check_that_workers_end()
+
+
+def check_that_workers_end():
+    for worker in threading.enumerate():
+        if worker.name.startswith("propositions"):
+            worker.join(5)
+            assert not worker.is_alive()
 
 
 @pytest.fixture
@@ -76,10 +85,7 @@ def test_an_interrupt_while_waiting_for_another_try(client, server):
     with pytest.raises(KeyboardInterrupt):
         PromptPropositionizer(client, "m", max_concurrency=2).propositionize(PASSAGES)
     interrupt.join()
-    for worker in threading.enumerate():
-        if worker.name.startswith("propositions"):
-            worker.join(5)
-            assert not worker.is_alive()
+    check_that_workers_end()
     assert len(server.requests) <= 2
 
 

@@ -22,7 +22,8 @@ transformers = pytest.importorskip("transformers")
 def installed(monkeypatch):
     """Returns a function that says which of torch and ctranslate2 are there; they are not needed."""
 
-    def install(*names, cuda=(0, 0), mps=False):
+    def install(*names, cuda=(0, 0), mps=False, amx=False):
+        monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx, raising=False)
         for name in {"torch", "ctranslate2"} - set(names):
             monkeypatch.setitem(sys.modules, name, None)
         monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > (0, 0))
@@ -37,12 +38,14 @@ def installed(monkeypatch):
     [
         (["torch"], {}, ("transformers", "cpu", "float32")),
         (["torch", "ctranslate2"], {}, ("ctranslate2", "cpu", "int8")),
+        (["torch"], {"amx": True}, ("transformers", "cpu", "bfloat16")),
+        (["torch", "ctranslate2"], {"amx": True}, ("transformers", "cpu", "bfloat16")),
         (["torch", "ctranslate2"], {"cuda": (7, 5)}, ("transformers", "cuda", "float16")),
         (["torch", "ctranslate2"], {"cuda": (8, 0)}, ("transformers", "cuda", "bfloat16")),
         (["torch", "ctranslate2"], {"cuda": (9, 0)}, ("transformers", "cuda", "bfloat16")),
         (["torch", "ctranslate2"], {"mps": True}, ("transformers", "mps", "float32")),
     ],
-    ids=["torch", "CPU", "T4", "A100", "H200", "Mac"],
+    ids=["torch", "CPU", "torch AMX", "AMX", "T4", "A100", "H200", "Mac"],
 )
 def test_auto_is_what_suits_the_machine(installed, names, machine, expected):
     if "ctranslate2" in names:
@@ -57,11 +60,15 @@ def test_ctranslate2_needs_no_torch(installed):
     assert choose("auto", None, None) == choose("ctranslate2", None, None) == ("ctranslate2", "cpu", "int8")
 
 
-def test_what_is_asked_for_is_what_runs():
+def test_what_is_asked_for_is_what_runs(installed):
     pytest.importorskip("ctranslate2")
+    installed("torch", "ctranslate2")
     assert choose("transformers", "cpu", None) == ("transformers", "cpu", "float32")
     assert choose("transformers", torch.device("cuda", 1), torch.bfloat16) == ("transformers", "cuda:1", "bfloat16")
     assert choose("ctranslate2", "cuda:1", None) == ("ctranslate2", "cuda:1", "float16")
+    assert choose("auto", "cpu", "float32") == ("ctranslate2", "cpu", "float32")
+    installed("torch", "ctranslate2", amx=True)
+    assert choose("auto", "cpu", "int8") == choose("ctranslate2", None, None) == ("ctranslate2", "cpu", "int8")
     assert choose("auto", "cpu", "float32") == ("ctranslate2", "cpu", "float32")
 
 
@@ -136,10 +143,13 @@ def test_large_files_are_sampled_from_end_to_end(tmp_path):
     assert fingerprint(tmp_path) == before
 
 
-def test_auto_runs_a_tiny_model_in_int8(tiny_t5):
+@pytest.mark.parametrize("amx", [False, True])
+def test_auto_runs_on_this_machine(tiny_t5, installed, amx):
     pytest.importorskip("ctranslate2")
-    found = FlanT5Propositionizer(tiny_t5, device="cpu").propositionize([about(city) for city in CITIES])
-    assert found == [facts(city) for city in CITIES]
+    installed("torch", "ctranslate2", amx=amx)
+    propositionizer = FlanT5Propositionizer(tiny_t5, device="cpu")
+    assert propositionizer.propositionize([about(city) for city in CITIES]) == [facts(city) for city in CITIES]
+    assert propositionizer.name.endswith(":bfloat16" if amx else ":ctranslate2-int8")
 
 
 def test_dtype_and_device_are_the_callers(tiny_t5):

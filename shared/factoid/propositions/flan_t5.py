@@ -39,11 +39,13 @@ class FlanT5Propositionizer:
         model: Name on the Hugging Face hub, or a folder as `save_pretrained` writes it.
         engine: "transformers" runs any seq2seq model on torch, T5 with drafts copied from the passage. "ctranslate2"
             (`pip install "factoid[fast]"`) runs T5; the model is converted once and kept in the folder `FACTOID_CACHE`,
-            by default `~/.cache/factoid`. "auto" is ctranslate2 on a CPU if it is installed, else transformers.
+            by default `~/.cache/factoid`. "auto" is ctranslate2 on a CPU if it is installed and the CPU has no AMX, with
+            which transformers is faster; else it is transformers.
         device: Such as "cuda:1"; None for the first of CUDA, MPS and CPU that is there.
-        dtype: "float32", "bfloat16", "float16" or "int8". None for the fastest that is sound: int8 with ctranslate2 on a
-            CPU, bfloat16 on GPUs that compute in it, float16 on other CUDA devices, else float32. Outputs in float32
-            are the same with all engines and batches; in other types they are too but for near ties.
+        dtype: "float32", "bfloat16", "float16" or "int8" (ctranslate2 only). None for the fastest that is sound: int8
+            with ctranslate2 on a CPU, bfloat16 on GPUs and CPUs that multiply in it, float16 on other CUDA devices, else
+            float32. Outputs in float32 are the same with all engines, batches and drafts; in bfloat16 and float16 they
+            are but for near ties.
         batch_tokens: Most tokens of a batch, padding and expected outputs included; None for what suits the device.
         max_new_tokens: Longest output. Of an output that is cut off the complete propositions are kept.
         copy: Whether the transformers engine drafts from the passage: the same output in fewer steps. None for where it

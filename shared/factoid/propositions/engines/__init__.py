@@ -59,7 +59,9 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
     where = str(device) if device is not None else _first_device(engine)
     kind = where.partition(":")[0]
     if engine == "auto":
-        engine = "ctranslate2" if kind == "cpu" and find_spec("ctranslate2") else "transformers"
+        # Measured in docs/engines.md: bfloat16 with drafts is faster than eight bits where the CPU multiplies in it.
+        wanted = kind == "cpu" and find_spec("ctranslate2") and not (dtype is None and _multiplies_bfloat16())
+        engine = "ctranslate2" if wanted else "transformers"
     if engine == "ctranslate2":
         require("ctranslate2", extra="fast")
         if kind not in {"cpu", "cuda"}:
@@ -115,6 +117,15 @@ def _first_device(engine: str) -> str:
 
 def _native_dtype(device: str) -> str:
     torch = require("torch", extra="models")
-    if torch.device(device).type != "cuda":
-        return "float32"
-    return "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float16"
+    kind = torch.device(device).type
+    if kind == "cuda":
+        return "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float16"
+    return "bfloat16" if kind == "cpu" and _multiplies_bfloat16() else "float32"
+
+
+def _multiplies_bfloat16() -> bool:
+    """Tell whether the CPU has AMX, with which bfloat16 is several times as fast as float32; without, it may be slower."""
+    if not find_spec("torch"):
+        return False
+    probe = getattr(require("torch", extra="models").cpu, "_is_amx_tile_supported", None)  # no public way to ask yet
+    return probe is not None and bool(probe())

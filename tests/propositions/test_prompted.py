@@ -237,6 +237,10 @@ async def test_each_client_has_its_use(server):
         ({"client": "sk-key"}, "chat.completions.create.*got str"),
         ({"client": Fake(), "async_client": Fake()}, "async_client must be an openai.AsyncOpenAI"),
         ({"client": Fake(), "max_concurrency": 0}, "at least 1"),
+        ({"client": Fake(), "requests_per_minute": 0}, "requests_per_minute must be above 0"),
+        ({"client": Fake(), "tokens_per_minute": float("nan")}, "tokens_per_minute must be above 0"),
+        ({"client": Fake(), "max_retries": -1}, "at least 0"),
+        ({"client": Fake(), "retry_seconds": float("nan")}, "at least 0"),
     ],
 )
 def test_what_the_constructor_refuses(arguments, message):

@@ -123,7 +123,7 @@ class PromptPropositionizer(ChatPropositionizer):
         request = self.request_for(prompt)
         try:
             return read_completion(self._client.chat.completions.create(**request))
-        except require("openai", extra="openai").APIStatusError as error:
+        except Exception as error:
             if not self._does_without_format(request, error):
                 raise
         return read_completion(self._client.chat.completions.create(**self.request_for(prompt)))
@@ -132,7 +132,7 @@ class PromptPropositionizer(ChatPropositionizer):
         request = self.request_for(prompt)
         try:
             return read_completion(await self._async_client.chat.completions.create(**request))
-        except require("openai", extra="openai").APIStatusError as error:
+        except Exception as error:
             if not self._does_without_format(request, error):
                 raise
         return read_completion(await self._async_client.chat.completions.create(**self.request_for(prompt)))

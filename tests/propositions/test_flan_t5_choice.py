@@ -10,6 +10,7 @@ from importlib.util import find_spec
 import pytest
 
 from factoid.errors import InvalidInputError, MissingDependencyError, PropositionizerError
+from factoid.propositions import engines
 from factoid.propositions.engines import choose
 from factoid.propositions.flan_t5 import DEFAULT_MODEL, FlanT5Propositionizer
 from tests.propositions.tiny_t5 import CITIES, about, facts, train, unit
@@ -26,6 +27,7 @@ def installed(monkeypatch):
         monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx, raising=False)
         for name in {"torch", "ctranslate2"} - set(names):
             monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.setattr(engines, "_usable", torch.device)
         monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > (0, 0))
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _device: cuda)
         monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
@@ -93,6 +95,13 @@ def test_what_an_engine_does_not_offer(tiny_t5):
     pytest.importorskip("ctranslate2")
     with pytest.raises(InvalidInputError, match="cpu and cuda"):
         FlanT5Propositionizer(tiny_t5, engine="ctranslate2", device="mps").propositionize([about("Pisa")])
+
+
+@pytest.mark.parametrize("device", ["warp", "cuda:99"])
+@pytest.mark.parametrize("dtype", [None, "float32"])
+def test_a_device_that_is_not_there(tiny_t5, device, dtype):
+    with pytest.raises(InvalidInputError, match=f"expected a device that torch can use here.*{device}"):
+        FlanT5Propositionizer(tiny_t5, device=device, dtype=dtype).propositionize([about("Pisa")])
 
 
 def test_name_is_what_the_output_depends_on(installed):

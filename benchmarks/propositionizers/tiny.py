@@ -93,7 +93,7 @@ def compare(folder: Path, given: list[Any]) -> None:
             # A loop that was cut off must be the beginning of what the model would have gone on with.
             same = sum(one == other[: len(one)] for one, other in zip(found, expected, strict=True))
             whole = sum(one == other for one, other in zip(found, expected, strict=True))
-            note = f", {sum(map(len, found)) / steps[0]:.2f} tokens a step" if steps[0] else ""
+            note = f", {sum(len(tokens) + 1 for tokens in found) / steps[0]:.2f} tokens a step" if steps[0] else ""
             print(
                 f"{name:32} batches of {rows:2}: {same} of {len(inputs)} as generate writes them ({whole} in full), "
                 f"{seconds:.1f} CPU s{note}"

@@ -22,7 +22,7 @@ from factoid.units import Unit
 if TYPE_CHECKING:
     import torch
 
-    from factoid.propositions.engines.engine import Engine
+    from factoid.propositions.engines.engine import Engine, Written
 
 DEFAULT_MODEL = "chentong00/propositionizer-wiki-flan-t5-large"
 _MAX_NEW_TOKENS = 512
@@ -138,24 +138,19 @@ class FlanT5Propositionizer:
             )
             for tokens in inputs
         ]
-        pending: dict[int, dict[int, list[str] | None]] = {index: {} for index in filled}
+        own: dict[int, list[int]] = {index: [] for index in filled}
         for part, (index, _) in enumerate(parts):
-            pending[index][part] = None
+            own[index].append(part)
+        found: dict[int, list[str]] = {}
         hidden = not self.show_progress or len(filled) == 1
         with tqdm(total=len(filled), desc="propositions", unit="passage", disable=hidden) as bar:
             for batch in generate(engine, [tokens for _, tokens in parts], budget, self.max_new_tokens):
                 for at, part in enumerate(batch.inputs):
                     index = parts[part][0]
-                    if batch.outputs is None:
-                        texts: list[str] = NoPropositions("out of memory", transient=True)
-                    else:
-                        tokens, cut_off = batch.outputs[at]
-                        answer = engine.tokenizer.decode(tokens, skip_special_tokens=True)
-                        texts = read_propositions(answer, cut_off=cut_off)
-                    pending[index][part] = texts
-                    if all(found is not None for found in pending[index].values()):
+                    found[part] = _read(engine, None if batch.outputs is None else batch.outputs[at])
+                    if all(each in found for each in own[index]):
                         bar.update()
-                        yield index, _joined([found for found in pending.pop(index).values() if found is not None])
+                        yield index, _joined([found.pop(each) for each in own[index]])
 
     def _load(self) -> tuple[Engine, Budget]:
         with self._lock:
@@ -172,6 +167,14 @@ class FlanT5Propositionizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=Lock())
+
+
+def _read(engine: Engine, written: Written | None) -> list[str]:
+    """Return the propositions of one output; None is an input that memory did not suffice for."""
+    if written is None:
+        return NoPropositions("out of memory", transient=True)
+    answer = engine.tokenizer.decode(written.tokens, skip_special_tokens=True)
+    return read_propositions(answer, cut_off=written.cut_off)
 
 
 def _joined(parts: list[list[str]]) -> list[str]:

@@ -46,21 +46,24 @@ def main() -> None:
         for size in arguments.sizes:
             folder = Path(work) / size
             quietly(lambda size=size, folder=folder: make(folder, size, arguments.passages))
+            common = Task(
+                contestant="convert",
+                checkpoint=str(folder),
+                passages=str(arguments.passages) if arguments.passages else None,
+                count=arguments.passages_per_run,
+                words=arguments.words,
+                tokens=arguments.tokens,
+                device=device,
+                dtype=arguments.dtype,
+                cores=arguments.cores,
+            )
+            if "ctranslate2" in arguments.contestants:
+                measure(common)
+            counts = {"loop": arguments.loop_passages, "syntax": 8 * arguments.passages_per_run}
             measured: dict[str, list[dict[str, float]]] = {name: [] for name in arguments.contestants}
             for done in range(arguments.rounds):
                 for name in arguments.contestants:
-                    few = arguments.loop_passages if name == "loop" else arguments.passages_per_run
-                    task = Task(
-                        contestant=name,
-                        checkpoint=str(folder),
-                        passages=str(arguments.passages) if arguments.passages else None,
-                        count=few * 8 if name == "syntax" else few,
-                        words=arguments.words,
-                        tokens=arguments.tokens,
-                        device=device,
-                        dtype=arguments.dtype,
-                        cores=arguments.cores,
-                    )
+                    task = common._replace(contestant=name, count=counts.get(name, common.count))
                     began = time.perf_counter()
                     measured[name].append(measure(task))
                     took = time.perf_counter() - began
@@ -135,7 +138,8 @@ def measure(task: Task) -> dict[str, float]:
     if done.returncode:
         message = f"{task.contestant} failed:\n{done.stderr}"
         raise SystemExit(message)
-    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+    printed = done.stdout.splitlines()
+    return json.loads(printed[-1]) if printed else {}
 
 
 def table(size: str, measured: dict[str, list[dict[str, float]]], arguments: argparse.Namespace, device: str) -> str:
@@ -143,7 +147,7 @@ def table(size: str, measured: dict[str, list[dict[str, float]]], arguments: arg
     quantized = "int8_float16" if on_gpu else "int8"
     columns = ["passages/s", "× loop", "CPU s/passage", "× loop", "peak GiB", "tokens/step"]
     columns += ["GPU GiB", "GPU busy", "hours for 41.4 M"] if on_gpu or arguments.dry_run else []
-    lines = [f"\nflan-t5-{size}", f"{'':52}" + "".join(f"{name:>15}" for name in columns)]
+    lines = [f"\nflan-t5-{size}", f"{'':52}" + "".join(f"{name:>18}" for name in columns)]
     medians = {
         name: {key: statistics.median(run[key] for run in runs) for key in runs[0] if runs[0][key] is not None}
         for name, runs in measured.items()
@@ -157,7 +161,7 @@ def table(size: str, measured: dict[str, list[dict[str, float]]], arguments: arg
         if on_gpu or arguments.dry_run:
             cells += [f"{found['gpu_peak']:.1f}" if "gpu_peak" in found else ""]
             cells += [f"{found['busy']:.0f} %" if "busy" in found else "", f"{FACTOIDWIKI * found['wall'] / 3600:.1f}"]
-        lines.append(f"{label:52}" + "".join(f"{cell:>15}" for cell in cells))
+        lines.append(f"{label:52}" + "".join(f"{cell:>18}" for cell in cells))
     return "\n".join(lines)
 
 

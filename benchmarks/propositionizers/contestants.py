@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import threading
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.propositionizers import material
+from factoid.propositions.engines.checkpoint import Checkpoint
 
 
 class Task(NamedTuple):
@@ -40,7 +40,10 @@ CONTESTANTS = {
 
 
 def run(task: Task) -> None:
-    """Measure one contestant."""
+    """Measure one contestant, or convert the checkpoint beforehand."""
+    if task.contestant == "convert":
+        _ctranslate2(task, Checkpoint(task.checkpoint, None))
+        return
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: task.cores])
     texts = material.read_texts(Path(task.passages) if task.passages else None)
@@ -50,9 +53,19 @@ def run(task: Task) -> None:
         wall, cpu = time.perf_counter(), time.process_time()
         steps = work()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
-    measured = {"wall": wall / len(given), "cpu": cpu / len(given), "peak": peak, "steps": steps, **utilisation.found}
-    print(json.dumps(measured))
+    measured = {"wall": wall / len(given), "cpu": cpu / len(given), "peak": _peak(), "steps": steps}
+    print(json.dumps(measured | utilisation.found))
+
+
+def _peak() -> float:
+    """Return the most memory that this process has held, in GiB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # what getrusage says on Linux includes the process that started this one
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**20
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**30
 
 
 def _syntax(given: list[Any]) -> Any:
@@ -67,7 +80,6 @@ def _seq2seq(task: Task, given: list[Any]) -> Any:
     import torch
 
     from factoid.propositions.engines.batching import Budget, generate
-    from factoid.propositions.engines.checkpoint import Checkpoint
     from factoid.propositions.engines.inputs import model_inputs
 
     torch.set_num_threads(task.cores)
@@ -120,7 +132,9 @@ def _ctranslate2(task: Task, checkpoint: Any) -> Any:
         """Makes every output as long as it may become."""
 
         def translate_batch(self, source: Any, **options: Any) -> Any:
-            return translator.translate_batch(source, **options | {"min_decoding_length": options["max_decoding_length"]})
+            return translator.translate_batch(
+                source, **options | {"min_decoding_length": options["max_decoding_length"]}
+            )
 
     engine._translator = Forced()
     return engine
@@ -163,13 +177,13 @@ def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
 
 
 class _Utilisation:
-    """Asks nvidia-smi twice a second how busy the GPU is, and torch for its memory."""
+    """Asks nvidia-smi twice a second how busy the GPU is and how much of its memory is taken, by whomever."""
 
     def __init__(self, device: str) -> None:
         self.found: dict[str, float] = {}
         self._device = device
         self._done = threading.Event()
-        self._samples: list[float] = []
+        self._samples: list[tuple[float, float]] = []
 
     def __enter__(self) -> _Utilisation:
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -180,21 +194,20 @@ class _Utilisation:
     def __exit__(self, *_: object) -> None:
         self._done.set()
         if self._device != "cpu":
-            import torch
-
             self._thread.join()
-            self.found["gpu_peak"] = torch.cuda.max_memory_allocated() / 2**30
             if self._samples:
-                self.found["busy"] = sum(self._samples) / len(self._samples)
+                busy, taken = zip(*self._samples, strict=True)
+                self.found |= {"busy": sum(busy) / len(busy), "gpu_peak": max(taken) / 1024}
 
     def _watch(self) -> None:
         import subprocess
 
-        command = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
+        command = ["nvidia-smi", "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
         while not self._done.wait(0.5):
             asked = subprocess.run(command, capture_output=True, text=True, check=False)
             if asked.returncode == 0:
-                self._samples.append(float(asked.stdout.split()[0]))
+                busy, taken = asked.stdout.splitlines()[0].split(",")
+                self._samples.append((float(busy), float(taken)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,34 @@
+"""The benchmarks run: what they measure is nobody's business here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_dry_run_of_the_gpu_command(tmp_path):
+    for package in ("torch", "transformers", "ctranslate2"):
+        pytest.importorskip(package)
+    options = ["--device", "cuda", "--dry-run", "--passages-per-run", "2", "--loop-passages", "1", "--words", "20"]
+    given = ["--passages", str(ROOT / "examples" / "data" / "encyclopedia"), "--tokens", "12"]
+    chosen = ["--contestants", "loop,half+copy,ctranslate2"]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.propositionizers", *options, *given, *chosen],
+        cwd=ROOT,
+        env={**os.environ, "HF_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    heading, *_, loop, copying, eight_bits = done.stdout.splitlines()
+    assert "dry run" in heading
+    for label, line in (("loop", loop), ("copying", copying), ("int8", eight_bits)):
+        assert label in line
+        assert float(line.split()[-1]) > 0  # hours for FactoidWiki

@@ -13,10 +13,12 @@ a rule does not recognise stays in the clause that it stands in, so that every w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from factoid.propositions.syntax.adverbials import adverbial
+from factoid.propositions.syntax.atoms import atoms
 from factoid.propositions.syntax.descriptions import RELATIVE_TAGS, describe
 from factoid.propositions.syntax.phrases import (
     agrees,
@@ -25,9 +27,11 @@ from factoid.propositions.syntax.phrases import (
     is_whole,
     nouns,
     repeatable,
+    stands_alone,
     strip,
     without_loose_commas,
 )
+from factoid.propositions.syntax.relatives import nearest_relative
 from factoid.propositions.syntax.render import Item
 from factoid.propositions.syntax.tree import Tree
 
@@ -49,22 +53,34 @@ class Splitter:
     tree: Tree
     min_words: int
     names: Mapping[int, int]
+    atomic: bool = False
     found: list[list[Item]] = field(default_factory=list)
+    heads: list[int | None] = field(default_factory=list)  # the predicate of each; None for a finished fact
 
-    def clause(self, head: int, subject: Sequence[Item] = (), swap: dict[int, list[Item]] | None = None) -> None:
+    def clause(
+        self,
+        head: int,
+        subject: Sequence[Item] = (),
+        swap: dict[int, list[Item]] | None = None,
+        dropped: Collection[int] = (),
+    ) -> None:
         """State a clause, and all that can be split off from it.
 
         Args:
             head: Its predicate.
             subject: What to put before it, if it lacks a subject of its own.
             swap: Tokens to replace, such as a relative pronoun by its antecedent.
+            dropped: Tokens to leave out with what hangs on them, such as a conjunction.
         """
         place = len(self.found)
         self.found.append([])
-        cut: set[int] = set()
+        self.heads.append(head)
+        cut: set[int] = set(dropped)
         swap = swap or {}
         own = self.tree.subject(head)
         given = subject or (swap.get(own, []) if own is not None else [])
+        if self.atomic:
+            self._relatives(head, cut)
         self._describe(head, cut, given)
         shared = given or (repeatable(self.tree, own, cut) if own is not None else [])
         self._adverbial(head, cut, shared)
@@ -84,9 +100,20 @@ class Splitter:
                     continue
                 if statement.items:
                     self.found.append(statement.items)
+                    self.heads.append(None)
                 elif self._is_worth(head, child, cut, subject, statement.subject or statement.swapped):
                     self._cut(noun, child, cut)
                     self.clause(child, statement.subject, statement.swap)
+
+    def _relatives(self, head: int, cut: set[int]) -> None:
+        """State the relative clauses of names and definite phrases in a clause."""
+        for verb in self.tree.subtree(head, cut):
+            if verb == head or not is_whole(self.tree, verb) or any(verb in self.tree.subtree(gone) for gone in cut):
+                continue
+            swap = nearest_relative(self.tree, verb)
+            if swap is not None:
+                self._cut(self.tree.heads[verb], verb, cut)
+                self.clause(verb, (), swap)
 
     def _coordinate(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         tree = self.tree
@@ -174,8 +201,14 @@ class Splitter:
 
     def _adverbial(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         tree = self.tree
-        for child in tree.all(head, "advcl", "acl"):
+        for child in tree.all(head, "advcl", "acl", *(("xcomp",) if self.atomic else ())):
             if child in cut or not is_whole(tree, child):
+                continue
+            if self.atomic and (stated := adverbial(tree, head, child, subject)):
+                self._cut(head, child, cut)
+                for verb, form in stated.verbs.items():
+                    tree.inflect(verb, form)
+                self.clause(child, stated.subject, dropped=stated.dropped)
                 continue
             mark = tree.child(child, "mark")
             word = tree.words[mark].lower() if mark is not None else ""
@@ -223,7 +256,7 @@ class Splitter:
 
 
 def split_clauses(
-    tree: Tree, *, min_words: int = 0, names: Mapping[int, int] = MappingProxyType({})
+    tree: Tree, *, min_words: int = 0, names: Mapping[int, int] = MappingProxyType({}), atomic: bool = False
 ) -> list[list[Item]]:
     """Return the statements of a sentence as items to render; the first is what remains of the main clause.
 
@@ -231,7 +264,19 @@ def split_clauses(
         tree: The sentence.
         min_words: A split that would leave a statement with fewer content words than this is not made.
         names: For tokens that a name will stand for, the number of its words.
+        atomic: Go on to the smallest facts (see `atoms`); changes the tree's words where verbs become finite.
     """
-    splitter = Splitter(tree, min_words, names)
+    splitter = Splitter(tree, min_words, names, atomic)
     splitter.clause(tree.root)
+    if atomic:
+        return [
+            fact
+            for head, items in zip(splitter.heads, splitter.found, strict=True)
+            if items
+            for fact in ([items] if head is None else _sound(tree, items, atoms(tree, head, items)))
+        ]
     return [items for items in splitter.found if items]
+
+
+def _sound(tree: Tree, items: list[Item], facts: Iterable[list[Item]]) -> list[list[Item]]:
+    return [fact for fact in facts if stands_alone(tree, fact)] or [items]

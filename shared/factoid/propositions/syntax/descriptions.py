@@ -95,7 +95,7 @@ def _participle(
     """State "X, located in Y, …" and "X is a city located in Y" as "X is located in Y"."""
     if len(tree.subtree(verb)) < 3 or tree.words[noun].lower() in _GENERIC:
         return None  # too little to be a fact; more often a past tense that the tagger took for a participle
-    if is_set_off(tree, verb):
+    if is_set_off(tree, verb) and not _is_indefinite(tree, head, noun):
         if not is_identified(tree, noun):
             return None
         shared, number = repeatable(tree, noun, {*cut, verb}), noun

@@ -178,7 +178,11 @@ class Discourse:
         own = set() if subject is None else set(tree.subtree(subject))
         self.company = any(
             tree.is_proper(token)
-            and (tree.child(token, "flat") is not None or tree.deps[token] in ("obj", "iobj", "obl:agent"))
+            and (
+                " " in tree.words[token]
+                or tree.child(token, "flat") is not None
+                or tree.deps[token] in ("obj", "iobj", "obl:agent")
+            )
             for token in tree.subtree(head)
             if token not in own
         )

@@ -7,12 +7,14 @@ subtrees, which are the same in both.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
+
+    from factoid.propositions.syntax.reading import Reading
 
 _FROM_CLEARNLP = {
     "ROOT": "root",
@@ -50,6 +52,9 @@ class Tree:
         deps: Universal Dependencies relations.
         heads: Index of the head; a root is its own head.
         children: Indices of the dependents, in order.
+        source: The sentence as it stands.
+        places: For tokens that are places within places, their names from the smallest on.
+        times: Tokens that are dates.
     """
 
     words: list[str]
@@ -58,23 +63,53 @@ class Tree:
     deps: list[str]
     heads: list[int]
     children: list[list[int]]
+    source: str
+    places: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    times: Collection[int] = ()
 
     @classmethod
-    def from_doc(cls, doc: Doc) -> Tree:
-        """Read a parsed document of one sentence."""
+    def from_doc(cls, doc: Doc, reading: Reading | None = None, source: str = "") -> Tree:
+        """Read a parsed document of one sentence.
+
+        Args:
+            doc: The document.
+            reading: What its tokens stand for; None if that is their text.
+            source: The sentence as it stands, if that is not the document's text.
+        """
         heads = [token.head.i for token in doc]
         children: list[list[int]] = [[] for _ in heads]
         for index, head in enumerate(heads):
             if head != index:
                 children[head].append(index)
-        return cls(
-            [token.text for token in doc],
+        tree = cls(
+            reading.words if reading else [token.text for token in doc],
             [token.whitespace_ for token in doc],
             [token.tag_ for token in doc],
             [_FROM_CLEARNLP.get(token.dep_, token.dep_) for token in doc],
             heads,
             children,
+            source or doc.text.strip(),
+            reading.places if reading else {},
+            reading.times if reading else (),
         )
+        tree._mend_tags()
+        return tree
+
+    def inflect(self, index: int, word: str) -> None:
+        """Make a token a past tense."""
+        self.words[index] = word
+        self.tags[index] = "VBD"
+
+    def _mend_tags(self) -> None:
+        """Call a participle that heads a clause without an auxiliary a past tense: taggers mix them up."""
+        for index, tag in enumerate(self.tags):
+            if tag != "VBN" or self.auxiliaries(index):
+                continue
+            above = self.heads[index]
+            own = self.deps[index] in ("root", "conj", "parataxis", "ccomp") and self.child(index, "nsubj") is not None
+            shared = self.deps[index] == "conj" and not self.auxiliaries(above) and self.is_finite(above)
+            if own or shared:
+                self.tags[index] = "VBD"
 
     @property
     def root(self) -> int:
@@ -144,8 +179,3 @@ class Tree:
         return any(
             self.words[cc].lower() == "and" for joined in self.all(head, "conj") for cc in self.all(joined, "cc")
         )
-
-    @property
-    def source(self) -> str:
-        """The sentence as it stands."""
-        return "".join(word + space for word, space in zip(self.words, self.spaces, strict=True)).strip()

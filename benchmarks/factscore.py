@@ -17,20 +17,19 @@ reference, that does not name it. Rate is sentences per CPU second, so that it h
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from proposition_data import HALVES, Example, KeptEncoder, name_subject, read_densex, read_factscore
 
-from factoid import split_sentences
+from factoid import Unit, split_sentences
 from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
 from factoid.propositions.decompose import ground
 from factoid.propositions.score import EncoderSimilarity, PropositionF1, Similarity, TokenF1, mean_f1, proposition_f1
@@ -66,19 +65,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="factscore-labeled, or densex-demo with --densex")
     parser.add_argument("--densex", action="store_true", help="compare with the Propositionizer's output instead")
-    parser.add_argument("--min-words", type=int, default=None, help="of SyntaxPropositionizer; absent: its default")
     parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=JSON", help="any other option of SyntaxPropositionizer"
+        "--min-words",
+        type=int,
+        default=None,
+        help="of SyntaxPropositionizer where it is not atomic; absent: its default",
     )
-    parser.add_argument("--no-title", action="store_true", help="keep the topic from SyntaxPropositionizer")
     parser.add_argument("--similarity", choices=["minilm", "tokens"], default="minilm")
-    parser.add_argument("--worst", type=int, default=0, metavar="N", help="print the N worst of the development half")
+    parser.add_argument(
+        "--worst", type=int, default=0, metavar="N", help="print the N worst of the development half, last row"
+    )
     parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
     parser.add_argument("--into", type=Path, metavar="PAGE", help="write it between the markers of this page as well")
     arguments = parser.parse_args()
     examples = read_densex(arguments.folder) if arguments.densex else read_factscore(arguments.folder)
     logging.getLogger("factoid").setLevel(logging.ERROR)  # what falls back is counted in the table
-    outputs = [*given(examples, arguments.densex), syntax(examples, arguments)]
+    outputs = [*given(examples, arguments.densex), *syntax(examples, arguments)]
     similarity = similarity_of(examples, outputs, arguments.similarity)
     scores = {output.name: score(output, examples, similarity) for output in outputs}
     named = {output.name: score(output, examples, similarity, named=True) for output in outputs}
@@ -97,23 +99,25 @@ def main() -> None:
         worst(arguments.worst, examples, outputs[-1], similarity, recall=arguments.densex)
 
 
-def make_propositionizer(arguments: argparse.Namespace) -> Propositionizer:
-    """The one place where the propositionizer under test is made."""
-    options: dict[str, Any] = {
-        name: json.loads(value) for name, _, value in (o.partition("=") for o in arguments.option)
-    }
-    if arguments.min_words is not None:
-        options["min_words"] = arguments.min_words
-    return SyntaxPropositionizer(**options)
+def syntax(examples: list[Example], arguments: argparse.Namespace) -> list[Output]:
+    """SyntaxPropositionizer as it is for retrieval and with atomic facts, and the latter without knowing the topic."""
+    options = {} if arguments.min_words is None else {"min_words": arguments.min_words}
+    passages = [example.passage for example in examples]
+    atomic = SyntaxPropositionizer(atomic=True)
+    outputs = [
+        run("syntax", SyntaxPropositionizer(**options), passages),
+        run("syntax, atomic", atomic, passages),
+    ]
+    if not arguments.densex:  # the annotators saw the sentence alone, and left its pronouns
+        outputs.append(run("syntax, atomic, no title", atomic, [replace(passage, title="") for passage in passages]))
+    return outputs
 
 
-def syntax(examples: list[Example], arguments: argparse.Namespace) -> Output:
-    propositionizer = make_propositionizer(arguments)
-    passages = [replace(example.passage, title="") if arguments.no_title else example.passage for example in examples]
+def run(name: str, propositionizer: Propositionizer, passages: Sequence[Unit]) -> Output:
     propositionizer.propositionize(passages[:1])  # loads the parser
     start = time.process_time()
     propositions = propositionizer.propositionize(passages)
-    return Output("syntax", propositions, len(examples) / (time.process_time() - start))
+    return Output(name, propositions, len(passages) / (time.process_time() - start))
 
 
 def given(examples: list[Example], densex: bool) -> list[Output]:

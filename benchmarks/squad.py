@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="SQuAD v1.1 JSON")
     parser.add_argument("--questions", type=int, default=None, help="only this many, evenly spread")
     parser.add_argument("--min-words", type=int, default=4, help="of SyntaxPropositionizer")
+    parser.add_argument("--atomic", action="store_true", help="of SyntaxPropositionizer")
     arguments = parser.parse_args()
     documents, questions = read(arguments.file)
     if arguments.questions:
@@ -55,7 +56,7 @@ def main() -> None:
         passages = [passage for document in documents for passage in split_passages(document)]
     with stage(seconds, "split into sentences"):
         sentences = [sentence for passage in passages for sentence in split_sentences(passage)]
-    propositionizer = SyntaxPropositionizer(min_words=arguments.min_words)
+    propositionizer = SyntaxPropositionizer(min_words=arguments.min_words, atomic=arguments.atomic)
     propositionizer.propositionize(passages[:1])  # loads the parser
     before = time.process_time()
     with stage(seconds, "propositionize"):

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
 
-def _syntax(_args: Namespace) -> Propositionizer:
+def _syntax(args: Namespace) -> Propositionizer:
     from factoid.propositions.syntax import SyntaxPropositionizer
 
-    return SyntaxPropositionizer()
+    return SyntaxPropositionizer(atomic=args.atomic)
 
 
 def _flan_t5(args: Namespace) -> Propositionizer:
@@ -99,6 +99,7 @@ def add_splitting(parser: ArgumentParser) -> None:
         default="syntax",
         help="what makes the propositions: syntax rules (offline, the default), a FLAN-T5 model, or a chat model",
     )
+    parser.add_argument("--atomic", action="store_true", help="syntax: the smallest facts, for checking and citing")
     parser.add_argument("--model", metavar="NAME", help="the model of flan-t5 (name or folder) or openai (name)")
     parser.add_argument(
         "--engine",

@@ -279,4 +279,4 @@ def split_clauses(
 
 
 def _sound(tree: Tree, items: list[Item], facts: Iterable[list[Item]]) -> list[list[Item]]:
-    return [fact for fact in facts if stands_alone(tree, fact)] or [items]
+    return [fact for fact in facts if stands_alone(tree, fact, words=2)] or [items]

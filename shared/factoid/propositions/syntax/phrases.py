@@ -112,13 +112,13 @@ def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> b
     return tree.words[first] in openers or (first > 0 and tree.words[first - 1] in openers)
 
 
-def stands_alone(tree: Tree, items: Sequence[Item]) -> bool:
-    """Tell whether items make a statement: a finite verb (or an inserted form of "be") and two words beside it."""
+def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
+    """Tell whether items make a statement: a finite verb (or an inserted form of "be"), and at least some words."""
     finite = any(
         item in ("is", "are", "was", "were") if isinstance(item, str) else tree.is_finite(item) for item in items
     )
-    words = sum(len((item if isinstance(item, str) else tree.words[item]).split()) for item in items)
-    return finite and words >= 3
+    texts = (item if isinstance(item, str) else tree.words[item] for item in items)
+    return finite and sum(len(text.split()) for text in texts) >= words
 
 
 def strip(tree: Tree, tokens: list[int], head: int, *, keep_opening: bool = False) -> list[int]:

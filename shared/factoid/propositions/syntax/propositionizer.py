@@ -131,7 +131,7 @@ def _propositions(tree: Tree, sentence: str, discourse: Discourse, min_words: in
         return [sentence]
     names = {token: len(mention.text.split()) for token, mention in mentions.items()}
     statements = split_clauses(tree, min_words=min_words, names=names, atomic=atomic)
-    if not all(stands_alone(tree, items) for items in statements):
+    if not all(stands_alone(tree, items, words=2 if atomic else 3) for items in statements):
         statements = [whole]
     if len(statements) == 1 and not mentions and tree.source == sentence:
         return [sentence]

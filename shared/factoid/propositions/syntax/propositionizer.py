@@ -89,7 +89,7 @@ class SyntaxPropositionizer:
 
         def docs() -> Iterator[Doc]:
             for text in texts:
-                reading = read(nlp, text)
+                reading = read(nlp, text, masked=self.atomic)
                 under_way.append((text, reading))
                 yield _one_sentence(reading.doc)
 

@@ -50,7 +50,8 @@ _PLURAL = re.compile(r"^(?!.* of ).*[^sui]s$")  # "the Oakland Raiders"
 _LONGEST = 2000  # characters; what is longer is no sentence
 # What stands before a phrase at the beginning of a sentence that has no verb yet.
 _FRONTED = re.compile(
-    r"(?:(?:After|As|At|Before|By|During|For|From|In|On|Since|Until|With|While|When|Born|Throughout)\b[^,]*)?$"
+    r"(?:(?:After|Although|As|At|Because|Before|By|During|For|From|If|In|On|Once|Since|Though|Unless|Until|With|While|When|"
+    r"Born|Throughout)\b[^,]*)?$"
 )
 # What the parser reads instead.
 _STAND_IN = {"quote": "Hamlet", "date": "Tuesday", "month": "1994", "place": "Chicago", "name": "John"}
@@ -83,15 +84,21 @@ class _Mask(NamedTuple):
     place: int
 
 
-def read(nlp: Language, sentence: str) -> Reading:
-    """Tokenise a sentence on one line."""
-    if len(sentence) > _LONGEST:
+def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
+    """Tokenise a sentence on one line.
+
+    Args:
+        nlp: The pipeline whose tokeniser counts.
+        sentence: The sentence.
+        masked: Whether names, titles, dates and places become single tokens.
+    """
+    if not masked or len(sentence) > _LONGEST:
         doc = nlp.make_doc(sentence)
         return Reading(doc, [token.text for token in doc])
     left: set[int] = set()  # masks that are no token of their own, as in "(John/Smith)"
     while True:
-        masked, masks = _mask(sentence, left)
-        doc = nlp.make_doc(masked)
+        plain, masks = _mask(sentence, left)
+        doc = nlp.make_doc(plain)
         starts = {token.idx: token for token in doc}
         ends = {token.idx + len(token): token.i for token in doc}
         joined = {mask.place for mask in masks if not _is_token(mask, starts, ends)}
@@ -124,7 +131,9 @@ def _mask(sentence: str, left: Collection[int]) -> tuple[str, list[_Mask]]:
     masked = ""
     masks: list[_Mask] = []
     at = 0
-    for match in _PATTERNS.finditer(sentence):
+    after = 0
+    while match := _PATTERNS.search(sentence, after):
+        after = match.end()
         kind = str(match.lastgroup)
         text, start = match[kind], match.start(kind)
         if start in left:
@@ -132,7 +141,7 @@ def _mask(sentence: str, left: Collection[int]) -> tuple[str, list[_Mask]]:
         end = match.end()
         if kind == "place" and _FRONTED.match(sentence[: match.start()]) and sentence[end : end + 1] != ",":
             text = text.rpartition(", ")[0]  # "In Paris, France signed …", "Born in Paris, France, Anna …"
-            end = start + len(text)
+            after = end = start + len(text)
             if ", " not in text:
                 kind = "name"
         masked += sentence[at:start]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from factoid.propositions.syntax.inflect import past_tense
 from factoid.propositions.syntax.phrases import is_set_off
 from factoid.propositions.syntax.render import Item
+from factoid.propositions.syntax.scope import is_negated
 from factoid.propositions.syntax.tree import Tree
 
 _FACTUAL = frozenset("when while after before because since as where whereas although though".split())
@@ -45,6 +46,8 @@ def adverbial(tree: Tree, head: int, child: int, subject: Sequence[Item]) -> Adv
     mark = tree.child(child, "mark") or _opening(tree, child)
     word = tree.words[mark].lower() if mark is not None else ""
     dropped = frozenset(() if mark is None else tree.subtree(mark))
+    if is_negated(tree, head):
+        return None  # "did not come because …"
     if tree.subject(child) is not None:
         return Adverbial((), dropped) if word in _FACTUAL and tree.is_clause(child) else None
     perfect = any(tree.words[aux].lower() == "having" for aux in tree.auxiliaries(child))
@@ -52,7 +55,9 @@ def adverbial(tree: Tree, head: int, child: int, subject: Sequence[Item]) -> Adv
         return None
     if not word and not (is_set_off(tree, child) or tree.subtree(child)[0] == 0):
         return None
-    verbs = _past(tree, child, "had" if tree.is_past(head) else "has")
+    own = tree.subject(head)
+    plural = own is not None and (tree.is_plural(own) or tree.words[own].lower() in ("they", "we"))
+    verbs = _past(tree, child, plural=plural, have="had" if tree.is_past(head) else "have" if plural else "has")
     if verbs is None or (not word and tree.words[child].lower() in _OF_EVENTS):
         return None
     return Adverbial(subject, dropped, verbs)
@@ -70,7 +75,7 @@ def _was(tree: Tree, head: int) -> bool:
     return any(tree.words[aux].lower() in ("has", "have") for aux in tree.auxiliaries(head))
 
 
-def _past(tree: Tree, verb: int, have: str) -> dict[int, str] | None:
+def _past(tree: Tree, verb: int, *, plural: bool, have: str) -> dict[int, str] | None:
     """Return finite forms for a participle and those that are coordinated with it."""
     found: dict[int, str] = {}
     for part in (verb, *tree.all(verb, "conj")):
@@ -78,7 +83,7 @@ def _past(tree: Tree, verb: int, have: str) -> dict[int, str] | None:
         if "having" in forms.values():
             found |= {token: have for token, form in forms.items() if form == "having"}
         elif "being" in forms.values():
-            found |= {token: "was" for token, form in forms.items() if form == "being"}
+            found |= {token: "were" if plural else "was" for token, form in forms.items() if form == "being"}
         elif tree.tags[part] == "VBG" and not forms and (past := past_tense(tree.words[part])):
             found[part] = past
         elif part == verb:

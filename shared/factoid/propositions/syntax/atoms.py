@@ -9,13 +9,13 @@ from factoid.propositions.syntax.lists import below, conjuncts, examples, tokens
 from factoid.propositions.syntax.names import example_kind, naming, origin
 from factoid.propositions.syntax.phrases import strip
 from factoid.propositions.syntax.render import Item
+from factoid.propositions.syntax.scope import bracketed, end_of_range, is_indivisible
 from factoid.propositions.syntax.tree import Tree
 
 _MOST = 32  # facts from one statement; a longer enumeration of enumerations is left whole
 _PHRASES = ("obl", "obl:unmarked", "obl:tmod", "advcl", "nmod", "nmod:unmarked")
 _INSEPARABLE = frozenset({"of", "than", "between", "among", "without", "except", "if", "unless", "to"})
 _TIME_CASES = frozenset("in on since during until from by".split())
-_WHOLE = frozenset("not n't n’t never no only hardly rarely neither nor few none nobody nothing".split())
 _SUPERLATIVES = frozenset({"JJS", "RBS"})
 _RANKS = frozenset("first second third last only youngest oldest".split())
 
@@ -34,6 +34,9 @@ def atoms(tree: Tree, head: int, items: Sequence[Item]) -> Iterator[list[Item]]:
     while pending:
         statement = pending.pop(0)
         parts = None
+        if is_indivisible(tree, tokens(statement)):
+            yield statement
+            continue
         if done + len(pending) < _MOST:
             if found := examples(tree, statement):
                 parts, noun, named = found
@@ -82,16 +85,18 @@ def _places(tree: Tree, items: Sequence[Item]) -> Iterator[list[Item]]:
 def _phrases(tree: Tree, head: int, items: list[Item]) -> Iterator[list[Item]]:
     """Yield a statement without its prepositional phrases and adverbials, and with each of them alone."""
     present = tokens(items)
-    words = {tree.words[token].lower() for token in present}
-    if words & _WHOLE:
-        yield items  # what holds of the whole need not hold of a part
-        return
     phrases: dict[int, list[int]] = {}  # each with those that it stands in
-    _collect(tree, head, below(tree, head, present), [], phrases)
+    _collect(tree, head, below(tree, head, present) - bracketed(tree), [], phrases)
     if not phrases:
         yield items
         return
     extent = {phrase: below(tree, phrase, present) for phrase in phrases}
+    for phrase in list(phrases):
+        end = end_of_range(tree, phrase, present)
+        if end is not None and phrase in phrases:  # "from May to June" goes together with all between
+            extent[phrase] |= {token for token in present if phrase <= token <= max(below(tree, end, present))}
+            for other in [other for other in phrases if other != phrase and other in extent[phrase]]:
+                del phrases[other], extent[other]
     own = {
         phrase: extent[phrase] - set().union(*(extent[other] for other, above in phrases.items() if phrase in above))
         for phrase in phrases

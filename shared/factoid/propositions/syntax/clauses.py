@@ -33,6 +33,7 @@ from factoid.propositions.syntax.phrases import (
 )
 from factoid.propositions.syntax.relatives import nearest_relative
 from factoid.propositions.syntax.render import Item
+from factoid.propositions.syntax.scope import unsaid
 from factoid.propositions.syntax.tree import Tree
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
@@ -279,4 +280,5 @@ def split_clauses(
 
 
 def _sound(tree: Tree, items: list[Item], facts: Iterable[list[Item]]) -> list[list[Item]]:
-    return [fact for fact in facts if stands_alone(tree, fact, words=2)] or [items]
+    found = [fact for fact in facts if stands_alone(tree, fact, words=2)]
+    return [*found, items] if unsaid(tree, items, found) else found

@@ -1,6 +1,8 @@
-"""Past tenses of English verbs from their participles in -ing."""
+"""Forms of English words that are written where a statement is made of a part of a sentence."""
 
 from __future__ import annotations
+
+import re
 
 # The base of each verb that does not take -ed, with its past tense.
 _IRREGULAR = dict(
@@ -19,16 +21,17 @@ _IRREGULAR = dict(
         "sink:sank sit:sat sleep:slept slide:slid speak:spoke spend:spent spin:spun split:split spread:spread spring:sprang "
         "stand:stood steal:stole stick:stuck strike:struck strive:strove swear:swore sweep:swept swim:swam swing:swung take:took "
         "teach:taught tear:tore tell:told think:thought throw:threw undergo:underwent understand:understood undertake:undertook "
-        "upset:upset wake:woke wear:wore weave:wove win:won withdraw:withdrew withstand:withstood write:wrote"
+        "upset:upset wake:woke wear:wore weave:wove weep:wept win:won wind:wound withdraw:withdrew withhold:withheld withstand:withstood write:wrote "
+        "arise:arose outrun:outran outsell:outsold override:overrode recast:recast redo:redid remake:remade repay:repaid rerun:reran "
+        "reset:reset resell:resold retake:retook retell:retold rewrite:rewrote sling:slung undo:undid uphold:upheld"
     ).split()
 )
-_DOUBLED = frozenset(
-    "beget bet bid cut dig forbid forget get hit let put quit rid run set shed shut sit spin split swim upset win begin".split()
-)
+# "win" and "quit", not "hear": the last consonant is written twice before -ing.
+_DOUBLED = re.compile(r"(?:[^aeiou]|qu)[aeiou][bdgmnpt]$")
 
 
 def _participle(base: str) -> str:
-    if base in _DOUBLED:
+    if _DOUBLED.search(base):
         return f"{base}{base[-1]}ing"
     if base.endswith("ie"):
         return f"{base[:-2]}ying"
@@ -43,14 +46,31 @@ _PAST = {_participle(base): past for base, past in _IRREGULAR.items()}
 def past_tense(participle: str) -> str | None:
     """Return the past tense that belongs to a participle in -ing, or None for another word.
 
-    "winning" gives "won", "studying" gives "studied", "co-founding" gives "co-founded".
+    "winning" gives "won", "studying" gives "studied", "co-writing" gives "co-wrote".
     """
     word = participle.lower()
     if word in _PAST:
         return _PAST[word]
     if not word.endswith("ing") or len(word) < 5:
         return None
+    prefix, hyphen, verb = word.rpartition("-")
+    if hyphen and verb in _PAST:
+        return f"{prefix}-{_PAST[verb]}"
     stem = word[:-3]
+    if stem.endswith("e"):
+        return f"{stem}d"
     if stem.endswith("y") and stem[-2:-1] not in ("a", "e", "i", "o", "u"):
         return f"{stem[:-1]}ied"
     return f"{stem}ed"
+
+
+# Spelled with a vowel that is not spoken first, and the other way round.
+_CONSONANT = re.compile(r"(?:eu|ewe|one\b|once|uni(?!n|m|d)|us(?:[aeiu]|\b)|u[bt]i|uk|utah|u\b)", re.IGNORECASE)
+_SILENT = re.compile(r"(?:hou?rs?\b|hono|honest|heir)", re.IGNORECASE)
+
+
+def article(phrase: str) -> str:
+    """Return "a" or "an" as the beginning of a phrase is spoken: "an actor", "a European", "an hour"."""
+    if _SILENT.match(phrase):
+        return "an"
+    return "an" if phrase[:1].lower() in tuple("aeiou") and not _CONSONANT.match(phrase) else "a"

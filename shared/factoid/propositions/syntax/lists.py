@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 
+from factoid.propositions.syntax.inflect import article
 from factoid.propositions.syntax.phrases import strip
 from factoid.propositions.syntax.render import Item
 from factoid.propositions.syntax.tree import Tree
@@ -68,7 +70,7 @@ def conjuncts(tree: Tree, items: Sequence[Item]) -> list[list[Item]] | None:
             kept = frame(tree, first, present)
             if tree.child(other, "case") is not None:
                 kept -= {token for case in tree.all(first, "case") for token in tree.subtree(case)}
-            found.append(replaced(items, (own | rest) - kept, _determined(tree, first, other, phrase)))
+            found.append(mended(tree, replaced(items, (own | rest) - kept, _determined(tree, first, other, phrase))))
         return found
     return None
 
@@ -78,11 +80,29 @@ def _is_distributive(tree: Tree, first: int, others: Sequence[int]) -> bool:
         return False
     if tree.deps[first] in ("nsubj", "nsubj:pass") or any(tree.auxiliaries(other) for other in others):
         return False
+    if any(not _is_alike(tree, first, other) for other in others):
+        return False
     marks = [mark for token in (first, *others) for mark in tree.all(token, "cc", "cc:preconj")]
     words = {tree.words[mark].lower() for mark in marks}
     case = tree.child(first, "case")
     reciprocal = case is not None and tree.words[case].lower() in _RECIPROCAL
     return bool(words & {"and", "&"}) and words <= _JOINING and not reciprocal
+
+
+def _is_alike(tree: Tree, first: int, other: int) -> bool:
+    """Tell whether two parts of a list are of one kind, so that each can stand in the other's place."""
+    article = tree.child(other, "det")
+    if tree.is_proper(first) and (
+        tree.child(other, "nmod:poss") is not None
+        or (article is not None and tree.words[article].lower() in ("a", "an") and not tree.is_proper(other))
+    ):
+        return False  # "Anna Berg, a nurse, and …", "the town of Elm and its hospital"
+    if tree.child(other, "case") is not None and tree.child(first, "case") is None:
+        return False  # "minister of finance in 2001 and of defence in 2004"
+    if "CD" in (tree.tags[first], tree.tags[other]):
+        return all(tree.words[token][:4].isdigit() and tree.child(token, "nmod") is None for token in (first, other))
+    verbal = tree.tags[first].startswith("VB"), tree.tags[other].startswith("VB")
+    return verbal[0] == verbal[1] and (not verbal[0] or tree.tags[first] == tree.tags[other])
 
 
 def _determined(tree: Tree, first: int, other: int, phrase: list[Item]) -> list[Item]:
@@ -92,15 +112,14 @@ def _determined(tree: Tree, first: int, other: int, phrase: list[Item]) -> list[
     owner = tree.child(first, "nmod:poss")
     if owner is not None and owner < first and not tree.is_proper(other):
         return [*tree.subtree(owner), *phrase]
-    article = tree.child(first, "det")
-    if article is None or article > first or tree.is_proper(other):
+    det = tree.child(first, "det")
+    if det is None or det > first or tree.is_proper(other):
         return phrase
-    word = tree.words[article].lower()
+    word = tree.words[det].lower()
     if word in ("a", "an"):
         if tree.tags[other] != "NN":
             return phrase
-        opening = phrase[0] if isinstance(phrase[0], str) else tree.words[phrase[0]]
-        word = "an" if opening[:1].lower() in "aeiou" else "a"
+        word = article(_text(tree, phrase[0]))
     return [word, *phrase]
 
 
@@ -141,3 +160,16 @@ def replaced(items: Sequence[Item], gone: Collection[int], phrase: Sequence[Item
             found.extend(phrase)
             placed = True
     return found
+
+
+def mended(tree: Tree, items: Sequence[Item]) -> list[Item]:
+    """Write "a" or "an" as the word that has come to stand behind it wants it."""
+    found = list(items)
+    for at, (item, following) in enumerate(pairwise(items)):
+        if isinstance(item, int) and tree.words[item].lower() in ("a", "an") and following != item + 1:
+            found[at] = article(_text(tree, following))
+    return found
+
+
+def _text(tree: Tree, item: Item) -> str:
+    return item if isinstance(item, str) else tree.words[item]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Sequence
 
-from factoid.propositions.syntax.lists import replaced, tokens, without
+from factoid.propositions.syntax.inflect import article
+from factoid.propositions.syntax.lists import mended, replaced, tokens, without
 from factoid.propositions.syntax.render import Item
 from factoid.propositions.syntax.tree import Tree
 
@@ -45,7 +46,7 @@ def naming(tree: Tree, items: Sequence[Item]) -> tuple[list[Item], list[list[Ite
             words = [item for item in kind if (item < token and tree.tags[item] not in ("DT", "PDT")) or item in owner]
         elif years:
             released = [tree.words[years[0]]]
-        facts.append([*plain, "is", *([] if owner else [article(tree, [*words, noun])]), *words, noun])
+        facts.append([*plain, "is", *([*words, noun] if owner else _indefinite(tree, [*words, noun]))])
         if released:
             facts.append([*plain, "was", "released", "in", *released])
         if not owner:
@@ -54,9 +55,17 @@ def naming(tree: Tree, items: Sequence[Item]) -> tuple[list[Item], list[list[Ite
     return rest, facts
 
 
+_GENERIC = frozenset("name nickname pseudonym alias title term word label moniker number".split())
+
+
 def _named(tree: Tree, items: Sequence[Item], noun: int) -> tuple[list[int], list[int]] | None:
     """Return the phrase of a common noun and the name that follows it."""
-    if tree.tags[noun] not in ("NN", "NNS") or noun not in items or tree.words[noun][0].isupper():
+    if (
+        tree.tags[noun] not in ("NN", "NNS")
+        or tree.words[noun].lower() in _GENERIC
+        or noun not in items
+        or tree.words[noun][0].isupper()
+    ):
         return None
     at = items.index(noun) + 1
     called: list[int] = []
@@ -136,16 +145,16 @@ def example_kind(tree: Tree, noun: int, name: Sequence[Item]) -> list[list[Item]
     plain, released = _dated(tree, [item for item in name if isinstance(item, int)])
     if kind not in _WORKS:
         plain, released = list(name), []
-    facts: list[list[Item]] = [[*plain, "is", article(tree, [*modifiers, kind]), *modifiers, kind]]
+    facts: list[list[Item]] = [[*plain, "is", *_indefinite(tree, [*modifiers, kind])]]
     if released:
         facts.append([*plain, "was", "released", "in", *released])
     return facts
 
 
-def article(tree: Tree, phrase: Sequence[Item]) -> str:
-    """Return "a" or "an", by the first letter of a phrase."""
-    first = phrase[0] if isinstance(phrase[0], str) else tree.words[phrase[0]]
-    return "an" if first[0].lower() in "aeiou" else "a"
+def _indefinite(tree: Tree, phrase: Sequence[Item]) -> list[Item]:
+    """Put "a" or "an" before a phrase."""
+    first = phrase[0]
+    return [article(first if isinstance(first, str) else tree.words[first]), *phrase]
 
 
 def singular(noun: str) -> str:
@@ -184,8 +193,4 @@ def origin(tree: Tree, head: int, items: list[Item]) -> Generator[list[Item], No
     ):
         return items
     yield [*items[:start], own]
-    rest = without(items, {own})
-    at = rest.index(det)
-    following = rest[at + 1 :]
-    rest[at] = article(tree, following) if following else rest[at]
-    return rest
+    return mended(tree, without(items, {own}))

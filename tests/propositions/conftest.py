@@ -48,12 +48,10 @@ def ask(request, server, clock):
     openai = pytest.importorskip("openai")
     from factoid.propositions.prompted import PromptPropositionizer
 
-    options = {"base_url": server.url, "api_key": "sk-test"}
-
-    async def run(passages, *, timeout=5, **settings):
+    async def run(passages, *, timeout=5, base_url=server.url, **settings):
         """Return the results; `run.propositionizer` is then the one that gave them."""
         kind = openai.AsyncOpenAI if request.param == "async" else openai.OpenAI
-        client = kind(timeout=timeout, **options)
+        client = kind(timeout=timeout, base_url=base_url, api_key="sk-test")
         run.propositionizer = PromptPropositionizer(client, "m", **settings)
         run.propositionizer._pace.clock = clock
         try:

@@ -177,16 +177,17 @@ def test_failures_of_single_requests(make, server, cache):
         "HTTP error 500": (500, {"error": {"message": "oops"}}),
         "HTTP error 429": refused(429, "Slow down.", "rate_limit_exceeded"),
         "HTTP error 400": refused(400, "Unsupported value: 'temperature'."),
+        "unreadable response": (200, {"error": {"message": "Slow down.", "code": 429}}),
     }
     server.answers = dict(zip(SHOWN, answers.values(), strict=False))
     batch = make()
     batch.submit(PASSAGES)
     report = batch.wait()
-    assert report.answered == 4
+    assert report.answered == 3
     assert report.failures == dict.fromkeys(list(answers)[:3], 1)
     assert report.returned == dict.fromkeys(list(answers)[3:], 1)
     kept = cache.get(batch.propositionizer.name, PASSAGES)
-    assert [getattr(texts, "reason", texts) for texts in kept[:6]] == [*list(answers)[:3], None, None, None]
+    assert [getattr(texts, "reason", texts) for texts in kept[:7]] == [*list(answers)[:3], *[None] * 4]
 
 
 def test_broken_and_foreign_lines_are_left_out(make, server):

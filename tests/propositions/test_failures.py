@@ -18,6 +18,14 @@ def error(name, bases=(Exception,), **attributes):
     return made
 
 
+NEVER = ("connection failed", True)
+
+
+def caused(made, cause):
+    made.__cause__ = cause
+    return made
+
+
 def response(status, **headers):
     return SimpleNamespace(status_code=status, headers={key.replace("_", "-"): value for key, value in headers.items()})
 
@@ -33,8 +41,12 @@ def response(status, **headers):
         (error("ReadTimeout"), ("request timed out", True)),
         (error("DeadlineExceeded"), ("request timed out", True)),
         (TimeoutError(), ("request timed out", True)),
-        (ConnectionRefusedError(), ("connection failed", True)),
-        (error("ConnectError", (error("TransportError").__class__,)), ("connection failed", True)),
+        (ConnectionResetError(), ("connection lost", True)),
+        (caused(error("APIConnectionError"), error("ConnectError")), NEVER),
+        (caused(error("APITimeoutError", (error("APIConnectionError").__class__,)), error("ConnectTimeout")), NEVER),
+        (caused(error("APIConnectionError"), error("ReadError")), ("connection lost", True)),
+        (ConnectionRefusedError(), NEVER),
+        (error("ConnectError", (error("TransportError").__class__,)), NEVER),
         (error("OutputParserException", (ValueError,)), ("unreadable output", False)),
         (error("ContextOverflowError", status_code=400), ("passage too long", False)),
         (json.JSONDecodeError("bad", "{", 1), ("unreadable response", True)),

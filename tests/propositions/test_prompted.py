@@ -3,6 +3,7 @@ from __future__ import annotations
 import _thread
 import asyncio
 import re
+import socket
 import sys
 import threading
 from types import SimpleNamespace
@@ -62,16 +63,19 @@ FAILURES = {
     "unreadable output": (200, completion("I'm sorry, I can't do that.")),
     "empty output": (200, completion("")),
     "empty output, no content": (200, completion(None)),
-    "empty output, no choices": (200, {**completion(""), "choices": []}),
-    "empty output, null choices": (200, {**completion(""), "choices": None}),
+    "empty output, no parts": (200, completion([])),
+    "refusal by a filter that leaves out the message": (
+        200,
+        {"choices": [{"index": 0, "finish_reason": "content_filter"}]},
+    ),
     "empty list": (200, completion("[]")),
     "output cut off": (200, completion('["Bad pas', finish_reason="length")),
     "HTTP error 500": (500, {"error": {"message": "oops"}}),
     "HTTP error 503": (503, "<html>busy</html>"),
     "HTTP error 429": refused(429, "Slow down.", "rate_limit_exceeded"),
-    "connection failed": (0, "hang up"),
-    "connection failed, after the headers": (200, "close after headers"),
-    "connection failed, in the body": (200, "close in the body"),
+    "connection lost": (0, "hang up"),
+    "connection lost, after the headers": (200, "close after headers"),
+    "connection lost, in the body": (200, "close in the body"),
     "unreadable response": (200, '{"id": '),
 }
 
@@ -86,12 +90,37 @@ async def test_one_failing_passage_leaves_the_others(ask, server, case):
 
 
 @pytest.mark.parametrize("count", [1, 4, 1000])
-async def test_a_server_that_no_request_reaches_is_one_error(ask, server, count):
+async def test_a_server_that_no_request_reaches_is_one_error(ask, clock, count):
     """Not a corpus of sentences, and not after hours."""
-    server.answers = {f"{number}.": (0, "hang up") for number in range(count)}
-    with pytest.raises(PropositionizerError, match=r"127.0.0.1:\d+/v1/: check the client's base_url"):
-        await ask([unit(" "), *(unit(text) for text in server.answers)], max_retries=2)
-    assert len(server.requests) <= 3 * 30
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    passages = [unit(f"{number}.") for number in range(count)]
+    with pytest.raises(PropositionizerError, match=rf"no request reached .*:{port}/v1/: check the client's base_url"):
+        await ask([unit(" "), *passages], max_retries=2, base_url=f"http://127.0.0.1:{port}/v1")
+    assert len(clock.slept) <= 3 * 30
+
+
+@pytest.mark.parametrize("count", [1, 40])
+@pytest.mark.parametrize("deed", ["hang up", "close after headers", "close in the body"])
+async def test_a_server_that_breaks_off_was_reached(ask, server, deed, count):
+    server.answers = {f"{number}.": (200, deed) for number in range(count)}
+    results = await ask([unit(text) for text in server.answers], max_retries=1)
+    assert [(texts.reason, texts.transient) for texts in results] == [("connection lost", True)] * count
+
+
+@pytest.mark.parametrize("address", ["foo", "localhost:8000/v1", "ftp://127.0.0.1/v1"])
+async def test_an_address_that_is_none_is_refused_at_once(ask, clock, address):
+    with pytest.raises(PropositionizerError, match=rf"must begin with http:// or https://.*{address}"):
+        await ask([unit("A.")], base_url=address)
+    assert clock.slept == []
+
+
+async def test_a_text_in_parts(ask, server):
+    """As some servers send it, with what the model thought."""
+    thought = {"type": "thinking", "thinking": '["No."]'}
+    parts = [thought, {"type": "text", "text": '["A.", "B'}, {"type": "text", "text": '."]'}]
+    server.answers["A."] = 200, completion(parts)
+    assert await ask([unit("A.")]) == [["A.", "B."]]
 
 
 async def test_a_request_that_times_out(ask, server):
@@ -113,22 +142,28 @@ async def test_empty_passages_are_not_sent(ask, server):
     assert len(server.requests) == 1
 
 
+KEY = "Check the client's key"
+ARGUMENTS = "whether it takes these arguments: {'temperature': 0.0}"
+
+
 @pytest.mark.parametrize(
-    ("answer", "cause"),
+    ("answer", "cause", "to_do"),
     [
-        (refused(401, "Incorrect API key provided.", "invalid_api_key"), openai.AuthenticationError),
-        (refused(403, "Country not supported."), openai.PermissionDeniedError),
-        (refused(404, "No model 'm'.", "model_not_found"), openai.NotFoundError),
-        (refused(400, "Unsupported value: 'temperature'."), openai.BadRequestError),
-        (refused(422, "Extra inputs are not permitted."), openai.UnprocessableEntityError),
-        (refused(429, "You exceeded your quota.", "insufficient_quota"), openai.RateLimitError),
+        (refused(401, "Incorrect API key provided.", "invalid_api_key"), openai.AuthenticationError, KEY),
+        (refused(403, "Country not supported."), openai.PermissionDeniedError, KEY),
+        (refused(404, "No model 'm'.", "model_not_found"), openai.NotFoundError, ARGUMENTS),
+        (refused(400, "Unsupported value: 'temperature'."), openai.BadRequestError, ARGUMENTS),
+        (refused(422, "Extra inputs are not permitted."), openai.UnprocessableEntityError, ARGUMENTS),
+        (refused(429, "You exceeded your quota.", "insufficient_quota"), openai.RateLimitError, "Check the quota"),
     ],
 )
-async def test_what_would_fail_for_every_passage_is_raised_at_once(ask, server, answer, cause):
+async def test_what_would_fail_for_every_passage_is_raised_at_once(ask, server, answer, cause, to_do):
     server.answers = {f"{number}.": answer for number in range(100)}
-    with pytest.raises(PropositionizerError, match=r"refuses requests for the model 'm'.*temperature") as caught:
+    with pytest.raises(PropositionizerError, match="refuses requests for the model 'm'") as caught:
         await ask([unit(text) for text in server.answers], max_concurrency=2)
     assert type(caught.value.__cause__) is cause
+    assert to_do in str(caught.value)
+    assert ("these arguments" in str(caught.value)) == (to_do == ARGUMENTS)
     assert len(server.requests) < 50
 
 
@@ -175,6 +210,8 @@ class Fake:
         if self.calls == 2 and self.interrupt:
             _thread.interrupt_main()
         self.released.wait(5)
+        message = SimpleNamespace(content="")
+        return SimpleNamespace(choices=[SimpleNamespace(message=message)])
 
 
 class AsyncFake(Fake):

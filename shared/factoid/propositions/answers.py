@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from factoid.errors import PropositionizerError
 from factoid.propositions.cost import Usage
-from factoid.propositions.failures import words
+from factoid.propositions.failures import NoCompletionError, words
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.protocol import NoPropositions
 
@@ -29,6 +30,8 @@ RESPONSE_FORMAT: dict[str, Any] = {
 
 _NAMES_FORMAT = re.compile(r"response.?format|json.?schema|structured.?output|guided.?(?:json|decoding)", re.IGNORECASE)
 
+_REFUSALS = ("content_filter", "refusal", "SAFETY")  # no set: servers send lists too
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -43,6 +46,7 @@ def read_completion(response: Any) -> Reply:
 
     Raises:
         PropositionizerError: It is text, not a completion.
+        NoCompletionError: It is other JSON, such as an error under status 200.
     """
     if isinstance(response, str):
         message = (
@@ -61,8 +65,8 @@ def read_answer(text: str, *, finish: str | None = None, refused: bool = False) 
         finish: Why the model stopped, in OpenAI's words: "length" at its limit, "content_filter" by a filter.
         refused: Whether it is marked as a refusal.
     """
-    texts = read_propositions(text, cut_off=finish in {"length", "max_tokens", "MAX_TOKENS"})
-    refused = refused or finish in {"content_filter", "refusal", "SAFETY"}
+    texts = read_propositions(text, cut_off=finish in ("length", "max_tokens", "MAX_TOKENS"))
+    refused = refused or finish in _REFUSALS
     return NoPropositions("refusal") if refused and not texts else texts
 
 
@@ -73,11 +77,46 @@ def refuses_format(error: Exception) -> bool:
 
 
 def _texts(response: Any) -> list[str]:
-    choice = next(iter(getattr(response, "choices", None) or ()), None)
-    if choice is None or choice.message is None:
-        return NoPropositions("empty output")
-    refused = bool(getattr(choice.message, "refusal", None))
-    return read_answer(choice.message.content or "", finish=getattr(choice, "finish_reason", None), refused=refused)
+    choices = getattr(response, "choices", None)
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message: Any = getattr(choice, "message", None)
+    finish = getattr(choice, "finish_reason", None)
+    if finish in _REFUSALS and message is None:  # a filter that leaves out the message
+        return NoPropositions("refusal")
+    if not hasattr(message, "content"):
+        _refuse("a chat completion", response)
+    text = _text(message.content)
+    return read_answer(text, finish=finish, refused=bool(getattr(message, "refusal", None)))
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message, which some servers send in parts."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        _refuse("the text of a message", content)
+    return "".join(_part(part) for part in content)
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping):
+        kind, text = part.get("type"), part.get("text")
+    else:
+        kind, text = getattr(part, "type", None), getattr(part, "text", None)
+    if kind in ("text", "output_text") and isinstance(text, str):
+        return text
+    if not isinstance(kind, str) or kind == "text":
+        _refuse("a part of a message", part)
+    return ""  # what the model thought, a picture
+
+
+def _refuse(expected: str, got: Any) -> NoReturn:
+    message = f"expected {expected} from the server, got {str(got)[:200]!r}"
+    raise NoCompletionError(message)
 
 
 def _usage(usage: Any) -> Usage:

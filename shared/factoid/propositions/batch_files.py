@@ -12,7 +12,7 @@ from typing import Any
 
 from factoid.propositions.answers import Reply, read_completion
 from factoid.propositions.cost import Usage
-from factoid.propositions.failures import judge
+from factoid.propositions.failures import UNREADABLE, NoCompletionError, judge
 from factoid.propositions.prompt import prompt_for
 from factoid.propositions.prompted import PromptPropositionizer
 from factoid.propositions.protocol import NoPropositions
@@ -86,7 +86,11 @@ def read_lines(lines: Iterable[str]) -> Iterator[tuple[str, Reply]]:
 
 def _reply(status: object, body: Any, error: Any) -> Reply:
     if status == 200 and isinstance(body, Mapping):
-        return read_completion(_record(body))
+        try:
+            return read_completion(_record(body))
+        except NoCompletionError as broken:
+            logger.info("%s", broken)
+            return Reply(NoPropositions(UNREADABLE, transient=True), Usage())
     if isinstance(error, Mapping) and not isinstance(status, int):  # batch_expired, batch_cancelled, request_timeout
         return Reply(NoPropositions(str(error.get("code") or "no answer").replace("_", " "), transient=True), Usage())
     failure = judge(_RequestError(status, body))

@@ -16,7 +16,7 @@ from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions.answers import Reply
 from factoid.propositions.cache_file import PropositionCache
 from factoid.propositions.cost import ANSWER_RATIO, Estimate, Prices, Usage, estimate, rough_tokens
-from factoid.propositions.failures import UNREACHED, judge
+from factoid.propositions.failures import BAD_ADDRESS, UNREACHED, advice, judge
 from factoid.propositions.pacing import Pace, RetryPolicy, Tries
 from factoid.propositions.prompt import PROMPT_VERSION, passage_input, prompt_for
 from factoid.propositions.protocol import NoPropositions
@@ -195,10 +195,9 @@ class ChatPropositionizer(ABC):
             return False
         logger.info("a request failed: %s: %s", type(error).__name__, error)
         if failure.fatal:
-            message = (
-                f"the server refuses requests for the model {self.model!r}: {error}. Check the client's key and "
-                f"base_url, the name of the model, and whether it takes these arguments: {self._arguments or 'none'}"
-            )
+            said = "no request can be sent" if failure.reason == BAD_ADDRESS else "the server refuses requests"
+            to_do = advice(failure, address=self._address, arguments=self._arguments)
+            message = f"{said} for the model {self.model!r}: {str(error).rstrip('.')}. {to_do}"
             raise PropositionizerError(message) from error
         tries.failed(failure, again=not call.hopeless)
         return True

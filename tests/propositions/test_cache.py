@@ -176,8 +176,8 @@ def test_what_cannot_be_cached_is_refused(kept):
 
 
 def test_a_read_only_cache_answers_what_it_holds_and_no_model_is_asked_for_the_rest(kept, monkeypatch, propositionize):
-    kept.put(Batching.name, passages(5), EXPECTED[:5])
-    kept.close()
+    with PropositionCache(kept.path) as before:
+        before.put(Batching.name, passages(5), EXPECTED[:5])
     monkeypatch.setattr("os.access", lambda *_: False)
     inner = Batching()
     cached = CachedPropositionizer(inner, kept)
@@ -202,7 +202,6 @@ def test_who_is_interrupted_gives_up_what_he_claimed(kept, kind, propositionize)
         raise RuntimeError("no memory")
 
     cached = CachedPropositionizer(kind(script), kept)
-    cached.slowest = 3600.0
     for _ in range(2):  # the second try does not wait for the first
         with pytest.raises(RuntimeError):
             propositionize(cached, passages(3))

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from factoid import UnitStore
 from factoid.errors import InvalidInputError, PropositionizerError, StoreError, StoreFormatError
-from factoid.propositions import NoPropositions, PropositionCache
+from factoid.propositions import CachedPropositionizer, NoPropositions, PropositionCache
 from factoid.testing import HashEncoder
-from tests.propositions.passages import facts, passage, passages
+from tests.propositions.passages import Batching, facts, passage, passages
 
 
 @pytest.fixture
@@ -100,7 +100,11 @@ def test_closing_opening_and_pickling(cache, path):
     cache.close()
     cache.close()
     assert [file.name for file in path.parent.iterdir()] == ["cache.sqlite"]
-    assert cache.get("m", passages(1)) == [["a"]]
+    for use in (cache.get, cache.claim, lambda *of: cache.put(*of, [["b"]])):
+        with pytest.raises(StoreError, match=r"cache\.sqlite is closed: use it before close\(\)"):
+            use("m", passages(1), **({"seen": {}, "patience": 1} if use == cache.claim else {}))
+    with pytest.raises(StoreError, match="is closed"):
+        CachedPropositionizer(Batching(), cache).propositionize(passages(1))
     with pickle.loads(pickle.dumps(cache)) as copy:
         assert copy.get("m", passages(1)) == [["a"]]
     assert repr(copy) == f"PropositionCache('{path}')"
@@ -141,7 +145,7 @@ def test_a_damaged_file_is_one_clear_error(path, keep):
         cache.put("m", passages(500), map_facts(500))
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * keep)])
-    with PropositionCache(path) as cache, pytest.raises(StoreFormatError, match="Delete the file, or name another one"):
+    with PropositionCache(path) as cache, pytest.raises(StoreFormatError, match=r"Name another file; .* move it away"):
         cache.get("m", passages(500))
 
 
@@ -153,6 +157,24 @@ def test_nobody_is_told_to_delete_a_store_that_is_damaged(tmp_path):
     for path in (tmp_path / "s", file):
         with PropositionCache(path) as cache, pytest.raises(StoreFormatError, match="Restore the store from a backup"):
             cache.get("m", passages(1))
+
+
+@pytest.mark.parametrize("path", [5, None, b"c", ["c"]])
+def test_a_path_is_needed(path):
+    with pytest.raises(InvalidInputError, match="expected the path of a cache's file, a str or Path, got"):
+        PropositionCache(path)
+
+
+def test_claims_of_an_earlier_version_are_dropped(path):
+    with PropositionCache(path) as cache:
+        cache.put("m", passages(1), [["a"]])
+    connection = sqlite3.connect(path)
+    connection.executescript("DROP TABLE claims; CREATE TABLE claims (key BLOB PRIMARY KEY, at REAL) WITHOUT ROWID")
+    connection.execute("INSERT INTO claims VALUES (?, 1)", [b"x"])
+    connection.commit()
+    connection.close()
+    with PropositionCache(path) as cache:
+        assert cache.claim("m", passages(2), seen={}, patience=9) == ({0: ["a"]}, [1])
 
 
 def map_facts(count):

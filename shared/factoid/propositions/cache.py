@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 
 from factoid.errors import InvalidInputError, StoreError
 from factoid.propositions.cache_file import PropositionCache, passage_key
+from factoid.propositions.heartbeat import Heartbeat
 from factoid.propositions.protocol import AsyncPropositionizer, CachedPropositions, NoPropositions, Propositionizer
 from factoid.propositions.streams import Result, aresults, in_order, results
 from factoid.units import Unit
@@ -24,7 +25,9 @@ __all__ = ["CachedPropositionizer", "PropositionCache", "acaching", "caching"]
 
 _LOOKUP = 4096  # passages that are looked up together
 _POLL = 0.1  # seconds between two looks at what other processes have done
-_PATIENCE = 1.0  # seconds that another process may be at a batch at least, before it counts as gone
+_PATIENCE = 60.0  # seconds without renewal after which a claim counts for nothing, where its process may still live
+_SLICE = 16  # passages that are claimed at once at least: less would leave batches and threads half empty
+_SHARES = 4  # a claim takes this part of what is left at most, so that others find work, too
 
 
 class CachedPropositionizer:
@@ -37,7 +40,7 @@ class CachedPropositionizer:
         propositionizer: Has a `name`, which tells all that its output depends on besides the passage. The results of
             one with `stream` (or `astream`) are kept one by one as they arrive, those of others batch by batch.
         cache: The cache, or the path of its file.
-        batch_size: Passages that the propositionizer is given at once.
+        batch_size: Most passages that the propositionizer is given at once; fewer towards the end, for others to share.
         show_progress: Show a progress bar over passages, where there is more than one.
 
     Raises:
@@ -67,7 +70,12 @@ class CachedPropositionizer:
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
         self.batch_size = batch_size
         self.show_progress = show_progress
-        self.slowest = 0.0  # seconds that a batch took
+
+    def share(self, left: int) -> int:
+        """Return how many passages to claim at once when so many are left."""
+        widths = [getattr_static(self.propositionizer, each, 0) for each in ("max_concurrency", "batch_size")]
+        full, batch = (width if isinstance(width, int) else 0 for width in widths)
+        return min(self.batch_size, max(_SLICE, 2 * full, batch, left // _SHARES))
 
     @property
     def name(self) -> str:
@@ -131,13 +139,16 @@ class CachedPropositionizer:
             finally:
                 stop.set()  # if this is cancelled, the thread ends with what it has in hand
             return
-        started = time.monotonic()
         try:
             async with aclosing(aresults(self.propositionizer, work.of(batch))) as groups:
-                async for group in groups:
-                    yield await asyncio.to_thread(work.keep, batch, group)
+                with work.renewing(batch) as beat:
+                    async for group in groups:
+                        kept = await asyncio.to_thread(work.keep, batch, group)
+                        beat.pause()
+                        yield kept
+                        beat.go_on()
         finally:
-            await asyncio.to_thread(work.end, batch, started)
+            await asyncio.to_thread(work.end, batch)
 
 
 @contextmanager
@@ -211,12 +222,11 @@ class _Work:
         """Claim a batch. Return what others have done meanwhile, and the positions claimed: none if others hold all."""
         known: list[Result] = []
         batch: list[int] = []
-        size, unseen = self._owner.batch_size, len(self.left)
-        patience = max(_PATIENCE, 2 * self._owner.slowest)
+        size, unseen = self._owner.share(len(self.left)), len(self.left)
         while unseen and len(batch) < size:
             window = [self.left.popleft() for _ in range(min(unseen, size - len(batch)))]
             unseen -= len(window)
-            found, own = self._owner.cache.claim(self._name, self.of(window), seen=self._seen, patience=patience)
+            found, own = self._owner.cache.claim(self._name, self.of(window), seen=self._seen, patience=_PATIENCE)
             known += [(window[index], texts) for index, texts in found.items()]
             batch += [window[index] for index in own]
             self.left.extend(window[index] for index in range(len(window)) if index not in found and index not in own)
@@ -232,12 +242,15 @@ class _Work:
         """Ask for a batch that was claimed; yield results when they are kept."""
         if not batch:
             return
-        started = time.monotonic()
         try:
-            for group in results(self._owner.propositionizer, self.of(batch)):
-                yield self.keep(batch, group)
+            with self.renewing(batch) as beat:
+                for group in results(self._owner.propositionizer, self.of(batch)):
+                    kept = self.keep(batch, group)
+                    beat.pause()
+                    yield kept
+                    beat.go_on()
         finally:
-            self.end(batch, started)
+            self.end(batch)
 
     def do_all(self, batch: Sequence[int], stop: threading.Event) -> list[Result]:
         """Do as `do` in one call, until it is told to stop."""
@@ -249,9 +262,18 @@ class _Work:
                     break
         return kept
 
-    def end(self, batch: Sequence[int], started: float) -> None:
-        """Give up claims on what was not done, and note how long a batch takes: others may need as long."""
-        self._owner.slowest = max(self._owner.slowest, time.monotonic() - started)
+    @contextmanager
+    def renewing(self, batch: Sequence[int]) -> Iterator[Heartbeat]:
+        """Renew the claims on a batch for the time of a block."""
+        units = self.of(batch)
+        beat = Heartbeat(lambda: self._owner.cache.renew(self._name, units), every=_PATIENCE / 6)
+        try:
+            yield beat
+        finally:
+            beat.stop()
+
+    def end(self, batch: Sequence[int]) -> None:
+        """Give up claims on what was not done."""
         with suppress(StoreError):  # told by what read or wrote the cache before; a claim that stays costs little
             self._owner.cache.release(self._name, self.of(batch))
 

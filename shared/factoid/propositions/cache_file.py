@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 from factoid.errors import InvalidInputError, StoreError
 from factoid.propositions.cache_schema import connect, failure
+from factoid.propositions.claimants import claimant, has_ended
 from factoid.propositions.protocol import CachedPropositions, NoPropositions, check_outputs
 from factoid.units import Unit
 
@@ -31,18 +32,22 @@ class PropositionCache:
     An entry is found again by the passage's text, title and section and the propositionizer's name, which tells all
     else that its output depends on (model, revision, prompt). Failures that another try would not mend are entries too.
 
-    The file is opened on first use, and again after `close` and in processes that are forked or given the cache by
-    pickling. On a read-only file system it can be read, and what is not in it is an error.
+    The file is opened on first use, and again in processes that are forked or given the cache by pickling. On a
+    read-only file system it can be read, and what is not in it is an error.
 
     Args:
         path: A file, made if absent, or the folder of a store, which keeps a cache in its database.
 
     Raises:
+        InvalidInputError: The path is none.
         StoreFormatError: On use, if the path holds something else, a damaged cache or one of another version.
-        StoreError: On use, if the file cannot be opened, read or written, for example on a full disk.
+        StoreError: On use, if the file cannot be opened, read or written, for example on a full disk, or after `close`.
     """
 
     def __init__(self, path: str | Path) -> None:
+        if not isinstance(path, str | os.PathLike):
+            message = f"expected the path of a cache's file, a str or Path, got {path!r:.80}"
+            raise InvalidInputError(message)
         self.path = Path(path).absolute()  # the file may be opened again from another folder
         self._start()
 
@@ -50,6 +55,7 @@ class PropositionCache:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._writable = False
+        self._closed = False
         _close_before_forks()
         with _forking:
             _caches.add(self)
@@ -77,7 +83,12 @@ class PropositionCache:
             self.close()
 
     def close(self) -> None:
-        """Close the file. What was put is on disk already; using the cache again opens it again."""
+        """Close the file, for good. What was put is on disk already."""
+        with self._lock:
+            self._closed = True
+            self._disconnect()
+
+    def _disconnect(self) -> None:
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -117,7 +128,7 @@ class PropositionCache:
         if keys:
             with self._writing() as connection:
                 connection.executemany(sql, kept)
-                _unclaim(connection, keys)
+                connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in keys])
 
     def count(self, name: str | None = None, *, failures: bool = False) -> int:
         """Return the number of entries.
@@ -146,7 +157,8 @@ class PropositionCache:
             name: The propositionizer's name.
             passages: Passages that were not in the cache.
             seen: When claims of others were first met; empty at first, kept here from call to call.
-            patience: Seconds after which a claim that was met counts for nothing: its process has ended, or is slow.
+            patience: Seconds after which a claim that was met, and was not renewed since, counts for nothing. One whose
+                process is seen to have ended does so at once.
 
         Returns:
             (position → propositions of passages that others have done meanwhile, positions of those claimed now). What
@@ -158,23 +170,35 @@ class PropositionCache:
         keys = [passage_key(name, passage) for passage in passages]
         with self._writing() as connection:  # looked up and claimed in one transaction: no two processes claim the same
             found = _find(connection, keys)
-            claims = _select(connection, "SELECT key, at FROM claims", keys)
+            claims = _select(connection, "SELECT key, at, owner FROM claims", keys)
             now = time.monotonic()
-            own = []
-            for position, key in enumerate(keys):
-                if key not in found and (
-                    key not in claims or now - seen.setdefault((key, claims[key]), now) >= patience
-                ):
-                    own.append(position)
-            stamps = [(keys[each], time.time()) for each in own]
-            connection.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?)", stamps)
+            ended = {owner for owner in {owner for _, owner in claims.values()} if has_ended(owner)}
+
+            def is_free(key: bytes) -> bool:
+                if key not in claims:
+                    return True
+                at, owner = claims[key]
+                return owner in ended or now - seen.setdefault((key, at), now) >= patience
+
+            own = [position for position, key in enumerate(keys) if key not in found and is_free(key)]
+            stamps = [(keys[each], time.time(), claimant()) for each in own]
+            connection.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", stamps)
         return {position: _read(*found[key]) for position, key in enumerate(keys) if key in found}, own
 
-    def release(self, name: str, passages: Sequence[Unit]) -> None:
-        """Give up claims, so that nobody waits for them."""
+    def renew(self, name: str, passages: Sequence[Unit]) -> None:
+        """Show that the work on what this process has claimed goes on."""
         keys = [passage_key(name, passage) for passage in passages]
         with self._writing() as connection:
-            _unclaim(connection, keys)
+            stamps = [(time.time(), key, claimant()) for key in keys]
+            connection.executemany("UPDATE claims SET at = ? WHERE key = ? AND owner = ?", stamps)
+
+    def release(self, name: str, passages: Sequence[Unit]) -> None:
+        """Give up this process's claims, so that nobody waits for them."""
+        keys = [passage_key(name, passage) for passage in passages]
+        with self._writing() as connection:
+            connection.executemany(
+                "DELETE FROM claims WHERE key = ? AND owner = ?", [(key, claimant()) for key in keys]
+            )
 
     # The parts
 
@@ -185,7 +209,7 @@ class PropositionCache:
             try:
                 yield connection
             except sqlite3.Error as error:
-                self.close()  # a file that is put right is then read anew
+                self._disconnect()  # a file that is put right is then read anew
                 raise failure(self.path, error) from error
 
     @contextmanager
@@ -205,6 +229,9 @@ class PropositionCache:
                 raise
 
     def _opened(self) -> sqlite3.Connection:
+        if self._closed:
+            message = f"the cache {self.path} is closed: use it before close(), or open another PropositionCache"
+            raise StoreError(message)
         if self._connection is None:
             self._connection, self._writable = connect(self.path)
         return self._connection
@@ -236,10 +263,6 @@ def _select(connection: sqlite3.Connection, sql: str, keys: Sequence[bytes]) -> 
     return {key: rest if len(rest) > 1 else rest[0] for key, *rest in rows}
 
 
-def _unclaim(connection: sqlite3.Connection, keys: Sequence[bytes]) -> None:
-    connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in keys])
-
-
 def _read(output: str, reason: str | None) -> list[str]:
     texts: list[str] = json.loads(output)
     return CachedPropositions(texts) if texts or reason is None else NoPropositions(reason, cached=True)
@@ -267,7 +290,7 @@ def _hold() -> None:
     for each in _caches:
         each._lock.acquire()
         _held.append(each)
-        each.close()
+        each._disconnect()
 
 
 def _release() -> None:

@@ -19,7 +19,7 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS propositions (
     row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, name TEXT NOT NULL, output TEXT NOT NULL, reason TEXT
 );
-CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID
+CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, at REAL NOT NULL, owner TEXT NOT NULL) WITHOUT ROWID
 """
 _KNOWN = {(APPLICATION_ID, FORMAT), (STORE_ID, STORE_FORMAT)}
 
@@ -56,7 +56,11 @@ def failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
     """Return the error to raise where SQLite reports one."""
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
         is_store = path.is_dir() or path.name == FILE
-        remedy = "Restore the store from a backup" if is_store else "Delete the file, or name another one"
+        remedy = (
+            "Restore the store from a backup"
+            if is_store
+            else "Name another file; if this one is a damaged cache, move it away, and what it held is asked for anew"
+        )
         message = f"{path} cannot be read as a cache of propositions: {error}. {remedy}"
         return StoreFormatError(message)
     reason = explain(error) if isinstance(error, sqlite3.Error) else str(error.strerror)
@@ -72,11 +76,13 @@ def _open(file: Path) -> sqlite3.Connection:
         connection.execute("COMMIT")
         use_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last commits
-        if not _tables(connection):
+        if not _tables(connection) or not _owned(connection):
             connection.execute("BEGIN IMMEDIATE")
             if _check(connection, file):  # another process may have made it in the meantime
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {FORMAT}")
+            if not _owned(connection):
+                connection.execute("DROP TABLE IF EXISTS claims")  # of an earlier version; it holds nothing lasting
             for statement in _TABLES.split(";"):
                 connection.execute(statement)
             connection.execute("COMMIT")
@@ -130,3 +136,10 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 def _tables(connection: sqlite3.Connection) -> bool:
     sql = "SELECT count(*) FROM sqlite_master WHERE name IN ('propositions', 'claims')"
     return bool(connection.execute(sql).fetchone()[0] == 2)
+
+
+def _owned(connection: sqlite3.Connection) -> bool:
+    """Tell whether claims say whose they are."""
+    return bool(
+        connection.execute("SELECT count(*) FROM pragma_table_info('claims') WHERE name = 'owner'").fetchone()[0]
+    )

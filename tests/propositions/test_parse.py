@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from unicodedata import category
 
 import pytest
 from hypothesis import example, given, settings
@@ -182,12 +183,21 @@ def test_json_is_read_exactly_wherever_it_ends(strings, before, after, wrap, asc
     for text in strings:
         at = whole.index(dump(text), at) + len(dump(text))
         ends.append(at)
-    expected = [" ".join(text.split()) for text, end in zip(strings, ends, strict=True) if end <= cut]
+    plain = ["".join(" " if category(character) == "Cc" else character for character in text) for text in strings]
+    expected = [" ".join(text.split()) for text, end in zip(plain, ends, strict=True) if end <= cut]
     expected = [text for text in expected if text]
     try:
         assert parse_propositions(whole[:cut]) == expected
     except UnreadableOutputError:
         assert not expected
+
+
+@pytest.mark.parametrize(
+    "output", ['["Anna Berg\\u0000 was\\u009f born."]', '["Anna Berg\0was born."]', "- Anna\x1bBerg was born."]
+)
+def test_control_characters_are_spaces(output):
+    """NUL ends a text for C and SQLite, and escape sequences do things to a terminal."""
+    assert parse_propositions(output) == ["Anna Berg was born."]
 
 
 @settings(max_examples=300, deadline=None)
@@ -200,6 +210,7 @@ def test_any_text_gives_clean_strings_or_the_one_error(output):
         return
     for text in texts:
         assert text == " ".join(text.split()) != ""
+        assert not any(category(character) == "Cc" for character in text)
         text.encode()
 
 

@@ -42,6 +42,7 @@ _RUN_ON = re.compile(r'(?:”|(?<=[.!?])),\s*+"')
 # A key; at the end of the output a key too, as an element of a list cannot stand in an object.
 _KEY_END = re.compile(r"\s*+(?::|\Z)")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc: no text, and NUL ends texts in C and SQLite
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _BULLET = re.compile(r"\s*+(?:[-*+•‣–]|\(?\d{1,3}[.):])\s++(?=\S)")
 
@@ -63,7 +64,9 @@ class _List(NamedTuple):
 
 
 def parse_propositions(output: str) -> list[str]:
-    """Return the propositions that a model's answer lists, in order, white space collapsed, repetitions kept.
+    """Return the propositions that a model's answer lists, in order, repetitions kept.
+
+    White space and control characters become single spaces.
 
     Of a truncated list the complete strings are returned. Elements that are not strings are left out. Of objects, what
     stands under a key with "proposition" in it is taken if there is such a key, else all lists.
@@ -214,8 +217,12 @@ def _forgotten(text: str, quote: int) -> bool:
 
 def _strings(raw: str, opener: str) -> Iterator[str]:
     for part in _RUN_ON.split(raw) if opener == '"' else [raw]:
-        if text := " ".join(_mended(_ESCAPE.sub(_unescape, part)).split()):
+        if text := " ".join(_words(_mended(_ESCAPE.sub(_unescape, part)))):
             yield text
+
+
+def _words(text: str) -> list[str]:
+    return _CONTROLS.sub(" ", text).split()
 
 
 def _mended(text: str) -> str:
@@ -235,10 +242,10 @@ def _bullets(text: str) -> list[str]:
     items: list[list[str]] = []
     others = 0
     for line in text.splitlines():
-        words = line.split()
+        words = _words(line)
         bullet = _BULLET.match(line)
         if bullet:
-            items.append(line[bullet.end() :].split())
+            items.append(_words(line[bullet.end() :]))
         elif items and words and line[:1].isspace():
             items[-1] += words  # an item that is wrapped
         elif words and not line.startswith("```"):

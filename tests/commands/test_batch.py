@@ -36,12 +36,15 @@ def test_submit_collect_and_index(run, fails, docs, server, tmp_path):
     options = ("--model", "m", "--cache", cache, "--base-url", server.url)
     assert "takes files" in fails("batch", "submit", *options)
     assert "takes no files" in fails("batch", "status", docs, *options)
-    assert "no batches" in run("batch", "status", *options)[1]
+    for action in (["status"], ["cancel"], ["collect"], ["collect", "--wait"]):
+        assert "name the --cache of factoid batch submit" in fails("batch", *action, *options)
+    assert {path.name for path in tmp_path.iterdir()} == {"docs"}
     assert "batch0  validating  0 of 3 requests" in run("batch", "submit", docs, *options)[1]
     assert "batch0  in_progress" in run("batch", "status", *options)[1]
     code, out, _ = run("batch", "collect", "--wait", *options)
     assert code == 0
     assert "3 passages answered" in out
+    assert "no batches" in run("batch", "status", *options)[1]
     server.requests.clear()
     estimated = json.loads(run("estimate", docs, "--model", "m", "--cache", cache, "--json")[1])
     assert estimated["usage"]["requests"] == 0
@@ -49,6 +52,21 @@ def test_submit_collect_and_index(run, fails, docs, server, tmp_path):
     code, out, _ = run("index", docs, "--store", tmp_path / "store", *prompted, "--cache", cache)
     assert code == 0
     assert server.requests == []
+
+
+@pytest.mark.parametrize("action", [["submit"], ["status"], ["cancel"], ["collect"], ["collect", "--wait"]])
+def test_a_cache_that_is_another_file(fails, docs, server, tmp_path, action):
+    cache = tmp_path / "notes.txt"
+    cache.write_text("Not a database, but a text that is longer than the head of one. " * 4)
+    paths = [docs] if action == ["submit"] else []
+    assert "notes.txt" in fails("batch", *action, *paths, "--model", "m", "--cache", cache, "--base-url", server.url)
+    assert {path.name for path in tmp_path.iterdir()} == {"docs", "notes.txt"}
+
+
+def test_estimates_make_no_cache(run, docs, tmp_path):
+    code, out, _ = run("estimate", docs, "--model", "m", "--cache", tmp_path / "cache", "--json")
+    assert (code, json.loads(out)["usage"]["requests"]) == (0, 3)
+    assert {path.name for path in tmp_path.iterdir()} == {"docs"}
 
 
 def test_what_comes_back_is_sent_again(run, docs, server, tmp_path):

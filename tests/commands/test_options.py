@@ -14,7 +14,19 @@ def test_openai_needs_a_model_and_a_key(fails, docs, monkeypatch):
     pytest.importorskip("openai")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert "needs --model" in fails("split", docs, "--propositionizer", "openai")
-    assert "OPENAI_API_KEY" in fails("split", docs, "--propositionizer", "openai", "--model", "some-model")
+    message = fails("split", docs, "--propositionizer", "openai", "--model", "some-model")
+    assert "set OPENAI_API_KEY (any value for a local server)" in message
+    assert "workload" not in message
+
+
+@pytest.mark.parametrize(
+    "address", ["foo", "localhost:8000/v1", "ftp://localhost/v1", "http://", "http://[x", "http://a:b"]
+)
+def test_an_address_that_is_none_is_refused_at_once(fails, docs, monkeypatch, address):
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    options = ("--propositionizer", "openai", "--model", "m", "--base-url", address)
+    assert f"must begin with http:// or https:// and name a server, got '{address}'" in fails("split", docs, *options)
 
 
 def test_openai_client_is_made_here_with_the_address_given(monkeypatch):

@@ -49,6 +49,11 @@ def run(args: Namespace) -> None:
         message = f"factoid batch {args.action} takes {'files' if args.action == 'submit' else 'no files'}"
         raise InvalidInputError(message)
     batch = PropositionBatch(make_prompted(args), args.cache, show_progress=show_progress(args))
+    if args.action != "submit" and not batch.state.exists() and not batch.cache.path.exists():
+        message = f"there is no {args.cache}, and so no batch: name the --cache of factoid batch submit"
+        raise InvalidInputError(message)
+    if args.action == "submit" or batch.cache.path.exists():
+        batch.cache.get(batch.propositionizer.name, [])  # opened now: another file is refused before anything is done
     if args.action == "collect":
         _print_report(args, batch.wait() if args.wait else batch.collect(), batch.batches())
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from factoid.commands.options import add_paths, min_words, print_json
@@ -55,7 +56,7 @@ def run(args: Namespace) -> None:
         prices,
         model=args.model,
         name=versioned_name(args.model),
-        cache=PropositionCache(args.cache) if args.cache else None,
+        cache=PropositionCache(args.cache) if args.cache and Path(args.cache).exists() else None,
     )
     if args.json:
         print_json(asdict(found))

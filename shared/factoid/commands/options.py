@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, get_args
+from urllib.parse import urlsplit
 
 from factoid._optional import require
 from factoid.encode import Encoder, SentenceTransformerEncoder
@@ -41,11 +43,15 @@ def make_prompted(args: Namespace) -> PromptPropositionizer:
     if not args.model:
         message = "a chat model needs --model, its name, as in: --propositionizer openai --model NAME"
         raise InvalidInputError(message)
+    _check_address(args.base_url)
     openai = require("openai", extra="openai")
     try:
         client = openai.OpenAI(base_url=args.base_url)
-    except openai.OpenAIError as error:  # no key in the environment
-        raise PropositionizerError(str(error)) from error
+    except openai.OpenAIError as error:
+        message = str(error)
+        if not os.environ.get("OPENAI_API_KEY"):
+            message = "no key for the chat model: set OPENAI_API_KEY (any value for a local server)"
+        raise PropositionizerError(message) from error
     return PromptPropositionizer(
         client,
         args.model,
@@ -65,6 +71,17 @@ PROPOSITIONIZERS: dict[str, Callable[[Namespace], Propositionizer]] = {
 def make_propositionizer(args: Namespace) -> Propositionizer:
     """Return the propositionizer that the options name."""
     return PROPOSITIONIZERS[args.propositionizer](args)
+
+
+def _check_address(address: str | None) -> None:
+    try:
+        parts = urlsplit(address or "https://default")
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, half a bracket
+        valid = False
+    if not valid:
+        message = f"--base-url must begin with http:// or https:// and name a server, got {address!r}"
+        raise InvalidInputError(message)
 
 
 def forget_failures(path: str) -> None:
@@ -170,6 +187,9 @@ def check_question(question: str) -> None:
 
 def min_words(args: Namespace) -> int:
     """Return the merge threshold that goes with --words: the paper's 50 at its 100 words."""
+    if args.words < 1:
+        message = f"--words must be at least 1, got {args.words}"
+        raise InvalidInputError(message)
     return min(50, int(args.words) // 2)
 
 

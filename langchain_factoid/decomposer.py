@@ -9,6 +9,7 @@ from pathlib import Path
 from factoid.propositions import Decomposition, PropositionCache, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.cache import acaching, caching
 from factoid.propositions.decompose import Policy, check_policy
+from factoid.propositions.protocol import check_propositionizer
 from factoid.units import Unit
 
 
@@ -25,7 +26,7 @@ class Decomposer:
         last_report: What became of the passages of the latest call that has ended; None before the first.
 
     Raises:
-        InvalidInputError: Unknown policy.
+        InvalidInputError: Unknown policy, no propositionizer, or no cache.
     """
 
     def __init__(
@@ -37,6 +38,10 @@ class Decomposer:
         store: Path | None = None,
     ) -> None:
         check_policy(unsupported)
+        if propositionizer is not None:
+            check_propositionizer(propositionizer)
+        if cache is not None and not isinstance(cache, PropositionCache):
+            PropositionCache(cache)  # refuses what is no path; opens no file
         self._cache = cache
         self._store = store
         self._propositionizer = propositionizer

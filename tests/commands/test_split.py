@@ -39,3 +39,8 @@ def test_split_takes_a_long_paragraph_without_an_end(run, tmp_path, text):
     units = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert "".join(unit["text"] for unit in units).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize("words", ["0", "-3"])
+def test_split_refuses_passages_without_words(fails, docs, words):
+    assert f"--words must be at least 1, got {words}" in fails("split", docs, "--words", words)

@@ -73,3 +73,10 @@ def test_a_model_that_is_not_there_costs_no_pairs(run, docs, tmp_path, monkeypat
     code, out, err = run("train-propositionizer", docs, "--output", "model", "--base-model", tmp_path / "nowhere")
     assert (code, out) == (1, "3 pairs kept, 0 dropped: model/pairs.jsonl\n")
     assert err.startswith("factoid: error: cannot load the seq2seq model")
+
+
+@pytest.mark.parametrize("passages", ["0", "-1"])
+def test_no_passages_are_nothing_to_train_on(fails, docs, tmp_path, passages):
+    arguments = ("train-propositionizer", docs, "--output", tmp_path / "m", "--passages", passages)
+    assert f"--passages must be at least 1, got {passages}" in fails(*arguments)
+    assert not (tmp_path / "m").exists()

@@ -94,6 +94,9 @@ def run(args: Namespace) -> None:
     if bool(args.paths) == bool(args.pairs):
         message = "expected documents to make pairs from, or --pairs FILE, and not both"
         raise InvalidInputError(message)
+    if args.passages is not None and args.passages < 1:
+        message = f"--passages must be at least 1, got {args.passages}"
+        raise InvalidInputError(message)
     numbers = {name.replace("-", "_"): getattr(args, name.replace("-", "_")) for name in _NUMBERS}
     settings = TrainingSettings(model=args.base_model, revision=args.base_revision, **numbers)
     output = Path(args.output)
@@ -159,7 +162,7 @@ def _make_seeds(args: Namespace, output: Path) -> Seeds:
     if args.passages is not None:
         # Ids come from content: the same passages are chosen in every run, and most of them from a corpus that grows.
         passages.sort(key=lambda passage: hashlib.sha256(passage.id.encode()).digest())
-        passages = passages[: max(args.passages, 0)]
+        passages = passages[: args.passages]
     cache = args.cache or output / "propositions.sqlite"
     if args.retry_failed:
         forget_failures(str(cache))

@@ -17,7 +17,13 @@ from tqdm.auto import tqdm
 from factoid.errors import InvalidInputError, StoreError
 from factoid.propositions.cache_file import PropositionCache, passage_key
 from factoid.propositions.heartbeat import Heartbeat
-from factoid.propositions.protocol import AsyncPropositionizer, CachedPropositions, NoPropositions, Propositionizer
+from factoid.propositions.protocol import (
+    AsyncPropositionizer,
+    CachedPropositions,
+    NoPropositions,
+    Propositionizer,
+    check_propositionizer,
+)
 from factoid.propositions.streams import Result, aresults, in_order, results
 from factoid.units import Unit
 
@@ -44,7 +50,7 @@ class CachedPropositionizer:
         show_progress: Show a progress bar over passages, where there is more than one.
 
     Raises:
-        InvalidInputError: The propositionizer has no name, or `batch_size` is below 1.
+        InvalidInputError: No propositionizer, or one without a name, or `batch_size` is below 1.
         StoreError: On use, see `PropositionCache`.
     """
 
@@ -56,6 +62,7 @@ class CachedPropositionizer:
         batch_size: int = 256,
         show_progress: bool = False,
     ) -> None:
+        check_propositionizer(propositionizer)
         if batch_size < 1:
             message = f"batch_size must be at least 1, got {batch_size}"
             raise InvalidInputError(message)

@@ -18,7 +18,15 @@ from factoid.propositions.ground import (
     source_words,
     uncovered,
 )
-from factoid.propositions.protocol import NoPropositions, Propositionizer, Report, apropositions, check_outputs
+from factoid.propositions.protocol import (
+    NoPropositions,
+    Propositionizer,
+    Report,
+    apropositions,
+    check_outputs,
+    check_passages,
+    check_propositionizer,
+)
 from factoid.split import split_sentences
 from factoid.units import Granularity, Unit, make_unit
 
@@ -61,8 +69,8 @@ def propositionize(
             title or section: left out, kept, or replaced by the sentence it came from.
 
     Raises:
-        InvalidInputError: Unknown policy.
-        PropositionizerError: The propositionizer returned another number of lists than it got passages.
+        InvalidInputError: Unknown policy, something else than passages, or no propositionizer.
+        PropositionizerError: The propositionizer did not return one list of strings for each passage.
     """
     return decompose(passages, propositionizer, unsupported=unsupported).units
 
@@ -71,7 +79,7 @@ def decompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
 ) -> Decomposition:
     """Do as `propositionize`, and return the counts with the units."""
-    check_policy(unsupported)
+    _check(passages, propositionizer, unsupported)
     return ground(passages, propositionizer.propositionize(passages) if passages else [], unsupported=unsupported)
 
 
@@ -79,7 +87,7 @@ async def adecompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
 ) -> Decomposition:
     """Do as `decompose`, without blocking the event loop."""
-    check_policy(unsupported)
+    _check(passages, propositionizer, unsupported)
     outputs = await apropositions(propositionizer, passages) if passages else []
     return await asyncio.to_thread(ground, passages, outputs, unsupported=unsupported)
 
@@ -110,6 +118,12 @@ def check_policy(policy: str) -> None:
     if policy not in get_args(Policy):
         message = f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}"
         raise InvalidInputError(message)
+
+
+def _check(passages: Sequence[Unit], propositionizer: Propositionizer, policy: Policy) -> None:
+    check_policy(policy)
+    check_passages(passages)
+    check_propositionizer(propositionizer)
 
 
 def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tuple[list[Unit], Report]:

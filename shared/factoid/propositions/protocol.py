@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from factoid.errors import PropositionizerError
+from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.units import Unit
 
 
@@ -76,12 +76,54 @@ async def apropositions(propositionizer: Propositionizer, passages: Sequence[Uni
     return await asyncio.to_thread(propositionizer.propositionize, passages)
 
 
+def check_propositionizer(propositionizer: object) -> None:
+    """Refuse what cannot be asked for propositions.
+
+    Raises:
+        InvalidInputError: It is a class, or has no method `propositionize`.
+    """
+    if isinstance(propositionizer, type):
+        message = f"expected a propositionizer, got the class {propositionizer.__name__}: make one of it"
+        raise InvalidInputError(message)
+    if not callable(getattr(propositionizer, "propositionize", None)):
+        message = (
+            f"expected a propositionizer, an object with a method propositionize(passages), such as "
+            f"SyntaxPropositionizer(), got {_kind(propositionizer)}"
+        )
+        raise InvalidInputError(message)
+
+
+def check_passages(passages: object) -> None:
+    """Refuse what is no sequence of passages.
+
+    Raises:
+        InvalidInputError: A text, an iterator, or a sequence with anything but units.
+    """
+    expected = "expected a list of passages, as split_passages(document) returns it"
+    if isinstance(passages, str | bytes) or not isinstance(passages, Sequence):
+        message = f"{expected}, got {_kind(passages)}"
+        raise InvalidInputError(message)
+    for passage in passages:
+        if not isinstance(passage, Unit):
+            message = f"{expected}, got one with {_kind(passage)}"
+            raise InvalidInputError(message)
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__} ({value!r:.60})"
+
+
 def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
     """Refuse what no propositionizer may return for so many passages.
 
     Raises:
         PropositionizerError: Another number of results than of passages, or anything but lists of strings.
     """
+    if not isinstance(outputs, list | tuple):
+        message = (
+            f"the propositionizer returned {_kind(outputs)}: expected a list with one list of strings for each passage"
+        )
+        raise PropositionizerError(message)
     if len(outputs) != count:
         message = f"the propositionizer returned {len(outputs)} lists for {count} passages: expected one each"
         raise PropositionizerError(message)

@@ -1,0 +1,73 @@
+"""What is no passage, no propositionizer or no result is refused with what was given and what was expected."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from factoid import SyntaxPropositionizer
+from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.propositions import CachedPropositionizer, adecompose, decompose, propositionize
+from langchain_factoid import PropositionTextSplitter
+from tests.propositions.passages import Batching, passages
+
+WAYS = [decompose, propositionize, lambda *of: asyncio.run(adecompose(*of))]
+NO_PROPOSITIONIZERS = [
+    ("flan", r"a method propositionize\(passages\).*got a value of type str \('flan'\)"),
+    (None, "expected a propositionizer, .* got None"),
+    (SyntaxPropositionizer, "expected a propositionizer, got the class SyntaxPropositionizer"),
+]
+
+
+class Returning:
+    name = "returning@1"
+
+    def __init__(self, outputs):
+        self.outputs = outputs
+
+    def propositionize(self, units):
+        return self.outputs
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("text", r"expected a list of passages, .*got a value of type str \('text'\)"),
+        (["str"], r"expected a list of passages, .*got one with a value of type str \('str'\)"),
+        (passages(1)[0], "got a value of type Unit"),
+        (iter(passages(1)), "got a value of type list_iterator"),
+        (None, "got None"),
+    ],
+)
+def test_what_are_no_passages(way, given, message):
+    inner = Batching()
+    with pytest.raises(InvalidInputError, match=message):
+        way(given, inner)
+    assert inner.calls == []
+
+
+@pytest.mark.parametrize(("given", "message"), NO_PROPOSITIONIZERS)
+def test_what_is_no_propositionizer(given, message):
+    for way in WAYS:
+        with pytest.raises(InvalidInputError, match=message):
+            way(passages(1), given)
+    with pytest.raises(InvalidInputError, match=message):
+        CachedPropositionizer(given, "unused")
+    if given is not None:  # the default
+        with pytest.raises(InvalidInputError, match=message):
+            PropositionTextSplitter(propositionizer=given)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("outputs", [None, (["a"] for _ in range(1)), {"a": 1}, "a"])
+def test_what_are_no_results(way, outputs, tmp_path):
+    for propositionizer in (Returning(outputs), CachedPropositionizer(Returning(outputs), tmp_path / "c")):
+        with pytest.raises(PropositionizerError, match=r"returned .*expected a list with one list of strings for each"):
+            way(passages(1), propositionizer)
+
+
+def test_what_is_no_cache():
+    with pytest.raises(InvalidInputError, match="expected the path of a cache's file, a str or Path, got 5"):
+        PropositionTextSplitter(propositionizer=Batching(), cache=5)

@@ -18,7 +18,7 @@ from llama_index.core.utils import get_tqdm_iterable
 
 from factoid.errors import InvalidInputError
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
-from factoid.propositions.cache import acaching, caching
+from factoid.propositions.caching import acaching, caching
 from factoid.propositions.chat import split_options
 from factoid.propositions.decompose import Policy
 from factoid.split import split_passages, split_sentences

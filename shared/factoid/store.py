@@ -18,7 +18,7 @@ from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.ingest import AddReport, Recipe, Split, batches
 from factoid.propositions import PropositionCache, Propositionizer
-from factoid.propositions.cache import caching
+from factoid.propositions.caching import caching
 from factoid.propositions.decompose import Policy, check_policy
 from factoid.reading import GRANULARITIES, StoreReader
 from factoid.units import Document, Granularity, Unit, check_text

@@ -84,4 +84,4 @@ def test_index_refuses_another_encoder(fails, docs, store, monkeypatch):
 
 
 def test_index_refuses_passages_of_no_words(fails, docs, tmp_path):
-    assert "words >= 1" in fails("index", docs, "--store", tmp_path / "s", "--words", "0")
+    assert "--words must be at least 1" in fails("index", docs, "--store", tmp_path / "s", "--words", "0")

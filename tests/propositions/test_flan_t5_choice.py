@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+import subprocess
 import sys
 from importlib.util import find_spec
 
@@ -119,6 +121,26 @@ def test_name_is_what_the_output_depends_on(installed):
         FlanT5Propositionizer("a/b", revision="v1", engine="transformers", dtype="bfloat16").name == "a/b@v1:bfloat16"
     )
     assert FlanT5Propositionizer("a/b", dtype="float32", max_new_tokens=64).name == "a/b:max_new_tokens=64"
+
+
+_NAMES = """
+from factoid import FlanT5Propositionizer
+for revision in (None, "main", "tagged", "absent", "b" * 40):
+    print(FlanT5Propositionizer("nobody/model", revision=revision, dtype="float32").name)
+"""
+
+
+def test_the_name_of_a_model_of_the_hub_holds_its_commit(tmp_path):
+    model = tmp_path / "models--nobody--model"
+    for branch, commit in {"main": "a" * 40, "tagged": "c" * 40}.items():
+        (model / "refs").mkdir(parents=True, exist_ok=True)
+        (model / "refs" / branch).write_text(commit)
+        (model / "snapshots" / commit).mkdir(parents=True)
+        (model / "snapshots" / commit / "config.json").write_text("{}")
+    environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run([sys.executable, "-c", _NAMES], env=environment, capture_output=True, text=True, check=True)
+    commits = ["a" * 40, "a" * 40, "c" * 40, "absent", "b" * 40]
+    assert done.stdout.split() == [f"nobody/model@{commit}" for commit in commits]
 
 
 def test_the_name_of_a_folder_changes_with_the_model(tiny_t5, tmp_path):

@@ -21,7 +21,7 @@ from factoid.commands.options import (
 from factoid.encode import SentenceTransformerEncoder
 from factoid.errors import InvalidInputError
 from factoid.files import read_documents
-from factoid.propositions.cache import caching
+from factoid.propositions.caching import caching
 from factoid.propositions.score import BERTScore, EncoderSimilarity, Similarity, TokenF1
 from factoid.propositions.seeds import Seeds, make_seeds, read_pairs, write_pairs
 from factoid.propositions.train import TrainingSettings, train_propositionizer

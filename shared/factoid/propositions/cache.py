@@ -7,7 +7,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
+from contextlib import aclosing, closing, contextmanager, suppress
 from inspect import getattr_static
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from factoid.propositions.protocol import (
 from factoid.propositions.streams import Result, aresults, in_order, results
 from factoid.units import Unit
 
-__all__ = ["CachedPropositionizer", "PropositionCache", "acaching", "caching"]
+__all__ = ["CachedPropositionizer", "PropositionCache"]
 
 _LOOKUP = 4096  # passages that are looked up together
 _POLL = 0.1  # seconds between two looks at what other processes have done
@@ -156,47 +156,6 @@ class CachedPropositionizer:
                         beat.go_on()
         finally:
             await asyncio.to_thread(work.end, batch)
-
-
-@contextmanager
-def caching(
-    propositionizer: Propositionizer,
-    cache: PropositionCache | str | Path | None,
-    *,
-    store: Path | None = None,
-    **options: Any,
-) -> Iterator[Propositionizer]:
-    """Put a cache before a propositionizer for the time of a block.
-
-    Args:
-        propositionizer: Is used as it is where there is no cache to use.
-        cache: Used for any propositionizer; a path is opened, and closed after the block.
-        store: A store's folder, whose own cache is used instead if there is none and the propositionizer is `costly`.
-        options: Those of `CachedPropositionizer`.
-    """
-    if cache is None and getattr(propositionizer, "costly", False):
-        cache = store
-    if cache is None:
-        yield propositionizer
-        return
-    opened = CachedPropositionizer(propositionizer, cache, **options)
-    try:
-        yield opened
-    finally:
-        if opened.cache is not cache:
-            opened.cache.close()
-
-
-@asynccontextmanager
-async def acaching(
-    propositionizer: Propositionizer, cache: PropositionCache | str | Path | None, **options: Any
-) -> AsyncGenerator[Propositionizer]:
-    """Do as `caching`, without blocking the event loop."""
-    block = caching(propositionizer, cache, **options)
-    try:
-        yield block.__enter__()  # opens no file yet
-    finally:
-        await asyncio.to_thread(block.__exit__, None, None, None)
 
 
 class _Work:

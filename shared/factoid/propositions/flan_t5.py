@@ -88,6 +88,7 @@ class FlanT5Propositionizer:
         self.copy = copy
         self.revision = revision
         self.show_progress = show_progress
+        self._commit: str | None = None
         self._loaded: tuple[Engine, Budget] | None = None
         self._lock = Lock()
 
@@ -95,12 +96,17 @@ class FlanT5Propositionizer:
     def name(self) -> str:
         """What the output depends on, besides the passage.
 
-        That is the model with its revision, or a folder with the fingerprint of its files; what it computes in, unless
-        that is float32; and a length limit of one's own. Engines agree in float32 and are left out, but each has its
-        own way with int8. What was left open is settled by what this machine has.
+        That is the model with its commit, looked up once, or a folder with the fingerprint of its files; what it
+        computes in, unless that is float32; and a length limit of one's own. Engines agree in float32 and are left out,
+        but each has its own way with int8. What was left open is settled by what this machine has.
         """
         folder = Path(self.model)
-        identity = fingerprint(folder) if folder.is_dir() else self.revision
+        if folder.is_dir():
+            identity = fingerprint(folder)
+        else:
+            if self._commit is None:
+                self._commit = Checkpoint(self.model, self.revision).commit()
+            identity = self._commit or self.revision or ""
         limit = "" if self.max_new_tokens == _MAX_NEW_TOKENS else f"max_new_tokens={self.max_new_tokens}"
         suffixes = [choose(self.engine, self.device, self.dtype).suffix, limit]
         return ":".join([f"{self.model}@{identity}" if identity else self.model, *filter(None, suffixes)])

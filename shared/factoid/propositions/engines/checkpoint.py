@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from factoid._optional import require
-from factoid.errors import PropositionizerError
+from factoid.errors import MissingDependencyError, PropositionizerError
 
 _T5_TOKENS = 512  # what T5 was trained on; used where neither model nor tokenizer states a limit
 _SAMPLE = 65_536  # bytes
 _SAMPLES = 16
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class Checkpoint(NamedTuple):
@@ -73,6 +75,16 @@ class Checkpoint(NamedTuple):
         with self._loading():
             cached = require("transformers.utils", extra="models").cached_file
             return Path(cached(self.name, "config.json", revision=self.revision)).parent
+
+    def commit(self) -> str:
+        """Return the commit of a model on the hub, so that a branch that moves is another model; "" if it is not found."""
+        if self.revision and _COMMIT.fullmatch(self.revision):
+            return self.revision
+        try:
+            folder = self.folder()
+        except (PropositionizerError, MissingDependencyError):
+            return ""  # loading it will say why
+        return folder.name if _COMMIT.fullmatch(folder.name) else ""
 
     @contextmanager
     def _loading(self) -> Iterator[None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from factoid import Document, SyntaxPropositionizer, split_passages
@@ -37,6 +39,13 @@ def test_no_content_word_is_left_unsaid() -> None:
     assert "The film stars Lee as a spy and Kim as a thief." in atomic(
         "The film stars Lee as a spy and Kim as a thief."
     )
+
+
+def test_a_whole_encyclopedia_is_taken_apart() -> None:
+    files = sorted((Path(__file__).parents[3] / "examples" / "data").rglob("*.md"))
+    passages = [passage for file in files for passage in split_passages(Document(file.read_text(encoding="utf-8")))]
+    assert len(passages) > 50
+    assert all(SyntaxPropositionizer(atomic=True).propositionize(passages))
 
 
 def test_short_clauses_are_facts() -> None:

@@ -116,7 +116,7 @@ def _phrases(tree: Tree, head: int, items: list[Item]) -> Iterator[list[Item]]:
     for phrase, above in phrases.items():
         kept = set(own[phrase])
         if not _is_time(tree, phrase):
-            kept = kept.union(*(own[other] for other in above))
+            kept = kept.union(*(own[other] for other in above if other in own))  # not if a range took it in
         yield without(items, every - kept)
 
 

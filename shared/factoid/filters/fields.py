@@ -1,0 +1,116 @@
+"""The tables that filters are answered from: distinct metadata, and an index of what each of its keys holds.
+
+`fields` has one row for every key of a metadata row, and one for every distinct number and string in a list. Its primary
+key is the index: equality, ranges and `in` on a key read only what they find. What has no place in it (a long string, an
+integer beyond 64 bits) is marked by its kind, so that only those rows are compared by their JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from typing import Any
+
+# `value` has no type, so that SQLite keeps every value as it was bound.
+SCHEMA = """
+CREATE TABLE metadata (row INTEGER PRIMARY KEY AUTOINCREMENT, json TEXT NOT NULL UNIQUE);
+CREATE TABLE fields (
+    key TEXT NOT NULL, kind INTEGER NOT NULL, value NOT NULL, metadata INTEGER NOT NULL,
+    PRIMARY KEY (key, kind, value, metadata)
+) WITHOUT ROWID;
+"""
+INSERT_FIELD = "INSERT INTO fields (key, kind, value, metadata) VALUES (?, ?, ?, ?)"
+DELETE_FIELD = "DELETE FROM fields WHERE key = ? AND kind = ? AND value = ? AND metadata = ?"
+
+LONGEST = 256  # UTF-8 bytes of a string in `fields`; longer ones are text rather than labels, and would make it grow
+LARGEST = 64  # elements of a list in `fields`; longer ones are data rather than tags
+
+Key = str | bytes
+Field = tuple[Key, int, str | int | float]
+
+
+class Kind(IntEnum):
+    """What a row of `fields` tells of its key, and what its `value` then is."""
+
+    NUMBER = 0  # the number; booleans are the numbers that they equal
+    STRING = 1  # the string
+    NULL = 2  # 0
+    LIST = 3  # the count of elements; the numbers and strings among them have rows of their own
+    DICT = 4  # the count of keys
+    LONG = 5  # the digest of a string that is too long to be here
+    OPAQUE = 6  # 0: a value that has no place here and is compared by its JSON
+    NUMBER_IN_LIST = 7  # the number
+    STRING_IN_LIST = 8  # the string
+
+
+def field_rows(metadata: Mapping[str, Any]) -> list[Field]:
+    """Return `(key, kind, value)` of every row that this metadata has in `fields`.
+
+    The rows of a metadata row are found again by the same call, so that `DELETE_FIELD` takes them out by primary key.
+    """
+    return [(bound_key(key), int(kind), found) for key, value in metadata.items() for kind, found in _rows(value)]
+
+
+def bound_key(key: str) -> Key:
+    """Return a key as it stands in `fields`: as bytes where it holds lone surrogates, which no text of SQLite can."""
+    return key if is_text(key) else key.encode("utf-8", "surrogatepass")
+
+
+def is_text(value: str) -> bool:
+    """Tell whether a string is one for SQLite, which has no lone surrogates."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_short(value: str) -> bool:
+    """Tell whether a string has a place in `fields`."""
+    return len(value) <= LONGEST and is_text(value) and len(value.encode()) <= LONGEST
+
+
+def is_integer(value: int) -> bool:
+    """Tell whether SQLite can hold an integer: it has 64 bits."""
+    return -(1 << 63) <= value < 1 << 63
+
+
+def digest(value: str) -> int:
+    """Return 64 bits that tell long strings apart; strings with equal digests are compared by their JSON."""
+    hashed = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(hashed, "big", signed=True)
+
+
+def _rows(value: Any) -> Iterator[tuple[int, str | int | float]]:
+    if value is None:
+        yield Kind.NULL, 0
+    elif isinstance(value, Mapping):
+        yield Kind.DICT, len(value)
+    elif isinstance(value, list | tuple):
+        yield from _list_rows(value)
+    else:
+        yield _scalar(value)
+
+
+def _list_rows(values: list[Any] | tuple[Any, ...]) -> Iterator[tuple[int, str | int | float]]:
+    scalars = dict.fromkeys(_scalar(each) for each in values if isinstance(each, str | int | float))
+    if len(values) > LARGEST or any(kind not in _IN_LIST for kind, _ in scalars):
+        yield Kind.OPAQUE, 0
+        return
+    yield Kind.LIST, len(values)
+    for kind, value in scalars:
+        yield _IN_LIST[kind], value
+
+
+def _scalar(value: Any) -> tuple[int, str | int | float]:
+    if isinstance(value, str):
+        if is_short(value):
+            return Kind.STRING, value
+        return (Kind.LONG, digest(value)) if is_text(value) else (Kind.OPAQUE, 0)
+    if isinstance(value, float):
+        return Kind.NUMBER, value
+    return (Kind.NUMBER, int(value)) if is_integer(value) else (Kind.OPAQUE, 0)
+
+
+_IN_LIST: dict[int, Kind] = {Kind.NUMBER: Kind.NUMBER_IN_LIST, Kind.STRING: Kind.STRING_IN_LIST}

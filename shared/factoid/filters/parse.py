@@ -1,0 +1,114 @@
+"""Filters as dicts of conditions, in the dialect that LangChain's stores share with MongoDB.
+
+    {"year": 1990}                                  equal
+    {"year": {"$gte": 1990, "$lt": 2000}}           all of several operators
+    {"year": {"$not": {"$gte": 1990}}}              a missing year passes, too
+    {"year": [1990, 1991]}                          one of them, or this very list
+    {"$or": [{"lang": "en"}, {"lang": {"$exists": False}}]}
+
+Operators: `$eq $ne $gt $gte $lt $lte $in $nin $exists $not` on a key, and `$and $or $not` over whole filters; `$neq` is
+`$ne`. A missing key is equal to None and to nothing else, so that `$ne` and `$nin` match it unless they name None; `$gt`
+and its like match only values of the same kind (numbers with numbers, strings with strings). Equality is Python's:
+`True == 1 == 1.0`, lists and dicts by what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from factoid.errors import InvalidInputError
+from factoid.filters.tree import All, AnyOf, Comparison, Not, Operator, Tree
+
+DEEPEST = 50  # levels of $and, $or and $not, far above what anybody writes by hand
+
+_ON_KEYS = {f"${name}": Operator(name) for name in ("eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "exists")}
+_ON_KEYS["$neq"] = Operator.NE  # as LangChain's FAISS spells it
+_ORDERS = (Operator.GT, Operator.GTE, Operator.LT, Operator.LTE)
+
+
+def parse_filter(conditions: Mapping[str, Any]) -> Tree:
+    """Return the tree of a filter that is a dict. An empty one lets everything pass.
+
+    Raises:
+        InvalidInputError: An unknown operator, a value that its operator does not take, or more than 50 levels.
+    """
+    return _parse(conditions, 0)
+
+
+def _parse(conditions: Any, depth: int) -> Tree:
+    if not isinstance(conditions, Mapping):
+        message = f"a filter must be a dict of conditions or a callable, got {type(conditions).__name__}"
+        raise InvalidInputError(message)
+    _check_depth(depth)
+    return _all([_clause(key, value, depth + 1) for key, value in conditions.items()])
+
+
+def _clause(key: Any, value: Any, depth: int) -> Tree:
+    if key in ("$and", "$or"):
+        if not isinstance(value, list | tuple) or not value:
+            message = f"{key} takes a non-empty list of filters, got {value!r}"
+            raise InvalidInputError(message)
+        parts = [_parse(part, depth) for part in value]
+        return _all(parts) if key == "$and" else AnyOf(tuple(parts))
+    if key == "$not":
+        return Not(_parse(value, depth))
+    if not isinstance(key, str) or key.startswith("$"):
+        message = f"unknown operator {key!r} at the top of a filter: expected a metadata key, $and, $or or $not"
+        raise InvalidInputError(message)
+    return _on_key(key, value, depth)
+
+
+def _on_key(key: str, value: Any, depth: int) -> Tree:
+    _check_depth(depth)
+    if isinstance(value, Mapping) and any(str(name).startswith("$") for name in value):
+        return _all([_operator(key, name, operand, depth) for name, operand in value.items()])
+    if isinstance(value, list | tuple):
+        return AnyOf((_compared(key, Operator.IN, value), Comparison(key, Operator.EQ, value)))
+    return _compared(key, Operator.EQ, value)
+
+
+def _operator(key: str, name: Any, operand: Any, depth: int) -> Tree:
+    if name == "$not":
+        if not isinstance(operand, Mapping) or not any(str(each).startswith("$") for each in operand):
+            message = f'$not on a key takes operators, like {{"$gt": 1}}, got {operand!r}'
+            raise InvalidInputError(message)
+        return Not(_on_key(key, operand, depth + 1))
+    if name not in _ON_KEYS:
+        message = f"unknown operator {name!r}: expected {' '.join(_ON_KEYS)} or $not"
+        raise InvalidInputError(message)
+    operator = _ON_KEYS[name]
+    if operator in (Operator.IN, Operator.NIN) and not isinstance(operand, list | tuple | set | frozenset):
+        message = f"{name} takes a list, got {operand!r}"
+        raise InvalidInputError(message)
+    if operator is Operator.EXISTS and not isinstance(operand, bool):
+        message = f"$exists takes True or False, got {operand!r}"
+        raise InvalidInputError(message)
+    if operator in _ORDERS and not isinstance(operand, str | int | float):
+        message = f"{name} takes a number or a string, got {operand!r}"
+        raise InvalidInputError(message)
+    return _compared(key, operator, operand)
+
+
+def _compared(key: str, operator: Operator, operand: Any) -> Tree:
+    """Return a comparison in which a missing key is equal to None."""
+    compared = Comparison(key, operator, operand)
+    if operator in (Operator.EQ, Operator.NE):
+        names_none = operand is None
+    else:
+        names_none = operator in (Operator.IN, Operator.NIN) and any(each is None for each in operand)
+    if not names_none:
+        return compared
+    if operator in (Operator.EQ, Operator.IN):
+        return AnyOf((compared, Comparison(key, Operator.EXISTS, False)))
+    return All((compared, Comparison(key, Operator.EXISTS, True)))
+
+
+def _all(parts: list[Tree]) -> Tree:
+    return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+
+def _check_depth(depth: int) -> None:
+    if depth > DEEPEST:
+        message = f"a filter may nest {DEEPEST} levels of $and, $or and $not, and this one nests more: write it flatter"
+        raise InvalidInputError(message)

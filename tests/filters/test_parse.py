@@ -1,0 +1,137 @@
+"""Filters as dicts: what they mean, and what is wrong with a bad one."""
+
+from __future__ import annotations
+
+import pytest
+
+from factoid.errors import InvalidInputError
+from factoid.filters import All, AnyOf, Comparison, Not, Operator, matches, parse_filter
+from tests.filters.stored import passing
+
+EQ, GT, LT = Operator.EQ, Operator.GT, Operator.LT
+
+
+@pytest.mark.parametrize(
+    ("condition", "tree"),
+    [
+        ({}, All(())),
+        ({"x": 1}, Comparison("x", EQ, 1)),
+        ({"x": 1, "y": 2}, All((Comparison("x", EQ, 1), Comparison("y", EQ, 2)))),
+        ({"x": {"$gt": 1, "$lt": 2}}, All((Comparison("x", GT, 1), Comparison("x", LT, 2)))),
+        ({"x": {"$not": {"$gt": 1}}}, Not(Comparison("x", GT, 1))),
+        (
+            {"x": {"$not": {"$not": {"$gt": 1, "$lt": 2}}}},
+            Not(Not(All((Comparison("x", GT, 1), Comparison("x", LT, 2))))),
+        ),
+        ({"$not": {"x": 1}}, Not(Comparison("x", EQ, 1))),
+        ({"$or": [{"x": 1}, {"y": 2}]}, AnyOf((Comparison("x", EQ, 1), Comparison("y", EQ, 2)))),
+        ({"$and": [{"x": 1}, {}]}, All((Comparison("x", EQ, 1), All(())))),
+        ({"x": {"y": 1}}, Comparison("x", EQ, {"y": 1})),
+        ({"x": {"$in": (1, "a")}}, Comparison("x", Operator.IN, [1, "a"])),
+    ],
+)
+def test_dicts_become_trees(condition, tree):
+    assert parse_filter(condition) == tree
+
+
+ROWS = [{}, {"x": None}, {"x": True}, {"x": 1}, {"x": 1.0}, {"x": "1"}, {"x": [1]}, {"x": "[1]"}, {"x": {"x": 1}}]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ({}, [0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        ({"x": None}, [0, 1]),  # as in LangChain's FAISS, a missing key is None
+        ({"x": {"$ne": None}}, [2, 3, 4, 5, 6, 7, 8]),
+        ({"x": {"$neq": 1}}, [0, 1, 5, 6, 7, 8]),
+        ({"x": {"$exists": True}}, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ({"x": {"$exists": False}}, [0]),
+        ({"x": 1}, [2, 3, 4]),  # as in Python: True == 1 == 1.0
+        ({"x": True}, [2, 3, 4]),
+        ({"x": "1"}, [5]),
+        ({"x": [1]}, [2, 3, 4, 6]),  # one of them, or this list
+        ({"x": {"$eq": [1]}}, [6]),
+        ({"x": (1,)}, [2, 3, 4, 6]),
+        ({"x": []}, []),
+        ({"x": "[1]"}, [7]),
+        ({"x": {"x": 1}}, [8]),
+        ({"x": {"$eq": {"x": 1}}}, [8]),
+        ({"x": {}}, []),
+        ({"x": {"$in": []}}, []),
+        ({"x": {"$nin": []}}, [0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        ({"x": {"$in": [None, "1", [1]]}}, [0, 1, 5, 6]),
+        ({"x": {"$nin": [None, 1]}}, [5, 6, 7, 8]),
+        ({"x": {"$in": {1}}}, [2, 3, 4]),
+        ({"x": {"$gte": 1}}, [2, 3, 4]),
+        ({"x": {"$gte": "0"}}, [5, 7]),
+        ({"x": {"$lt": float("inf")}}, [2, 3, 4]),
+        ({"x": {"$gt": float("nan")}}, []),
+        ({"x": {"$ne": float("nan")}}, [0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        ({"$not": {"x": {"$gt": 0}}}, [0, 1, 5, 6, 7, 8]),
+        ({"x": {"$not": {"$gt": 0}}}, [0, 1, 5, 6, 7, 8]),
+        ({"x": {"$not": {"$gt": 0}, "$exists": True}}, [1, 5, 6, 7, 8]),
+        ({"$or": [{"x": "1"}, {"x": {"$exists": False}}]}, [0, 5]),
+        ({"$and": [{"x": {"$gt": 0}}, {"$not": {"x": 1.0}}]}, []),
+        ({"x": {"$gt": 0, "$lt": 2}}, [2, 3, 4]),
+        ({"x": {"$gt": 0, "$lt": "2"}}, []),
+        ({"x": {"$gt": 10**400}}, []),
+        ({"x": {"$lt": 10**400}}, [2, 3, 4]),
+    ],
+)
+def test_traps(condition, expected):
+    tree = parse_filter(condition)
+    assert [i for i, row in enumerate(ROWS) if matches(tree, row)] == expected
+    assert passing(ROWS, tree) == expected
+
+
+def nested(depth):
+    condition = {"x": 1}
+    for _ in range(depth):
+        condition = {"$not": condition}
+    return condition
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        (["x"], "a dict of conditions or a callable, got list"),
+        ({"x": {"$near": 3}}, r"unknown operator '\$near': expected \$eq \$ne"),
+        ({"x": {"$gt": 1, "y": 2}}, "unknown operator 'y'"),
+        ({"$nor": [{}]}, r"unknown operator '\$nor' at the top"),
+        ({1: 2}, "unknown operator 1 at the top"),
+        ({"$and": []}, r"\$and takes a non-empty list of filters, got \[\]"),
+        ({"$or": {"x": 1}}, r"\$or takes a non-empty list"),
+        ({"$or": ["x"]}, "got str"),
+        ({"$not": [{}]}, "got list"),
+        ({"x": {"$not": 1}}, r"\$not on a key takes operators, like .*, got 1"),
+        ({"x": {"$not": {"y": 1}}}, r"\$not on a key takes operators"),
+        ({"x": {"$not": {}}}, r"\$not on a key takes operators"),
+        ({"x": {"$in": "abc"}}, r"\$in takes a list, got 'abc'"),
+        ({"x": {"$exists": 1}}, r"\$exists takes True or False, got 1"),
+        ({"x": {"$gt": None}}, r"\$gt takes a number or a string, got None"),
+        ({"x": {"$lte": [1]}}, r"\$lte takes a number or a string"),
+        ({"x": b"bytes"}, "cannot compare metadata with a bytes"),
+        ({"x": {"$in": [object()]}}, "cannot compare metadata with a object"),
+        ({"x": [object()]}, "cannot compare metadata with a object"),
+        ({"x": {1: 2}}, "cannot compare metadata with a dict with keys that are no strings"),
+        (nested(51), r"may nest 50 levels"),
+        (nested(5000), r"may nest 50 levels"),
+    ],
+)
+def test_bad_filters_say_what_is_wrong(condition, message):
+    with pytest.raises(InvalidInputError, match=message):
+        parse_filter(condition)
+
+
+def test_a_value_that_holds_itself_is_refused():
+    loop = []
+    loop.append(loop)
+    with pytest.raises(InvalidInputError, match="nests too deeply"):
+        parse_filter({"x": loop})
+
+
+def test_a_tree_keeps_its_own_copy_of_values():
+    values = [1]
+    tree = parse_filter({"x": {"$in": values}})
+    values.append(2)
+    assert tree == Comparison("x", Operator.IN, [1])

@@ -1,0 +1,186 @@
+"""Filters in SQLite against the same filters told in Python."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid.filters import (
+    DELETE_FIELD,
+    All,
+    AnyOf,
+    Comparison,
+    Not,
+    Operator,
+    cache_key,
+    field_rows,
+    from_cache_key,
+    matches,
+    mismatch,
+    parse_filter,
+    select_metadata,
+)
+from tests.filters.stored import connect, mismatching, passing
+from tests.filters.values import COMPARISONS, METADATA, NUMBERS, TREES, VALUES
+
+
+@settings(max_examples=500, deadline=None)
+@given(METADATA, TREES)
+def test_sql_means_what_python_does(rows, tree):
+    assert passing(rows, tree) == [i for i, row in enumerate(rows) if matches(tree, row)]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.fixed_dictionaries({"a": VALUES}), min_size=1, max_size=8), COMPARISONS)
+def test_every_comparison_on_the_same_key(rows, leaf):
+    tree = Comparison("a", leaf.operator, leaf.value)
+    assert passing(rows, tree) == [i for i, row in enumerate(rows) if matches(tree, row)]
+    assert mismatching(rows, tree) == [i for i, row in enumerate(rows) if mismatch(tree, row)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(METADATA, TREES)
+def test_mismatches_are_found_in_sql_as_in_python(rows, tree):
+    assert mismatching(rows, tree) == [i for i, row in enumerate(rows) if mismatch(tree, row)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.text("ab\"'\\é\u2028\ue000\ud800\0", max_size=3), VALUES, min_size=1), st.data())
+def test_every_key_finds_its_own_value(row, data):
+    key = data.draw(st.sampled_from(sorted(row)))
+    assert passing([row, {}], Comparison(key, Operator.EQ, row[key])) == [0]
+    assert passing([row, {}], Comparison(key, Operator.NE, row[key])) == [1]
+    assert passing([row, {}], Comparison(key, Operator.IN, ["no", row[key]])) == [0]
+
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False) | st.integers() | NUMBERS
+
+
+@settings(max_examples=300, deadline=None)
+@given(FLOATS, FLOATS)
+def test_numbers_are_exact(one, two):
+    assert passing([{"x": one}], Comparison("x", Operator.EQ, one)) == [0]
+    assert passing([{"x": one}], Comparison("x", Operator.IN, [one, 5])) == [0]
+    for operator, holds in (
+        (Operator.EQ, one == two),
+        (Operator.GT, one > two),
+        (Operator.GTE, one >= two),
+        (Operator.LT, one < two),
+        (Operator.LTE, one <= two),
+    ):
+        assert passing([{"x": one}], Comparison("x", operator, two)) == ([0] if holds else [])
+
+
+@settings(max_examples=200, deadline=None)
+@given(TREES)
+def test_a_cache_key_tells_the_whole_tree(tree):
+    assert from_cache_key(cache_key(tree)) == tree
+    assert hash(from_cache_key(cache_key(tree))) == hash(tree)
+
+
+def test_a_cache_key_is_the_same_for_the_same_dict():
+    one, two = (Comparison("x", Operator.EQ, value) for value in ({"a": 1, "b": 2}, {"b": 2, "a": 1}))
+    assert cache_key(one) == cache_key(two)
+    assert cache_key(one) != cache_key(Not(one)) != cache_key(All((one,))) != cache_key(AnyOf((one,)))
+    assert cache_key(one) != cache_key(Comparison("y", Operator.EQ, one.value))
+
+
+def test_long_lists_of_values_and_of_filters():
+    rows = [{"x": value} for value in (0, 19_999, 20_000, "19999", 0.5)]
+    assert passing(rows, parse_filter({"x": {"$in": [*range(20_000), *map(str, range(20_000))]}})) == [0, 1, 3]
+    assert passing(rows, parse_filter({"x": {"$nin": list(range(20_000))}})) == [2, 3, 4]
+    assert passing(rows, parse_filter({"$or": [{"x": value} for value in range(3000)] + [{"x": 0.5}]})) == [0, 4]
+    assert passing(rows, parse_filter({"x": {"$in": [value / 2 for value in range(3000)]}})) == [0, 4]
+    assert passing(rows, parse_filter({"$or": [{"x": {"$gt": value}} for value in range(900, 0, -1)]})) == [1, 2]
+    assert passing(rows, parse_filter({"$or": [{"x": {"$gt": value}} for value in range(5000, 0, -1)]})) == [1, 2]
+    assert passing(rows, parse_filter({"$and": [{"x": {"$gt": value}} for value in range(900)]})) == [1, 2]
+    assert passing(rows, parse_filter({"$and": [{"x": {"$ne": value}} for value in range(900)]})) == [1, 2, 3, 4]
+    assert passing(rows, Comparison("x", Operator.ANY, [str(value) for value in range(900)])) == [3]
+    several = All(
+        tuple(AnyOf((Comparison("x", Operator.GT, i), Comparison(str(i), Operator.EQ, 1))) for i in range(400))
+    )
+    assert passing(rows, several) == [1, 2]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 7, 15, 30, 48, 70])
+def test_deep_filters(depth):
+    condition, tree = {"x": 0}, Comparison("x", Operator.EQ, 0)
+    for level in range(depth):
+        name, join = (("$and", All), ("$or", AnyOf))[level % 2]
+        condition = {name: [condition, {"x": {"$gte": level, "$lt": level + 1}}, {"$not": {"x": level}}]}
+        between = All((Comparison("x", Operator.GTE, level), Comparison("x", Operator.LT, level + 1)))
+        tree = join((tree, between, Not(Comparison("x", Operator.EQ, level))))
+    if depth < 50:
+        assert parse_filter(condition) == tree
+    rows = [{"x": value} for value in range(50)]
+    assert passing(rows, tree) == [i for i, row in enumerate(rows) if matches(tree, row)]
+
+
+INJECTIONS = ["x' OR '1'='1", "') OR 1=1 --", "; DROP TABLE metadata", '" OR ""="', "?", "%s", "{}", "fields.metadata"]
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_values_and_keys_never_become_sql(text):
+    rows = [{"x": 1}, {"x": text}, {text: 1}]
+    assert passing(rows, Comparison("x", Operator.EQ, text)) == [1]
+    assert passing(rows, Comparison(text, Operator.EQ, 1)) == [2]
+    assert passing(rows, Comparison("x", Operator.IN, [text])) == [1]
+    assert passing(rows, Comparison(text, Operator.EXISTS, True)) == [2]
+    for operator in set(Operator) - {Operator.EXISTS}:
+        for operand in (lambda value: value, lambda value: [value, [value]]):
+            hostile, harmless = (
+                select_metadata(Comparison(each, operator, operand(each)))[0] for each in (text, "x" * len(text))
+            )
+            assert hostile == harmless
+
+
+PLANNED = [
+    Comparison("x", Operator.EQ, 1),
+    Comparison("x", Operator.EQ, "a"),
+    Comparison("x", Operator.EQ, "a" * 1000),
+    Comparison("x", Operator.IN, [1, 2, "a"]),
+    Comparison("x", Operator.GT, 1),
+    Comparison("x", Operator.LTE, "a"),
+    Comparison("x", Operator.CONTAINS, 1),
+    Comparison("x", Operator.EXISTS, True),
+    Comparison("x", Operator.TEXT_MATCH, "a"),
+    Comparison("x", Operator.EQ, [1]),
+    All((Comparison("x", Operator.EQ, 1), Comparison("y", Operator.GT, 2))),
+    AnyOf((Comparison("x", Operator.EQ, 1), Comparison("y", Operator.GT, 2))),
+    All((Comparison("x", Operator.EQ, 1), Not(Comparison("y", Operator.GT, 2)))),
+]
+
+
+@pytest.mark.parametrize("tree", PLANNED)
+def test_sqlite_reads_only_ranges_of_the_index(tree):
+    with closing(connect([])) as connection:
+        sql, parameters = select_metadata(tree)
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", parameters)]
+    own = re.compile("SCAN (json_each|r[0-9]+)")  # the values of the filter, and what the index gave
+    touched = [step for step in plan if step.startswith(("SCAN", "SEARCH")) and not own.match(step)]
+    assert touched
+    for step in touched:
+        assert step.startswith(
+            ("SEARCH fields USING PRIMARY KEY (key=? AND kind=?", "SEARCH metadata USING INTEGER")
+        ), plan
+
+
+@pytest.mark.parametrize(("operator", "sign"), [("eq", "="), ("gt", ">"), ("lte", "<")])
+def test_the_value_is_part_of_the_range(operator, sign):
+    with closing(connect([])) as connection:
+        sql, parameters = select_metadata(Comparison("x", Operator(operator), 1))
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", parameters)]
+    assert any(f"(key=? AND kind=? AND value{sign}?)" in step for step in plan), plan
+
+
+@settings(max_examples=100, deadline=None)
+@given(METADATA)
+def test_fields_of_a_metadata_row_are_deleted_by_their_key(rows):
+    with closing(connect(rows)) as connection:
+        connection.executemany(DELETE_FIELD, [(*field, 0) for field in field_rows(rows[0])])
+        left = connection.execute("SELECT DISTINCT metadata FROM fields ORDER BY 1").fetchall()
+    assert left == [(i,) for i, row in enumerate(rows) if row and i]

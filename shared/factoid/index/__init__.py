@@ -1,0 +1,30 @@
+"""Vectors under row ids, searched with FAISS, and their caches on disk."""
+
+from __future__ import annotations
+
+from factoid.index.choose import choose_kind, usable_kind
+from factoid.index.files import Loaded, load, save
+from factoid.index.ids import RowIds
+from factoid.index.kinds import AUTO, Kind, check_kind, min_training
+from factoid.index.memory import usable_memory
+from factoid.index.parameters import Parameters
+from factoid.index.similarity import Similarity, prepare
+from factoid.index.vector_index import VectorIndex
+
+__all__ = [
+    "AUTO",
+    "Kind",
+    "Loaded",
+    "Parameters",
+    "RowIds",
+    "Similarity",
+    "VectorIndex",
+    "check_kind",
+    "choose_kind",
+    "load",
+    "min_training",
+    "prepare",
+    "save",
+    "usable_kind",
+    "usable_memory",
+]

@@ -1,0 +1,166 @@
+"""What each kind of index gives on one's own vectors: recall against exact search, time and memory."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from factoid._optional import require
+from factoid.encode import Vectors
+from factoid.errors import InvalidInputError
+from factoid.index.ids import RowIds
+from factoid.index.kinds import Kind, check_kind
+from factoid.index.shards import best
+from factoid.index.similarity import Similarity, prepare
+from factoid.index.vector_index import VectorIndex, check_k, check_vectors
+
+Grid = Mapping[str, Iterable[Mapping[str, int]]]
+
+_CHUNK = 65_536
+_WIDTHS = (16, 32, 64, 128, 256, 512)
+_PROBES = (1, 4, 16, 64, 256, 1024)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TuneRow:
+    """What one kind gave with one setting.
+
+    Args:
+        kind: The factory string.
+        parameters: What the searches were told.
+        recall: Share of the k best vectors that was found, from 0 to 1; a vector as good as the k-th counts as one.
+        median_ms: Median time of a single query, with refinement, in milliseconds.
+        p95_ms: Time that 95 % of the single queries stay below, in milliseconds.
+        bytes_per_vector: Size of the index for each vector, without the exact vectors that refine it.
+        build_s: Time to train it and to add all vectors, in seconds.
+    """
+
+    kind: str
+    parameters: Mapping[str, int]
+    recall: float
+    median_ms: float
+    p95_ms: float
+    bytes_per_vector: float
+    build_s: float
+
+
+def tune(
+    vectors: Vectors,
+    queries: Vectors,
+    kinds: Sequence[str],
+    *,
+    k: int = 10,
+    similarity: Similarity = Similarity.INNER_PRODUCT,
+    parameter_grid: Grid | None = None,
+    refine: int = 4,
+) -> list[TuneRow]:
+    """Build an index of each kind and search it with each setting.
+
+    Args:
+        vectors: What is indexed. Shape: (n, dim).
+        queries: Searched one by one. Shape: (m, dim).
+        kinds: Factory strings; those that need more vectors to be trained are left out, with a line in the log.
+        k: How many are to be found.
+        similarity: What the score is.
+        parameter_grid: Settings to try for each kind; kinds that are not in it get those of `settings`.
+        refine: Lossy kinds are asked for this many times k, which are scored again with the exact vectors; 0 for not.
+
+    Raises:
+        InvalidInputError: There are no vectors or no queries, or a kind does not exist.
+        EncoderMismatchError: A vector is not finite, or queries and vectors differ in their dimensions.
+    """
+    if not len(vectors) or not len(queries) or refine < 0:
+        message = (
+            f"expected vectors, queries and a refine of 0 or more, got {len(vectors)}, {len(queries)} and {refine}"
+        )
+        raise InvalidInputError(message)
+    check_k(k)
+    for each in (vectors, queries):
+        check_vectors(each, vectors.shape[1])
+    checked = [check_kind(kind, vectors.shape[1]) for kind in kinds]
+    vectors, queries = prepare(vectors, similarity), prepare(queries, similarity)
+    least = exact_search(vectors, queries, k)[0][:, -1]
+    rows = []
+    for kind in checked:
+        if len(vectors) < kind.min_training:
+            logger.warning("%r needs %d vectors, there are %d: left out", kind.name, kind.min_training, len(vectors))
+            continue
+        start = time.perf_counter()
+        index = VectorIndex(kind.dim, kind=kind.name)  # prepared already
+        index.train(vectors)
+        index.add(np.arange(len(vectors)), vectors)
+        build_s = time.perf_counter() - start
+        size = _size(index) / len(vectors)
+        for parameters in (parameter_grid or {}).get(kind.name) or settings(kind):
+            recall, times = _measure(index, vectors, queries, k, least, parameters, refine if kind.lossy else 0)
+            median, p95 = (float(np.percentile(times, share)) * 1000 for share in (50, 95))
+            rows.append(TuneRow(kind.name, dict(parameters), recall, median, p95, size, build_s))
+    return rows
+
+
+def settings(kind: Kind) -> list[dict[str, int]]:
+    """Return the settings that are worth a try."""
+    if kind.family == "lists":
+        return [{"nprobe": probes} for probes in _PROBES if probes <= kind.lists]
+    if kind.family == "graph":
+        return [{"efSearch": width} for width in _WIDTHS]
+    return [{}]
+
+
+def exact_search(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
+    """Compare every query with every vector by their inner product, in chunks and without an index.
+
+    Returns:
+        Scores and positions, best first. Shapes: (n, min(k, vectors)) both.
+    """
+    scores = np.empty((len(queries), 0), np.float32)
+    ids = np.empty((len(queries), 0), np.int64)
+    for start in range(0, len(vectors), _CHUNK):
+        found = queries @ vectors[start : start + _CHUNK].T
+        numbers = np.broadcast_to(np.arange(start, start + found.shape[1]), found.shape)
+        some = min(k, found.shape[1])
+        if some < found.shape[1]:
+            keep = np.argpartition(-found, some - 1, axis=1)[:, :some]
+            found, numbers = np.take_along_axis(found, keep, axis=1), np.take_along_axis(numbers, keep, axis=1)
+        scores, ids = np.concatenate([scores, found], axis=1), np.concatenate([ids, numbers], axis=1)
+        scores, ids = best(scores, ids, min(k, scores.shape[1]))
+    return scores, ids
+
+
+def _measure(
+    index: VectorIndex,
+    vectors: Vectors,
+    queries: Vectors,
+    k: int,
+    least: Vectors,
+    parameters: Mapping[str, int],
+    refine: int,
+) -> tuple[float, list[float]]:
+    """Return the recall and the seconds of each query."""
+    found, times, wanted = 0, [], min(k, len(vectors))
+    for query, threshold in zip(queries, least, strict=True):
+        start = time.perf_counter()
+        _, ids = index.search(query[None], wanted * max(refine, 1), parameters=parameters)
+        own = ids[0][ids[0] >= 0]
+        scores = vectors[own] @ query
+        if refine:
+            chosen = np.argsort(-scores, kind="stable")[:wanted]
+            own, scores = own[chosen], scores[chosen]
+        times.append(time.perf_counter() - start)
+        # The same product may be rounded another way.
+        found += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
+    return found / (wanted * len(queries)), times
+
+
+def _size(index: VectorIndex) -> int:
+    faiss = require("faiss", extra="cpu")
+    sizes: list[int] = []
+    for part in index.parts:
+        faiss.write_index(part.stored(), faiss.PyCallbackIOWriter(lambda data: sizes.append(len(data)), 1 << 20))
+    return sum(sizes)

@@ -1,0 +1,65 @@
+"""Vectors with clusters, as texts have them, and the answer by brute force."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+DIM = 16
+COUNT = 4000
+
+# Threads that wait for each other cost more than these small indexes need.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+# Kind, and the least recall of the ten best that it must reach unrefined.
+KINDS = {
+    "Flat": 1.0,
+    "SQ8": 0.95,
+    "SQfp16": 0.98,
+    "PQ8x4": 0.3,
+    "PQ16x4fs": 0.6,
+    "RaBitQ": 0.15,
+    "RaBitQfs": 0.15,
+    "HNSW16": 0.9,
+    "HNSW16,SQ8": 0.9,
+    "IVF32,Flat": 0.9,
+    "IVF32_HNSW8,Flat": 0.9,
+    "IVF32,SQ8": 0.9,
+    "IVF32,PQ8x4": 0.3,
+    "IVF32,PQ16x4fs": 0.6,
+    "IVF32,RaBitQ": 0.15,
+    "RR,Flat": 0.99,
+    "RR,SQ8": 0.95,
+    "RR,HNSW16": 0.9,
+    "RR,IVF16,Flat": 0.9,
+}
+
+
+def clustered(count=COUNT, dim=DIM, *, seed=0):
+    """Vectors around the same 60 centres for every seed, of lengths that differ, and ids that are not positions."""
+    centres = np.random.default_rng(100).normal(size=(60, dim))
+    rng = np.random.default_rng(seed)
+    vectors = centres[rng.integers(0, 60, count)] + rng.normal(0, 0.5, (count, dim))
+    ids = rng.permutation(3 * count)[:count].astype(np.int64)
+    return ids, vectors.astype(np.float32)
+
+
+def normalised(vectors):
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    return vectors / np.where(norms > 0, norms, 1)
+
+
+def brute_force(queries, ids, vectors, k, allowed=None, similarity="inner_product"):
+    """Similarities in double precision, best first, equal ones by id."""
+    keep = np.ones(len(ids), bool) if allowed is None else np.isin(ids, allowed)
+    if similarity == "cosine":
+        queries, vectors = normalised(queries), normalised(vectors)
+    scores = queries.astype(np.float64) @ vectors[keep].astype(np.float64).T
+    own = np.broadcast_to(ids[keep], scores.shape)
+    order = np.lexsort((own, -scores))[:, :k]
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(own, order, axis=1)
+
+
+def recall(found, expected):
+    return float(np.mean([np.isin(own, best).mean() for own, best in zip(expected, found, strict=True)]))

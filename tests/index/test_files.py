@@ -1,0 +1,264 @@
+"""Caches on disk: every kind there and back, damage of every sort, several writers, a full disk."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import threading
+from hashlib import sha256
+
+import numpy as np
+import pytest
+
+from factoid.errors import InvalidInputError
+from factoid.index import VectorIndex, files, load, save
+from tests.index.cases import DIM, KINDS
+
+faiss = pytest.importorskip("faiss")
+
+STAMP = {"generation": 42, "encoder": "é"}
+ARRAYS = {"rows": np.arange(30).reshape(10, 3), "parent_ids": np.empty(0, np.int64), "scores": np.ones(4, np.float32)}
+
+
+def same(one, two):
+    return all(a.tolist() == b.tolist() for a, b in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_comes_back_as_it_was_and_can_change(make_index, tmp_path, kind, shards, mmap):
+    index, ids, vectors = make_index(kind, "cosine", shards)
+    save(index, tmp_path / "passage", stamp=STAMP, arrays=ARRAYS)
+    loaded = load(tmp_path / "passage", mmap=mmap)
+    assert loaded is not None
+    again = loaded.index
+    assert loaded.stamp == STAMP
+    assert {name: array.tolist() for name, array in loaded.arrays.items()} == {
+        name: array.tolist() for name, array in ARRAYS.items()
+    }
+    assert (again.dim, again.kind, again.similarity, again.shards) == (DIM, kind, "cosine", shards)
+    assert (len(again), again.hidden) == (len(index), index.hidden)
+    assert again.ids.tolist() == index.ids.tolist()
+    for allowed in (None, np.sort(ids[::9])):
+        assert same(again.search(vectors[:9], 20, allowed=allowed), index.search(vectors[:9], 20, allowed=allowed))
+    for each in (index, again):
+        each.remove(ids[:100])
+        each.add(ids[:50] + 100_000, vectors[:50])
+    assert same(again.search(vectors[:9], 20), index.search(vectors[:9], 20))
+    save(again, tmp_path / "passage", stamp={})  # over the files that are mapped
+    assert same(again.search(vectors[:9], 20), index.search(vectors[:9], 20))
+    saved = load(tmp_path / "passage")
+    assert (len(saved.index), saved.stamp, saved.arrays) == (len(index), {}, {})
+
+
+def test_the_files_and_what_faiss_reads_in_them(tmp_path):
+    index = VectorIndex(2, kind="HNSW8")
+    index.add(np.array([7, 5, 9]), np.array([[1, 0], [0, 1], [1, 1]], np.float32))
+    index.remove(np.array([5]))
+    save(index, tmp_path / "passage", stamp=STAMP, arrays={"rows": np.arange(3)})
+    names = ["passage.faiss", "passage.json", "passage.rows.npy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    manifest = json.loads((tmp_path / "passage.json").read_text())
+    assert {**manifest, "files": None} == {
+        "format": 2, "kind": "HNSW8", "similarity": "inner_product", "dim": 2, "shards": 1, "count": 2, "hidden": 1,
+        "arrays": ["rows"], "stamp": STAMP, "files": None,
+    }  # fmt: skip
+    for name in ("passage.faiss", "passage.rows.npy"):
+        content = (tmp_path / name).read_bytes()
+        assert manifest["files"][name] == {"size": len(content), "sha256": sha256(content).hexdigest()}
+    ids = faiss.read_index(str(tmp_path / "passage.faiss")).search(np.array([[1, 0.5]], np.float32), 3)[1]
+    assert ids.tolist() == [[9, 7, -1]]
+
+
+def test_files_of_shards_and_arrays_that_are_no_longer_there_are_removed(make_index, tmp_path):
+    (tmp_path / "passages.rows.npy").touch()
+    save(make_index("Flat", shards=3)[0], tmp_path / "passage", stamp={}, arrays=ARRAYS)
+    assert len(list(tmp_path.iterdir())) == 3 + 3 + 1 + 1
+    save(make_index("Flat")[0], tmp_path / "passage", stamp={})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["passage.faiss", "passage.json", "passages.rows.npy"]
+
+
+def flip(path, place):
+    content = bytearray(path.read_bytes())
+    content[place % len(content)] ^= 1 << place % 8
+    path.write_bytes(content)
+
+
+def rewrite(**changes):
+    def damage(folder):
+        path = folder / "passage.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return damage
+
+
+def forget(name):
+    def damage(folder):
+        path = folder / "passage.json"
+        manifest = json.loads(path.read_text())
+        del manifest[name]
+        path.write_text(json.dumps(manifest))
+
+    return damage
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(lambda folder, name=name: (folder / name).unlink() for name in ("passage.faiss", "passage.json")),
+        *(lambda folder, name=name: (folder / name).write_bytes(b"") for name in ("passage.faiss", "passage.rows.npy")),
+        lambda folder: (folder / "passage.rows.npy").unlink(),
+        lambda folder: (folder / "passage.faiss").write_bytes((folder / "passage.faiss").read_bytes()[:-100]),
+        lambda folder: (folder / "passage.faiss").write_bytes((folder / "passage.faiss").read_bytes() + b"x"),
+        *(lambda folder, text=text: (folder / "passage.json").write_bytes(text) for text in (b"", b"[]", b"{}", b"\xff")),
+        *(lambda folder, text=text: (folder / "passage.json").write_bytes(text) for text in (b"null", b"1" * 5000, b"[" * 9999)),
+        *(rewrite(**change) for change in ({"format": 1}, {"format": 3}, {"format": None}, {"dim": 17}, {"dim": "x"})),
+        *(rewrite(**change) for change in ({"dim": None}, {"dim": -1}, {"kind": "HNSW16"}, {"kind": "no"}, {"kind": 1})),
+        *(rewrite(**change) for change in ({"shards": 2}, {"shards": 0}, {"shards": "x"}, {"count": 1}, {"hidden": 1})),
+        *(rewrite(**change) for change in ({"files": {}}, {"files": []}, {"arrays": ["x"]}, {"arrays": 1})),
+        rewrite(similarity="euclid"),
+        *(forget(name) for name in "format kind similarity dim shards count hidden arrays stamp files".split()),
+    ],
+)  # fmt: skip
+def test_a_cache_that_cannot_be_trusted_counts_as_missing(make_index, tmp_path, caplog, damage, mmap):
+    caplog.set_level("INFO")
+    save(make_index("Flat")[0], tmp_path / "passage", stamp=STAMP, arrays={"rows": np.arange(9)})
+    damage(tmp_path)
+    assert load(tmp_path / "passage", mmap=mmap) is None
+    assert len([record for record in caplog.records if "it is built" in record.message]) == 1
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("kind", ["Flat", "HNSW16", "IVF32,SQ8"])
+def test_a_flipped_bit_anywhere_is_noticed(make_index, tmp_path, kind, mmap):
+    save(make_index(kind, shards=2)[0], tmp_path / "passage", stamp={}, arrays={"rows": np.arange(99)})
+    rng = np.random.default_rng(3)
+    for name in ("passage.0.faiss", "passage.1.faiss", "passage.rows.npy"):
+        for place in [0, 5, *rng.integers(0, 1 << 40, 20).tolist()]:
+            flip(tmp_path / name, place)
+            assert load(tmp_path / "passage", mmap=mmap) is None
+            flip(tmp_path / name, place)
+    assert load(tmp_path / "passage", mmap=mmap) is not None
+
+
+@pytest.mark.parametrize("content", [b"not faiss", b"", b"IxMp" + b"\xff" * 200, b"IxFI" + b"\x7f" * 200])
+@pytest.mark.parametrize("mmap", [False, True])
+def test_a_file_that_is_no_index_counts_as_missing_even_with_a_manifest(make_index, tmp_path, content, mmap):
+    save(make_index("Flat")[0], tmp_path / "passage", stamp={})
+    (tmp_path / "passage.faiss").write_bytes(content)
+    rewrite(files={"passage.faiss": {"size": len(content), "sha256": sha256(content).hexdigest()}})(tmp_path)
+    assert load(tmp_path / "passage", mmap=mmap) is None
+
+
+@pytest.mark.parametrize("content", [np.array([{}], object), np.asfortranarray(np.eye(3))])
+@pytest.mark.parametrize("mmap", [False, True])
+def test_arrays_of_objects_are_never_read(make_index, tmp_path, content, mmap):
+    save(make_index("Flat")[0], tmp_path / "passage", stamp={}, arrays={"rows": np.arange(3)})
+    np.save(tmp_path / "passage.rows.npy", content, allow_pickle=True)
+    written = (tmp_path / "passage.rows.npy").read_bytes()
+    own = json.loads((tmp_path / "passage.json").read_text())["files"]
+    own["passage.rows.npy"] = {"size": len(written), "sha256": sha256(written).hexdigest()}
+    rewrite(files=own)(tmp_path)
+    assert (load(tmp_path / "passage", mmap=mmap) is None) == (content.dtype.hasobject or mmap)
+
+
+def test_the_index_of_another_kind_counts_as_missing(make_index, tmp_path):
+    for kind, other in (("Flat", "SQ8"), ("SQ8", "Flat"), ("IVF32,SQ8", "IVF16,SQ8"), ("HNSW16", "HNSW16,SQ8")):
+        save(make_index(kind)[0], tmp_path / "passage", stamp={})
+        rewrite(kind=other)(tmp_path)
+        assert load(tmp_path / "passage") is None
+
+
+@pytest.mark.parametrize("name", ["", "Rows", "../rows", "a.b", "0"])
+def test_names_of_arrays_cannot_lead_elsewhere(make_index, tmp_path, name):
+    with pytest.raises(InvalidInputError, match="lower-case letters"):
+        save(make_index("Flat")[0], tmp_path / "passage", stamp={}, arrays={name: np.arange(3)})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_manifest_of_others_removes_none_of_their_files(make_index, tmp_path):
+    (tmp_path / "units.sqlite").touch()
+    (tmp_path / "passage.json").write_text(json.dumps({"files": {"units.sqlite": 1, "../x": 1, "passage.json": 1}}))
+    save(make_index("Flat")[0], tmp_path / "passage", stamp={})
+    assert (tmp_path / "units.sqlite").exists()
+    assert load(tmp_path / "passage") is not None
+
+
+@pytest.mark.parametrize("kind", ["Flat", "IVF32,SQ8"])
+@pytest.mark.parametrize("room", [0, 10_000, 100_000])
+def test_a_full_disk_leaves_what_was_there(make_index, tmp_path, monkeypatch, kind, room):
+    index, ids, _ = make_index(kind, shards=2)
+    save(index, tmp_path / "passage", stamp={"generation": 1}, arrays={"rows": np.arange(9)})
+    before = sorted(path.name for path in tmp_path.iterdir())
+    left = [room]
+    write = files._Hashing.write
+
+    def full(self, data):
+        left[0] -= len(data)
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, data)
+
+    monkeypatch.setattr(files._Hashing, "write", full)
+    index.remove(ids[:5])
+    with pytest.raises(OSError, match="No space left"):
+        save(index, tmp_path / "passage", stamp={"generation": 2}, arrays={"rows": np.arange(200_000)})
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    loaded = load(tmp_path / "passage")
+    assert loaded is None or loaded.stamp == {"generation": 1}
+    assert loaded is not None or room > 0
+
+
+def test_what_a_killed_process_left_is_swept(make_index, tmp_path):
+    old, new, foreign = (tmp_path / name for name in ("passage.faiss.a.part", "passage.json.b.part", "other.c.part"))
+    for path in (old, new, foreign):
+        path.touch()
+    os.utime(old, (0, 0))
+    os.utime(foreign, (0, 0))
+    save(make_index("Flat")[0], tmp_path / "passage", stamp={})
+    assert (old.exists(), new.exists(), foreign.exists()) == (False, True, True)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from factoid.index import VectorIndex, save
+number = int(sys.argv[2])
+index = VectorIndex(8)
+index.add(np.arange(500) + number, np.full((500, 8), number, np.float32))
+for _ in range(40):
+    save(index, Path(sys.argv[1]), stamp={"number": number}, arrays={"rows": np.full(99, number)})
+"""
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_readers_beside_several_writers_never_see_a_mixture(tmp_path, mmap):
+    path = tmp_path / "passage"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    writers = [subprocess.Popen([*command, str(number)]) for number in (1, 2)]
+    wrong, seen = [], []
+
+    def read():
+        while any(writer.poll() is None for writer in writers):
+            loaded = load(path, mmap=mmap)
+            if loaded is None:
+                continue
+            number = loaded.stamp["number"]
+            scores, ids = loaded.index.search(np.ones((1, 8), np.float32), 1)
+            found = [scores[0, 0] / 8, ids[0, 0], *set(loaded.arrays["rows"].tolist())]
+            (seen if found == [number] * 3 else wrong).append((number, found))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert wrong == []
+    assert list(tmp_path.glob("*.part")) == []

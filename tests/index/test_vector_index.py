@@ -1,0 +1,209 @@
+"""One exact index against brute force: ids, ties, bad input, threads."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
+from factoid.index import Similarity, VectorIndex, prepare
+from tests.index.cases import brute_force, clustered
+
+pytest.importorskip("faiss")
+
+
+def built(ids, vectors):
+    index = VectorIndex(vectors.shape[1])
+    index.add(ids, vectors)
+    return index
+
+
+@pytest.fixture
+def small():
+    """Vectors that are neither of unit length nor positive, under ids that are not positions."""
+    rng = np.random.default_rng(7)
+    return np.arange(200, dtype=np.int64) * 3 + 5, rng.normal(0, 4, (200, 16)).astype(np.float32)
+
+
+@pytest.mark.parametrize("k", [1, 7, 200])
+@pytest.mark.parametrize("filtered", [False, True])
+def test_search_is_exact(small, k, filtered):
+    ids, vectors = small
+    allowed = ids[::7] if filtered else None
+    queries = -vectors[:5] * 2
+    scores, found = built(ids, vectors).search(queries, k, allowed=allowed)
+    expected_scores, expected = brute_force(queries, ids, vectors, k, allowed)
+    assert found.shape == scores.shape == (5, k)
+    candidates = min(k, 29 if filtered else 200)
+    assert (found[:, candidates:] == -1).all()
+    scores, found = scores[:, :candidates], found[:, :candidates]
+    np.testing.assert_allclose(scores, expected_scores, rtol=1e-5, atol=1e-4)
+    assert k == 200 or found.tolist() == expected.tolist()
+    rows = {own: row for row, own in enumerate(ids.tolist())}
+    for query, own, score in zip(queries, found.tolist(), scores, strict=True):
+        np.testing.assert_allclose(vectors[[rows[each] for each in own]] @ query, score, rtol=1e-5, atol=1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_adds_and_removals_against_a_dict(data):
+    index, held = VectorIndex(3, shards=data.draw(st.sampled_from([1, 3]))), {}
+    whole = st.integers(-4, 4)  # exact in float32, with many ties
+    for _ in range(data.draw(st.integers(1, 6))):
+        new = data.draw(st.dictionaries(st.integers(0, 40), st.tuples(whole, whole, whole), max_size=12))
+        gone = data.draw(st.lists(st.integers(0, 45), max_size=8))
+        stale = [*gone, *(own for own in new if own in held)]
+        index.remove(np.array(stale, np.int64))
+        for own in stale:
+            held.pop(own, None)
+        index.add(np.array(list(new), np.int64), np.array(list(new.values()), np.float32).reshape(-1, 3))
+        held |= new
+        assert len(index) == len(held)
+        query = np.array([data.draw(st.tuples(whole, whole, whole))], np.float32)
+        k = data.draw(st.integers(1, 50))
+        scores, ids = index.search(query, k)
+        expected = sorted((float(np.dot(query[0], vector)) for vector in held.values()), reverse=True)[:k]
+        found = ids[0][: len(expected)].tolist()
+        assert scores[0].tolist() == expected + [-np.inf] * (k - len(expected))
+        assert ids[0].tolist() == found + [-1] * (k - len(expected))
+        assert len(set(found)) == len(expected)
+        for own, score in zip(found, scores[0].tolist(), strict=False):
+            assert float(np.dot(query[0], held[own])) == score
+        assert index.ids.tolist() == sorted(held)
+        given = index.vectors(index.ids)
+        assert given.tolist() == [list(held[own]) for own in sorted(held)]
+
+
+def test_an_empty_index_and_nothing_allowed(small):
+    ids, vectors = small
+    for index, allowed in ((VectorIndex(16), None), (built(ids, vectors), ids[:0])):
+        scores, found = index.search(vectors[:2], 5, allowed=allowed)
+        assert (scores.tolist(), found.tolist()) == ([[-np.inf] * 5] * 2, [[-1] * 5] * 2)
+    index = VectorIndex(16)
+    index.add(ids[:0], vectors[:0])
+    index.remove(ids)
+    assert len(index) == 0
+
+
+def test_vectors_of_another_dimension_and_queries_that_are_no_numbers(small):
+    index = built(*small)
+    for wrong in (np.zeros((1, 15), np.float32), np.zeros(16, np.float32)):
+        with pytest.raises(EncoderMismatchError, match="expected vectors of 16 dimensions, got shape"):
+            index.search(wrong, 1)
+        with pytest.raises(EncoderMismatchError, match="was another encoder used"):
+            index.add(np.array([1]), wrong)
+        with pytest.raises(EncoderMismatchError, match="was another encoder used"):
+            index.train(wrong)
+    for value in (np.nan, np.inf):
+        with pytest.raises(EncoderMismatchError, match="not finite"):
+            index.search(np.full((1, 16), value, np.float32), 1)
+        with pytest.raises(EncoderMismatchError, match="not finite"):
+            index.add(np.array([1000]), np.full((1, 16), value, np.float32))
+    assert len(index) == 200
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ([-1, 900], "0 or more, got -1"),
+        ([900, 900], "twice"),
+        ([5, 900], "the id 5 is in the index already"),
+        ([901], "got 1 ids for 2 vectors"),
+        ([1.5, 2.5], "whole numbers"),
+        ([[900, 901]], "in one row"),
+    ],
+)
+@pytest.mark.parametrize("shards", [1, 2])
+def test_ids_that_cannot_be_added(small, ids, message, shards):
+    index = VectorIndex(16, shards=shards)
+    index.add(*small)
+    with pytest.raises(InvalidInputError, match=message):
+        index.add(np.array(ids), small[1][:2])
+    assert len(index) == 200
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, None])
+def test_a_k_that_is_no_number_of_results(small, k):
+    with pytest.raises(InvalidInputError, match="k must be a whole number of 1 or more"):
+        built(*small).search(small[1][:1], k)
+
+
+@pytest.mark.parametrize("shards", [0, -1, 1.5, True])
+def test_a_number_of_shards_that_is_none(shards):
+    with pytest.raises(InvalidInputError, match="shards must be a whole number"):
+        VectorIndex(3, shards=shards)
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+def test_equal_scores_come_in_the_order_of_their_ids(shards):
+    index = VectorIndex(2, shards=shards)
+    index.add(np.array([9, 3, 7, 1]), np.ones((4, 2), np.float32))
+    index.add(np.array([5]), np.full((1, 2), 2, np.float32))
+    scores, ids = index.search(np.array([[1, 1], [0, 0]], np.float32), 5)
+    assert ids.tolist() == [[5, 1, 3, 7, 9], [1, 3, 5, 7, 9]]
+    assert scores.tolist() == [[4, 2, 2, 2, 2], [0] * 5]
+
+
+def test_cosine_of_long_short_and_zero_vectors():
+    vectors = np.array([[3e38, 3e38], [1e-38, 0], [0, 0], [-2, 0]], np.float32)
+    index = VectorIndex(2, similarity="cosine")
+    index.add(np.arange(4), vectors)
+    scores, ids = index.search(np.array([[1e-30, 0], [0, 0]], np.float32), 4)
+    assert ids[0].tolist() == [1, 0, 2, 3]
+    np.testing.assert_allclose(scores[0], [1, np.sqrt(0.5), 0, -1], rtol=1e-6)
+    assert scores[1].tolist() == [0] * 4
+    np.testing.assert_allclose(index.vectors(np.array([2, 0])), [[0, 0], [np.sqrt(0.5)] * 2], rtol=1e-6)
+    assert prepare(vectors, Similarity.INNER_PRODUCT) is vectors
+
+
+def test_vectors_are_given_back_where_they_are_held(small):
+    ids, vectors = small
+    order = np.random.default_rng(0).permutation(200)
+    for kind, shards in (("Flat", 1), ("Flat", 3), ("HNSW8", 1)):
+        index = VectorIndex(16, kind=kind, shards=shards)
+        index.add(ids, vectors)
+        index.remove(ids[:10])
+        wanted = order[order >= 10]
+        assert index.vectors(ids[wanted]).tolist() == vectors[wanted].tolist()
+        assert index.vectors(ids[:0]).shape == (0, 16)
+        with pytest.raises(InvalidInputError, match="no vector under the id 5"):
+            index.vectors(ids[:3])
+    index = VectorIndex(16, kind="SQfp16")
+    index.add(ids, vectors)
+    assert index.vectors(ids) is None
+
+
+@pytest.mark.parametrize("kind", ["Flat", "HNSW16", "IVF16,SQ8", "PQ8x4fs"])
+def test_threads_search_at_once_with_parameters_and_filters_of_their_own(kind):
+    ids, vectors = clustered(2000)
+    index = VectorIndex(16, kind=kind, shards=2)
+    index.train(vectors)
+    index.add(ids, vectors)
+    settings = {"graph": [{"efSearch": 4}, {"efSearch": 200}], "lists": [{"nprobe": 1}, {"nprobe": 16}]}
+    cases = [
+        (vectors[start : start + 3], np.sort(ids[start::7]) if start % 2 else None, parameters)
+        for start in range(40)
+        for parameters in settings.get(index.ability.family, [None])
+    ]
+
+    def search(case):
+        queries, allowed, parameters = case
+        return [each.tolist() for each in index.search(queries, 5, allowed=allowed, parameters=parameters)]
+
+    expected = [search(case) for case in cases]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(search, cases * 3)) == expected * 3
+
+
+def test_without_faiss_there_is_the_pip_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(MissingDependencyError, match=r'pip install "factoid\[cpu\]"') as caught:
+        VectorIndex(3)
+    assert isinstance(caught.value, ImportError)
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+    assert caught.value.name == "faiss"

@@ -1,0 +1,127 @@
+"""Indexes to search in, good and bad ones, and brute force in plain loops to compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from factoid import Granularity
+from factoid.search import Columns, View
+
+
+@dataclass
+class StubIndex:
+    """Brute force over vectors by id.
+
+    `exact` says so; an index that is not exact finds only the ids in `seen`. `noise` makes scores those of a lossy one.
+    """
+
+    ids: np.ndarray
+    vectors: np.ndarray
+    exact: bool = True
+    lossy: bool = False
+    seen: np.ndarray | None = None
+    noise: float = 0.0
+    padded: bool = True
+
+    def __post_init__(self):
+        self.asked = []
+        self.dim = self.vectors.shape[1]
+
+    def __len__(self):
+        return len(self.ids)
+
+    def search(self, queries, k, *, allowed=None, parameters=None):
+        self.asked.append((len(queries), k, parameters))
+        assert queries.dtype == np.float32
+        assert 1 <= k <= len(self)
+        if allowed is not None:
+            assert (np.diff(allowed) > 0).all()
+        own = np.ones(len(self.ids), bool) if allowed is None else np.isin(self.ids, allowed)
+        if self.seen is not None:
+            own &= np.isin(self.ids, self.seen)
+        ids, vectors = self.ids[own], self.vectors[own]
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = queries @ vectors.T
+        if self.noise:
+            scores = scores + np.random.default_rng(0).normal(0, self.noise, scores.shape).astype(np.float32)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        found = np.take_along_axis(scores, order, axis=1)
+        at = np.where(np.isfinite(found), ids[order], -1)
+        if self.padded and found.shape[1] < k:
+            more = ((0, 0), (0, k - found.shape[1]))
+            found = np.pad(found, more, constant_values=np.float32(-3.4e38))
+            at = np.pad(at, more, constant_values=-1)
+        return found, at
+
+
+@dataclass
+class Case:
+    """Units as plain tuples (row, vector id, parent, document, metadata), and vectors by id."""
+
+    units: list
+    vectors: dict
+
+    def columns(self):
+        arrays = np.array(self.units, np.int64).reshape(-1, 5)
+        names = ("rows", "vectors", "parents", "documents", "metadata")
+        return Columns.from_arrays(**{name: arrays[:, place] for place, name in enumerate(names)})
+
+    def view(self, granularity=Granularity.PROPOSITION, **options):
+        ids = np.array(sorted(self.vectors), np.int64)
+        rows = [self.vectors[own] for own in ids.tolist()] or np.empty((0, 3))
+        matrix = np.array(rows, np.float32)
+
+        def exact(wanted):
+            places = np.searchsorted(ids, wanted)
+            assert (ids[places] == wanted).all()
+            return matrix[places]
+
+        return View(granularity, StubIndex(ids, matrix, **options), self.columns(), exact)
+
+    def mask(self, columns, metadata):
+        return None if metadata is None else columns.mask_of_metadata(np.array(sorted(metadata), np.int64))
+
+    def scored(self, query, metadata):
+        """All allowed units, as (score, unit), by plain loops."""
+        return [
+            (sum(float(a) * float(b) for a, b in zip(query, self.vectors[unit[1]], strict=True)), unit)
+            for unit in self.units
+            if metadata is None or unit[4] in metadata
+        ]
+
+    def groups(self, query, metadata, level):
+        """Scores and rows of units under each parent, best first."""
+        place = {"unit": 0, "passage": 2, "document": 3}[level]
+        under = {}
+        for score, unit in self.scored(query, metadata):
+            under.setdefault(unit[place], []).append((score, unit[0]))
+        return {key: sorted(units, key=lambda unit: (-unit[0], unit[1])) for key, units in under.items()}
+
+
+def check_units(found, case, query, k, metadata, min_score=None):
+    """The scores are those of the k best, in order, and the rows have them."""
+    scores = {unit[0]: score for score, unit in case.scored(query, metadata)}
+    expected = sorted(scores.values(), reverse=True)[:k]
+    if min_score is not None:
+        expected = [score for score in expected if score >= min_score]
+    assert [unit.score for unit in found] == expected
+    assert [scores[unit.row] for unit in found] == expected
+    assert len({unit.row for unit in found}) == len(found)
+    assert found == sorted(found, key=lambda unit: (-unit.score, unit.row))
+
+
+def check_groups(found, case, query, k, metadata, level, matches=3, min_score=None):
+    """The k best distinct parents, in order, each with its best units."""
+    under = case.groups(query, metadata, level)
+    expected = sorted((units[0][0] for units in under.values()), reverse=True)[:k]
+    if min_score is not None:
+        expected = [score for score in expected if score >= min_score]
+    assert [group.score for group in found] == expected
+    assert len({group.key for group in found}) == len(found)
+    assert found == sorted(found, key=lambda group: (-group.score, group.key))
+    for group in found:
+        units = under[group.key]
+        assert group.score == units[0][0]
+        assert [(match.score, match.row) for match in group.matches] == units[:matches]

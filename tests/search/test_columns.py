@@ -1,0 +1,115 @@
+"""Columns against plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid.errors import InvalidInputError
+from factoid.search import Columns
+from factoid.search.ranges import membership
+
+NAMES = ("vectors", "rows", "parents", "documents", "metadata")
+
+
+def ids(most):
+    return st.integers(0, most)
+
+
+@st.composite
+def some_units(draw, first=1, last=60):
+    """Tuples in the order of `NAMES`; no row twice."""
+    chosen = draw(st.lists(st.integers(first, last), unique=True, max_size=30))
+    return [(draw(ids(9)), row, draw(ids(5)), draw(ids(3)), draw(st.sampled_from([1, 2, 10**9]))) for row in chosen]
+
+
+def columns_of(units):
+    arrays = np.array(units, np.int64).reshape(-1, 5)
+    return Columns.from_arrays(**{name: arrays[:, place] for place, name in enumerate(NAMES)})
+
+
+def tuples(columns):
+    return list(zip(*(getattr(columns, name).tolist() for name in NAMES), strict=True))
+
+
+def taken(columns, positions):
+    known = tuples(columns)
+    return [known[place] for place in positions.tolist()]
+
+
+@settings(deadline=None)
+@given(some_units(), st.lists(ids(70), max_size=12))
+def test_lookups(units, wanted):
+    columns = columns_of(units)
+    assert tuples(columns) == sorted(units)
+    assert len(columns) == len(units)
+    assert columns.distinct_vectors().tolist() == sorted({unit[0] for unit in units})
+    chosen = np.array(wanted, np.int64)
+    for find, place in (
+        (columns.positions_of_vectors, 0),
+        (columns.positions_of_rows, 1),
+        (columns.children_of, 2),
+        (lambda keys: columns.children_of(keys, "document"), 3),
+    ):
+        positions, which = find(chosen)
+        found = sorted(zip(which.tolist(), taken(columns, positions), strict=True))
+        assert found == sorted((at, unit) for at, key in enumerate(wanted) for unit in units if unit[place] == key)
+    for mask, place in (
+        (columns.mask_of_rows(chosen), 1),
+        (columns.mask_of_parents(chosen), 2),
+        (columns.mask_of_documents(chosen), 3),
+        (columns.mask_of_metadata(chosen), 4),
+    ):
+        assert mask.tolist() == [unit[place] in wanted for unit in tuples(columns)]
+    mask = columns.mask_of_parents(chosen)
+    assert columns.distinct_vectors(mask).tolist() == sorted({unit[0] for unit in units if unit[2] in wanted})
+
+
+@settings(deadline=None)
+@given(some_units(), st.lists(ids(70), max_size=12), some_units(61, 90), some_units())
+def test_replaced(units, removed, later, again):
+    """New rows come after all others, or in place of those that were removed."""
+    columns = columns_of(units)
+    before = tuples(columns)
+    replaced = columns.replaced(np.array(removed, np.int64), columns_of(later))
+    assert tuples(replaced) == sorted([unit for unit in units if unit[1] not in removed] + later)
+    rows = [unit[1] for unit in again]
+    replaced = columns.replaced(np.array(rows, np.int64), columns_of(again))
+    assert tuples(replaced) == sorted([unit for unit in units if unit[1] not in rows] + again)
+    assert tuples(columns) == before
+    assert tuples(replaced.replaced(replaced.rows, Columns.empty())) == []
+    assert tuples(Columns.empty().replaced(np.array(removed, np.int64), columns)) == before
+
+
+def test_replaced_where_many_units_share_one_vector():
+    units = [(1, row, row, 1, 1) for row in range(0, 2000, 2)]
+    more = [(1, row, row, 1, 1) for row in range(1, 2000, 2)] + [(0, 5000, 1, 1, 1), (2, 5001, 1, 1, 1)]
+    assert tuples(columns_of(units).replaced(np.array([4, 5, 9000]), columns_of(more))) == sorted(
+        [unit for unit in units if unit[1] != 4] + more
+    )
+
+
+@given(
+    st.lists(st.sampled_from([-5, 0, 1, 2, 3, 70_000, 2**40, 2**62]), max_size=20),
+    st.lists(st.sampled_from([-5, 0, 1, 3, 4, 70_000, 2**40, -(2**62)]), max_size=6),
+)
+def test_membership(values, chosen):
+    assert membership(np.array(values, np.int64), np.array(chosen, np.int64)).tolist() == [
+        value in chosen for value in values
+    ]
+
+
+def test_columns_cannot_be_written_to():
+    columns = columns_of([(1, 1, 1, 1, 1)])
+    for each in (columns, columns.replaced(np.array([1]), columns), Columns.empty()):
+        for name in NAMES:
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(each, name)[:] = 0
+
+
+def test_columns_of_several_lengths():
+    one, two = np.ones(1, np.int64), np.ones(2, np.int64)
+    with pytest.raises(InvalidInputError, match="five arrays of one length"):
+        Columns.from_arrays(vectors=one, rows=one, parents=one, documents=two, metadata=one)

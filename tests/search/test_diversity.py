@@ -1,0 +1,79 @@
+"""Maximal marginal relevance against its definition, over units and over parents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from factoid import Granularity
+from factoid.errors import InvalidInputError
+from factoid.search import Group, Scored, best_fused, best_units, diverse_groups, diverse_units, most_diverse
+from tests.search.oracle import Case
+
+
+def marginal_relevance(query, vectors, k, weight):
+    """The definition of Carbonell and Goldstein, one candidate at a time."""
+
+    def cosine(a, b):
+        norms = np.linalg.norm(a) * np.linalg.norm(b)
+        return float(np.dot(a, b) / norms) if norms else 0.0
+
+    chosen = []
+    while len(chosen) < min(k, len(vectors)):
+
+        def value(i, chosen=tuple(chosen)):
+            near = max((cosine(vectors[i], vectors[j]) for j in chosen), default=None)
+            return (
+                cosine(query, vectors[i]) if near is None else weight * cosine(query, vectors[i]) - (1 - weight) * near
+            )
+
+        chosen.append(max((i for i in range(len(vectors)) if i not in chosen), key=value))
+    return chosen
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 1.0])
+def test_most_diverse_against_its_definition(weight):
+    rng = np.random.default_rng(11)
+    vectors, query = rng.normal(-1, 3, (30, 6)), rng.normal(0, 2, 6)
+    vectors[4] = 0
+    assert most_diverse(query, vectors, k=12, lambda_mult=weight) == marginal_relevance(query, vectors, 12, weight)
+    assert sorted(most_diverse(query, vectors, k=99, lambda_mult=weight)) == list(range(30))
+    assert most_diverse(query, vectors[:0], k=3) == []
+
+
+def two_views(seed=2):
+    rng = np.random.default_rng(seed)
+    views, vectors = [], {}
+    for start, kind in ((0, Granularity.SENTENCE), (100, Granularity.PROPOSITION)):
+        own = {row: tuple(rng.integers(-9, 9, 5).tolist()) for row in range(start, start + 40)}
+        units = [(row, row - row % 2, 500 + row % 15, 1, 1) for row in own]
+        case = Case(units, {row: vector for row, vector in own.items() if row % 2 == 0})
+        views.append(case.view(kind))
+        vectors |= {row: own[row - row % 2] for row in own}
+    return views, vectors, rng.integers(-9, 9, (1, 5)).astype(np.float32)
+
+
+def test_units_are_chosen_by_their_own_vectors():
+    views, vectors, query = two_views()
+    (units,) = best_units(views[1], query, 20)
+    chosen = diverse_units(views, query[0], units, 6, lambda_mult=0.4)
+    candidates = np.array([vectors[unit.row] for unit in units], float)
+    assert chosen == [units[place] for place in marginal_relevance(query[0], candidates, 6, 0.4)]
+    assert diverse_units(views, query[0], [], 6) == []
+
+
+def test_parents_are_chosen_by_the_vector_of_their_best_unit():
+    views, vectors, query = two_views()
+    (groups,) = best_fused(views, query, 12, level="passage")
+    assert {group.matches[0].row < 100 for group in groups} == {True, False}
+    chosen = diverse_groups(views, query[0], groups, 5)
+    candidates = np.array([vectors[group.matches[0].row] for group in groups], float)
+    assert chosen == [groups[place] for place in marginal_relevance(query[0], candidates, 5, 0.5)]
+
+
+def test_what_cannot_be_compared():
+    views, _, query = two_views()
+    with pytest.raises(InvalidInputError, match=r"rows \[777\] are units of none"):
+        diverse_units(views, query[0], [Scored(1, 1.0), Scored(777, 1.0)], 2)
+    with pytest.raises(InvalidInputError, match="search with matches=1 or more"):
+        diverse_groups(views, query[0], [Group(1, 1.0)], 2)

@@ -1,0 +1,285 @@
+"""Units and parents against brute force: every filter, every k, whatever the index is like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import Granularity
+from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.search import best_groups, best_matches, best_units, sources, widening
+from tests.search.oracle import Case, check_groups, check_units
+
+WHOLE = st.integers(-3, 3)  # exact in float32, with many ties
+VECTOR = st.tuples(WHOLE, WHOLE, WHOLE)
+LEVELS = st.sampled_from(["unit", "passage", "document"])
+
+
+@st.composite
+def cases(draw):
+    """Units that share vectors, orphans that are their own parents, crowded parents, gaps between ids."""
+    vectors = {2 * own + 5: vector for own, vector in enumerate(draw(st.lists(VECTOR, min_size=1, max_size=25)))}
+    units = []
+    for number in range(draw(st.integers(0, 60))):
+        row = 3 * number + 1
+        parent = draw(st.sampled_from([row, 1001, 1001, 1002, 1003, 1004, 1005]))
+        own = draw(st.sampled_from(sorted(vectors)))
+        units.append((row, own, parent, 1 + parent % 4, draw(st.sampled_from([1, 1, 1, 2, 3, 900_000]))))
+    used = {unit[1] for unit in units}
+    vectors = {own: vector for own, vector in vectors.items() if own in used}
+    return Case(draw(st.permutations(units)), vectors)
+
+
+FILTERS = st.sampled_from([None, {1}, {1, 2, 3, 900_000}, {2}, {3, 900_000}, set(), {77}])
+
+
+@pytest.fixture(params=["by itself", "index"])
+def path(request, monkeypatch):
+    """Selections of any size are searched both ways."""
+    monkeypatch.setattr(widening, "few", lambda *_: request.param == "by itself")
+
+
+# What the fixture patches is the same for all examples.
+def against(**options):
+    from hypothesis import HealthCheck
+
+    return settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], **options)
+
+
+@against(max_examples=150)
+@given(cases(), st.lists(VECTOR, min_size=1, max_size=4), st.integers(1, 80), FILTERS, LEVELS, st.integers(1, 4))
+def test_exact_indexes(path, case, queries, k, metadata, level, matches):
+    view = case.view()
+    mask = case.mask(view.columns, metadata)
+    vectors = np.array(queries, np.float32)
+    units = best_units(view, vectors, k, allowed=mask)
+    groups = best_groups(view, vectors, k, level=level, allowed=mask, matches=matches)
+    for number, query in enumerate(queries):
+        check_units(units[number], case, query, k, metadata)
+        check_groups(groups[number], case, query, k, metadata, level, matches)
+        alone = vectors[number : number + 1]
+        assert best_units(view, alone, k, allowed=mask) == [units[number]]
+        assert best_groups(view, alone, k, level=level, allowed=mask, matches=matches) == [groups[number]]
+
+
+@against(max_examples=80)
+@given(cases(), VECTOR, st.integers(1, 30), FILTERS, LEVELS, st.integers(-20, 20))
+def test_thresholds(path, case, query, k, metadata, level, least):
+    view = case.view()
+    mask = case.mask(view.columns, metadata)
+    vectors = np.array([query], np.float32)
+    (units,) = best_units(view, vectors, k, allowed=mask, min_score=least)
+    check_units(units, case, query, k, metadata, least)
+    (groups,) = best_groups(view, vectors, k, level=level, allowed=mask, min_score=least)
+    check_groups(groups, case, query, k, metadata, level, min_score=least)
+
+
+@against(max_examples=120)
+@given(
+    cases(),
+    st.lists(VECTOR, min_size=1, max_size=3),
+    st.integers(1, 80),
+    FILTERS,
+    LEVELS,
+    st.sets(st.integers(0, 60)),
+    st.booleans(),
+)
+def test_approximate_indexes_that_miss_vectors_still_give_k(path, case, queries, k, metadata, level, seen, padded):
+    view = case.view(exact=False, seen=np.array(sorted(seen), np.int64), padded=padded)
+    mask = case.mask(view.columns, metadata)
+    vectors = np.array(queries, np.float32)
+    units = best_units(view, vectors, k, allowed=mask)
+    groups = best_groups(view, vectors, k, level=level, allowed=mask)
+    for number, query in enumerate(queries):
+        scores = {unit[0]: score for score, unit in case.scored(query, metadata)}
+        assert len(units[number]) == min(k, len(scores))
+        assert all(unit.score == scores[unit.row] for unit in units[number])
+        assert units[number] == sorted(units[number], key=lambda unit: (-unit.score, unit.row))
+        under = case.groups(query, metadata, level)
+        assert len({group.key for group in groups[number]}) == len(groups[number]) == min(k, len(under))
+        for group in groups[number]:
+            assert [(match.score, match.row) for match in group.matches] == under[group.key][
+                : 1 if level == "unit" else 3
+            ]
+            assert group.score == under[group.key][0][0]
+
+
+@against(max_examples=80)
+@given(cases(), st.lists(VECTOR, min_size=1, max_size=3), st.integers(1, 80), FILTERS, LEVELS)
+def test_lossy_indexes_are_refined(path, case, queries, k, metadata, level):
+    """With as many candidates as there are vectors, a refined search is exact, however wrong the index's scores are."""
+    view = case.view(exact=False, lossy=True, noise=50.0)
+    mask = case.mask(view.columns, metadata)
+    vectors = np.array(queries, np.float32)
+    units = best_units(view, vectors, k, allowed=mask, refine=60)
+    groups = best_groups(view, vectors, k, level=level, allowed=mask, refine=60)
+    for number, query in enumerate(queries):
+        check_units(units[number], case, query, k, metadata)
+        check_groups(groups[number], case, query, k, metadata, level)
+
+
+def crowd(passages=40, each=60, seed=5):
+    """Many units, vectors neither of unit length nor positive, some shared."""
+    rng = np.random.default_rng(seed)
+    vectors = {own: tuple(rng.integers(-9, 9, 6).tolist()) for own in range(passages * each)}
+    units = [
+        (own, own - own % 3 if own % 7 == 0 else own, 10_000 + own // each, own // (each * 4), own % 10)
+        for own in range(passages * each)
+    ]
+    used = {unit[1] for unit in units}
+    return Case(units, {own: vector for own, vector in vectors.items() if own in used}), rng
+
+
+@pytest.mark.parametrize("metadata", [None, {0}, set(range(9))])
+@pytest.mark.parametrize("level", ["unit", "passage", "document"])
+@pytest.mark.parametrize("k", [1, 7, 45])
+def test_batches_of_many(path, metadata, level, k):
+    case, rng = crowd()
+    view = case.view()
+    mask = case.mask(view.columns, metadata)
+    queries = rng.integers(-9, 9, (9, 6))
+    found = best_groups(view, queries.astype(np.float32), k, level=level, allowed=mask)
+    for groups, query in zip(found, queries.tolist(), strict=True):
+        check_groups(groups, case, query, k, metadata, level)
+
+
+@pytest.mark.parametrize("queries_at_once", [2, 9])
+def test_little_memory_gives_the_same(monkeypatch, path, queries_at_once):
+    case, rng = crowd()
+    view = case.view()
+    mask = case.mask(view.columns, {1, 2, 3})
+    queries = rng.integers(-9, 9, (9, 6)).astype(np.float32)
+    expected = best_groups(view, queries, 12, level="passage", allowed=mask)
+    monkeypatch.setattr(sources, "_BLOCK", 7)
+    monkeypatch.setattr(sources, "_BLOCK_OF_MANY", 5)
+    monkeypatch.setattr(sources.ExactSource, "most_queries", staticmethod(lambda _: queries_at_once))
+    monkeypatch.setattr(widening, "_ENTRIES", 100)
+    assert best_groups(view, queries, 12, level="passage", allowed=mask) == expected
+
+
+def test_only_queries_that_lack_parents_are_widened_until_proof():
+    """Query 0 meets only the crowd at first; query 1 meets all parents at once."""
+    units = [(row, row, 5001, 1, 1) for row in range(2000)] + [(3000 + n, 3000 + n, 6000 + n, 1, 1) for n in range(9)]
+    vectors = dict.fromkeys(range(2000), (10, 0, 0)) | {3000 + n: (n, 20, 0) for n in range(9)}
+    case = Case(units, vectors)
+    view = case.view()
+    queries = [(1, 0, 0), (0, 1, 0)]
+    found = best_groups(view, np.array(queries, np.float32), 4, level="passage")
+    for groups, query in zip(found, queries, strict=True):
+        check_groups(groups, case, query, 4, None, "passage")
+    sizes = [asked[0] for asked in view.index.asked]
+    assert sizes[0] == 2
+    assert set(sizes[1:]) == {1}
+    assert view.index.asked[-1][1] == 2009
+    view.index.asked.clear()
+    best_groups(view, np.array([(1, 0, 0)], np.float32), 4, level="passage", min_score=11)
+    assert len(view.index.asked) == 1  # what is left is worse than the threshold
+
+
+def test_a_small_selection_never_reaches_the_index():
+    case, rng = crowd()
+    view = case.view(exact=False, lossy=True, noise=9.0)
+    query = tuple(rng.integers(-9, 9, 6).tolist())
+    (groups,) = best_groups(
+        view, np.array([query], np.float32), 10, level="passage", allowed=case.mask(view.columns, {4})
+    )
+    check_groups(groups, case, query, 10, {4}, "passage")
+    assert view.index.asked == []
+
+
+def test_parameters_reach_the_index():
+    view = Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view()
+    best_units(view, np.ones((1, 3), np.float32), 5, parameters={"nprobe": 4})
+    assert view.index.asked == [(1, 1, {"nprobe": 4})]
+
+
+def test_a_passage_is_its_own_passage_whatever_its_parent():
+    case = Case([(1, 1, 9, 4, 1), (2, 2, 9, 4, 1)], {1: (1, 0, 0), 2: (2, 0, 0)})
+    query = np.array([[1, 0, 0]], np.float32)
+    (groups,) = best_groups(case.view(Granularity.PASSAGE), query, 5, level="passage")
+    assert [(group.key, group.matches) for group in groups] == [(2, ((2, 2.0),)), (1, ((1, 1.0),))]
+    (groups,) = best_groups(case.view(), query, 5, level="passage", matches=0)
+    assert groups == [(9, 2.0, ())]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("metadata", [None, {1}])
+def test_scores_beyond_float32_are_left_out(path, metadata):
+    case = Case(
+        [(1, 1, 1, 1, 1), (2, 2, 2, 1, 1), (3, 3, 3, 1, 2)], {1: (-3e38,) * 3, 2: (1, 1, 1), 3: (3e38, -3e38, 0)}
+    )
+    view = case.view()
+    mask = case.mask(view.columns, metadata)
+    (units,) = best_units(view, np.full((1, 3), 3e38, np.float32), 5, allowed=mask, min_score=-1)
+    assert [unit.row for unit in units] == []  # 9e38 is beyond float32, too
+    (units,) = best_units(view, np.full((1, 3), 1e38, np.float32), 5, allowed=mask)
+    assert [unit.row for unit in units] == [2]
+
+
+def test_matches_of_given_parents():
+    case, rng = crowd()
+    view = case.view()
+    queries = rng.integers(-9, 9, (2, 6))
+    found = best_matches(view, queries.astype(np.float32), [[10_003, 77], []], level="passage", matches=5)
+    under = case.groups(queries[0].tolist(), None, "passage")
+    assert [[(match.score, match.row) for match in each] for each in found[0]] == [under[10_003][:5], []]
+    assert found[1] == []
+
+
+def test_nothing_to_search():
+    view = Case([], {}).view()
+    assert best_units(view, np.ones((2, 3), np.float32), 3) == [[], []]
+    assert best_groups(view, np.ones((2, 3), np.float32), 3, level="passage") == [[], []]
+    view = Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view()
+    assert best_units(view, np.empty((0, 3), np.float32), 3) == []
+
+
+def test_vectors_of_the_index_that_no_unit_has_any_more_are_passed_over():
+    case = Case([(1, 1, 50, 1, 1)], {1: (1, 0, 0), 2: (2, 0, 0), 3: (3, 0, 0)})
+    (units,) = best_units(case.view(), np.array([[1, 0, 0]], np.float32), 1)
+    assert units == [(1, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "k must be at least 1, got 0"),
+        ({"matches": -1}, "matches must be at least 0"),
+        ({"level": "book"}, "unknown level 'book': expected one of unit, passage, document"),
+        ({"refine": 0}, "refine must be at least 1"),
+        ({"allowed": np.ones(3, bool)}, r"a mask of shape \(1,\)"),
+    ],
+)
+def test_bad_options(options, message):
+    view = Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view()
+    with pytest.raises(InvalidInputError, match=message):
+        best_groups(view, np.ones((1, 3), np.float32), **({"k": 1, "level": "passage"} | options))
+
+
+def test_bad_queries():
+    view = Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view()
+    for wrong in ([1, 2, 3], [[1, 2]], [[np.nan, 0, 0]]):
+        with pytest.raises(EncoderMismatchError, match=r"expected queries of shape|not finite"):
+            best_units(view, np.array(wrong, np.float32), 1)
+
+
+@pytest.mark.parametrize("least", [35, 36, 37])
+def test_a_threshold_ends_the_search_no_sooner_than_it_must(least):
+    """100 units of one parent score 100 to 1, one of another 36; the first 64 vectors end at a score of 37."""
+    units = [(score, score, 5001, 1, 1) for score in range(1, 101)] + [(200, 200, 5002, 1, 1)]
+    case = Case(units, {score: (score, 0, 0) for score in range(1, 101)} | {200: (36, 0, 0)})
+    view = case.view()
+    (groups,) = best_groups(view, np.array([[1, 0, 0]], np.float32), 2, level="passage", min_score=least)
+    check_groups(groups, case, (1, 0, 0), 2, None, "passage", min_score=least)
+    assert view.index.asked[0][1] == 64
+
+
+def test_matches_beyond_float32_are_left_out(path):
+    case = Case([(1, 1, 9, 1, 1), (2, 2, 9, 1, 1), (3, 3, 8, 1, 2)], {1: (1, 0, 0), 2: (-3e38, -3e38, 0), 3: (0, 0, 0)})
+    view = case.view()
+    query = np.full((1, 3), 2, np.float32)
+    for mask in (None, case.mask(view.columns, {1})):
+        (groups,) = best_groups(view, query, 1, level="passage", allowed=mask)
+        assert groups == [(9, 2.0, ((1, 2.0),))]

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from langchain_core.documents import Document
 
-from factoid.database import to_json
 from factoid.encode import Vectors
-from factoid.errors import InvalidInputError
+from factoid.errors import StoreError
+from factoid.progress import Bar, progress_bar
 from factoid.propositions import Decomposition, Report
 from factoid.split import split_passages, split_sentences
 from factoid.store import UnitStore
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Unit, make_unit
-from langchain_factoid.convert import check_count, to_core
 from langchain_factoid.decomposer import Decomposer
 from langchain_factoid.embeddings import EmbeddingsEncoder
+from langchain_factoid.streaming import batches, check
 
 _CHILDREN = (Granularity.SENTENCE, Granularity.PROPOSITION)
 
@@ -38,58 +38,74 @@ class Indexer:
     decomposer: Decomposer
     last_report: Report | None = None
 
-    def add(self, documents: Sequence[Document], ids: Sequence[str | None] | None, *, batch_size: int) -> list[str]:
+    def add(
+        self,
+        documents: Iterable[Document],
+        ids: Iterable[str | None] | None,
+        *,
+        batch_size: int,
+        show_progress: bool = False,
+    ) -> list[str]:
         """Add documents batch by batch; return one id for each."""
-        given = checked(documents, ids)
-        report = Report()
-        for batch in _batches(given, batch_size):
-            passages = _passages(batch)
-            propositions = self.decomposer.decompose(passages) if self._decomposes else Decomposition()
-            report += propositions.report
-            units = families(batch, passages, propositions.units, self.store.granularities)
-            texts = [unit.text for unit in units if self.store.searches(unit)]
-            self._put(units, self.encoder.encode_units(texts))
+        self._check_writable()
+        check(documents, ids)
+        given, report = [], Report()
+        with _bar(documents, show_progress) as bar:
+            for batch in batches(documents, ids, batch_size):
+                distinct = _distinct(batch)
+                passages = _passages(distinct)
+                propositions = self.decomposer.decompose(passages) if self._decomposes else Decomposition()
+                units = families(distinct, passages, propositions.units, self.store.granularities)
+                texts = [unit.text for unit in units if self.store.searches(unit)]
+                self._put(units, self.encoder.encode_units(texts))
+                report += propositions.report
+                given += [document.id for document in batch]
+                bar.update(len(batch))
         self.last_report = report
-        return [document.id for document in given]
+        return given
 
     async def aadd(
-        self, documents: Sequence[Document], ids: Sequence[str | None] | None, *, batch_size: int
+        self,
+        documents: Iterable[Document],
+        ids: Iterable[str | None] | None,
+        *,
+        batch_size: int,
+        show_progress: bool = False,
     ) -> list[str]:
-        """Do as `add`, without blocking the event loop."""
-        given = await asyncio.to_thread(checked, documents, ids)
-        report = Report()
-        for batch in _batches(given, batch_size):
-            passages = await asyncio.to_thread(_passages, batch)
-            propositions = await self.decomposer.adecompose(passages) if self._decomposes else Decomposition()
-            report += propositions.report
-            units = await asyncio.to_thread(families, batch, passages, propositions.units, self.store.granularities)
-            texts = [unit.text for unit in units if self.store.searches(unit)]
-            await asyncio.to_thread(self._put, units, await self.encoder.aencode_units(texts))
+        """Do as `add`, without blocking the event loop: the documents are read in threads, too."""
+        self._check_writable()
+        await asyncio.to_thread(check, documents, ids)
+        given, report = [], Report()
+        coming = batches(documents, ids, batch_size)
+        with _bar(documents, show_progress) as bar:
+            while batch := await asyncio.to_thread(next, coming, None):
+                distinct = _distinct(batch)
+                passages = await asyncio.to_thread(_passages, distinct)
+                propositions = await self.decomposer.adecompose(passages) if self._decomposes else Decomposition()
+                units = await asyncio.to_thread(
+                    families, distinct, passages, propositions.units, self.store.granularities
+                )
+                texts = [unit.text for unit in units if self.store.searches(unit)]
+                await asyncio.to_thread(self._put, units, await self.encoder.aencode_units(texts))
+                report += propositions.report
+                given += [document.id for document in batch]
+                bar.update(len(batch))
         self.last_report = report
-        return [document.id for document in given]
+        return given
 
     @property
     def _decomposes(self) -> bool:
         return Granularity.PROPOSITION in self.store.granularities
 
+    def _check_writable(self) -> None:
+        """Refuse before anything is decomposed and embedded in vain."""
+        if self.store.read_only:
+            message = f"the store at {self.store.path} was opened with read_only=True: open it without to add to it"
+            raise StoreError(message)
+
     def _put(self, units: Sequence[Unit], vectors: Vectors) -> None:
         each = iter(vectors)
         self.store.add(units, vectors=[next(each) if self.store.searches(unit) else None for unit in units])
-
-
-def checked(documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[CoreDocument]:
-    """Return documents as the core takes them, or refuse them before any work is done.
-
-    Raises:
-        InvalidInputError: Not documents, another number of ids, lone surrogates, or metadata that JSON would change.
-    """
-    documents = list(documents)
-    given = [
-        to_core(document, own) for document, own in zip(documents, check_count("ids", ids, len(documents)), strict=True)
-    ]
-    for document in given:
-        to_json(document.metadata)
-    return given
 
 
 def families(
@@ -109,7 +125,9 @@ def families(
         propositions: Propositions of these passages.
         granularities: Kinds of units wanted.
     """
-    sentences = [unit for passage in passages for unit in split_sentences(passage)]
+    sentences: list[Unit] = []
+    if Granularity.SENTENCE in granularities:
+        sentences = [unit for passage in passages for unit in split_sentences(passage)]
     below: dict[tuple[str, Granularity], dict[str, Unit]] = defaultdict(dict)
     for unit in (*sentences, *propositions):
         below[unit.document_id, unit.granularity][unit.id] = replace(unit, parent_id=unit.document_id)
@@ -143,11 +161,11 @@ def _passages(documents: Sequence[CoreDocument]) -> list[Unit]:
     return [passage for document in documents for passage in split_passages(document)]
 
 
-def _batches(documents: Sequence[CoreDocument], size: int) -> Iterator[list[CoreDocument]]:
-    """Yield the documents in batches; of equal ids only the last document."""
-    if size < 1:
-        message = f"batch_size must be at least 1, got {size}"
-        raise InvalidInputError(message)
-    distinct = list({document.id: document for document in documents}.values())
-    for start in range(0, len(distinct), size):
-        yield distinct[start : start + size]
+def _distinct(documents: Sequence[CoreDocument]) -> list[CoreDocument]:
+    """Of equal ids only the last document."""
+    return list({document.id: document for document in documents}.values())
+
+
+def _bar(documents: Iterable[Document], show: bool) -> Bar:
+    total = len(documents) if isinstance(documents, Sequence) else None
+    return progress_bar(show=show, unit=" documents", total=total)

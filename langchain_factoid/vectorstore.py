@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -11,47 +11,64 @@ from typing import Any, Self
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from factoid.propositions import PropositionCache, Propositionizer, Report
+from factoid.propositions import PropositionCache, Propositionizer
 from factoid.propositions.decompose import Policy, check_policy
-from factoid.store import GRANULARITIES, UnitStore
-from factoid.units import Granularity
-from langchain_factoid.convert import from_texts, stored_document
+from factoid.store import UnitStore
 from langchain_factoid.decomposer import Decomposer
+from langchain_factoid.diverse_searching import DiverseSearch
+from langchain_factoid.documents import Documents
 from langchain_factoid.embeddings import EmbeddingsEncoder
 from langchain_factoid.indexing import Indexer
-from langchain_factoid.searching import GranularSearch
+from langchain_factoid.saving import Saving
+from langchain_factoid.searching import DocumentSearch
+from langchain_factoid.streaming import text_documents
+from langchain_factoid.unit_searching import UnitSearch
+
+_OF_ADDING = ("batch_size", "show_progress")
 
 
-class MultiGranularFAISS(GranularSearch):
+class MultiGranularFAISS(Documents, DocumentSearch, UnitSearch, DiverseSearch, Saving):
     """Documents that are found by their passages, sentences or propositions, in SQLite and FAISS.
 
     An added document is one passage, whatever its length, and the parent of its sentences and propositions. A search
     scores documents by their best unit of one granularity and returns the k best documents, equal to those added.
-    Scores are inner products, as plain floats: higher is better.
+    Scores are plain floats: higher is better.
 
-    Every search takes these options:
+    Every search takes these options, and those of `similarity_search`:
 
-    * `granularity`: "passage", "sentence" or "proposition" (the default).
-    * `filter`: A dict of conditions (see `factoid.filters`), or a callable that gets a document's metadata as a dict.
-      Filters apply before the search: k matching documents are found if there are k.
+    * `granularity`: "passage", "sentence" or "proposition" (the default, where the store searches it, else the finest
+      that it does); several of them, or "mixed" for all, are fused.
+    * `filter`: A dict of conditions, a callable that gets a document's metadata as a dict, or a tree (see
+      `factoid.filters`). Filters apply before the search: k matching documents are found if there are k.
 
-    The async methods do the same without blocking the event loop.
+    The async methods do the same without blocking the event loop: they await the embeddings, and search in threads.
 
     Metadata must survive JSON: strings as keys; strings, numbers, booleans, None, lists and dicts as values.
 
     Args:
-        embedding: Embeds documents and queries. Where its vectors are not of unit length, longer ones score higher.
+        embedding: Embeds documents and queries. Where its vectors are not of unit length, longer ones score higher,
+            unless `similarity` is "cosine".
         propositionizer: Any object with a `propositionize` method; None for `SyntaxPropositionizer`.
-        granularities: What is embedded and can be searched.
+        granularities: What is embedded and can be searched; None for what the store has embedded, and all for an empty
+            one.
         path: The store's folder, made if absent; None keeps everything in memory.
         unsupported: What becomes of propositions that their passage does not support: "drop", "keep", or "sentence" to
             put the sentence in their place.
         cache: Keeps what the propositionizer returns, so that it is asked only what is new: a
             `factoid.PropositionCache`, or the path of its file, to share between stores. Without one, a store on disk
             keeps what costly propositionizers return, and one in memory nothing.
+        index: The kind of index, a FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or one for each
+            granularity in a dict; "auto" goes by the number of vectors. None for what the store was told before, else
+            "auto". Compressed kinds are refined with the exact vectors.
+        similarity: "inner_product" or "cosine"; None for what the store was told before, else inner product.
+        shards: Cut each index into parts that are searched side by side (Dense X Retrieval, Appendix C, has 8).
+        dtype: How vectors are kept on disk, "float32" or, in half the space, "float16"; chosen when the store is made.
+        device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share the work.
+        mmap: Leave the index files on disk, and read only what a search touches.
+        read_only: Refuse changes and leave the folder untouched; it may lie on a read-only disk.
 
     Raises:
-        InvalidInputError: Unknown granularity or policy.
+        InvalidInputError: Unknown granularity or policy, or a setting that the store cannot have.
         StoreFormatError: The path holds something that is not a store of this version.
         EncoderMismatchError: The store was built with other embeddings.
     """
@@ -61,45 +78,101 @@ class MultiGranularFAISS(GranularSearch):
         embedding: Embeddings,
         *,
         propositionizer: Propositionizer | None = None,
-        granularities: Sequence[str] = GRANULARITIES,
+        granularities: Sequence[str] | None = None,
         path: str | Path | None = None,
         unsupported: Policy = "drop",
         cache: PropositionCache | str | Path | None = None,
+        index: str | Mapping[str, str] | None = None,
+        similarity: str | None = None,
+        shards: int | None = None,
+        dtype: str | None = None,
+        device: str | Sequence[str] = "cpu",
+        mmap: bool = False,
+        read_only: bool = False,
     ) -> None:
         check_policy(unsupported)  # before a store is made
         self._encoder = EmbeddingsEncoder(embedding)
-        self._store = UnitStore(path, encoder=self._encoder, granularities=granularities)
-        self._decomposer = Decomposer(propositionizer, unsupported=unsupported, cache=cache, store=self._store.path)
+        self._store = UnitStore(
+            path,
+            encoder=self._encoder,
+            granularities=granularities,
+            index=index,
+            similarity=similarity,
+            shards=shards,
+            dtype=dtype,
+            device=device,
+            mmap=mmap,
+            read_only=read_only,
+        )
+        try:
+            self._decomposer = Decomposer(propositionizer, unsupported=unsupported, cache=cache, store=self._store.path)
+        except BaseException:
+            self._store.close()
+            raise
         self._indexer = Indexer(self._store, self._encoder, self._decomposer)
 
     @classmethod
     def from_texts(
         cls,
-        texts: list[str],
+        texts: Iterable[str],
         embedding: Embeddings,
-        metadatas: list[dict[str, Any]] | None = None,
+        metadatas: Iterable[Mapping[str, Any]] | None = None,
         *,
-        ids: list[str] | None = None,
+        ids: Iterable[str | None] | None = None,
         **options: Any,
     ) -> Self:
-        """Return a store that holds these texts; options are those of the class."""
-        store = cls(embedding, **options)
-        store.add_texts(texts, metadatas, ids=ids)
-        return store
+        """Return a store that holds these texts; options are those of the class and of `add_documents`."""
+        return cls.from_documents(text_documents(texts, metadatas), embedding, ids=ids, **options)
 
     @classmethod
     async def afrom_texts(
         cls,
-        texts: list[str],
+        texts: Iterable[str],
         embedding: Embeddings,
-        metadatas: list[dict[str, Any]] | None = None,
+        metadatas: Iterable[Mapping[str, Any]] | None = None,
         *,
-        ids: list[str] | None = None,
+        ids: Iterable[str | None] | None = None,
         **options: Any,
     ) -> Self:
         """Do as `from_texts`."""
+        return await cls.afrom_documents(text_documents(texts, metadatas), embedding, ids=ids, **options)
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: Iterable[Document],
+        embedding: Embeddings,
+        *,
+        ids: Iterable[str | None] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return a store that holds these documents; options are those of the class and of `add_documents`."""
+        adding = {name: options.pop(name) for name in _OF_ADDING if name in options}
+        store = cls(embedding, **options)
+        try:
+            store.add_documents(documents, ids, **adding)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    async def afrom_documents(
+        cls,
+        documents: Iterable[Document],
+        embedding: Embeddings,
+        *,
+        ids: Iterable[str | None] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Do as `from_documents`."""
+        adding = {name: options.pop(name) for name in _OF_ADDING if name in options}
         store = await asyncio.to_thread(cls, embedding, **options)
-        await store.aadd_texts(texts, metadatas, ids=ids)
+        try:
+            await store.aadd_documents(documents, ids, **adding)
+        except BaseException:
+            await store.aclose()
+            raise
         return store
 
     @property
@@ -108,18 +181,17 @@ class MultiGranularFAISS(GranularSearch):
         return self._encoder.embeddings
 
     @property
-    def granularities(self) -> tuple[Granularity, ...]:
-        """What can be searched."""
-        return self._store.granularities
+    def store(self) -> UnitStore:
+        """The core store, for what it alone can do: verify, compact, export."""
+        return self._store
 
-    @property
-    def last_report(self) -> Report | None:
-        """What became of the passages of the latest call that has ended; None before the first."""
-        return self._indexer.last_report
+    def refresh(self, *, show_progress: bool = False) -> None:
+        """Bring the indexes up to date now, and write them, so that the next search finds them ready."""
+        self._store.refresh(show_progress=show_progress)
 
-    def close(self) -> None:
-        """Save the indexes and close the store. Documents are on disk when the call that added them returns."""
-        self._store.close()
+    async def arefresh(self, *, show_progress: bool = False) -> None:
+        """Do as `refresh`."""
+        await asyncio.to_thread(self.refresh, show_progress=show_progress)
 
     def __enter__(self) -> Self:
         return self
@@ -129,85 +201,10 @@ class MultiGranularFAISS(GranularSearch):
     ) -> None:
         self.close()
 
-    # Documents
+    async def __aenter__(self) -> Self:
+        return self
 
-    def add_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: list[str] | None = None,
-        **options: Any,
-    ) -> list[str]:
-        """Do as `add_documents` for texts and their metadata."""
-        return self.add_documents(from_texts(texts, metadatas), ids, **options)
-
-    async def aadd_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: list[str] | None = None,
-        **options: Any,
-    ) -> list[str]:
-        """Do as `add_texts`."""
-        return await self.aadd_documents(from_texts(texts, metadatas), ids, **options)
-
-    def add_documents(
-        self,
-        documents: Sequence[Document],
-        ids: Sequence[str | None] | None = None,
-        *,
-        batch_size: int = 100,
-        **options: Any,
-    ) -> list[str]:
-        """Add documents; one with an id that is in the store replaces the stored one with all its units.
-
-        Args:
-            documents: Documents. Those of white space only are stored, but no search finds them.
-            ids: Their ids; None for each document's own id or, without one, an id made from content and metadata. Of
-                equal ids the last document counts.
-            batch_size: Documents that are decomposed, embedded and committed together. A call that is interrupted has
-                added whole batches.
-            options: None so far; an unknown one is a TypeError.
-
-        Returns:
-            One id for each document, in order.
-
-        Raises:
-            InvalidInputError: Before any work: not documents, another number of ids, lone surrogates in a text, or
-                metadata that JSON would change.
-            EncoderMismatchError: The embeddings have another dimension than the store's.
-        """
-        return self._indexer.add(documents, ids, batch_size=batch_size, **options)
-
-    async def aadd_documents(
-        self,
-        documents: Sequence[Document],
-        ids: Sequence[str | None] | None = None,
-        *,
-        batch_size: int = 100,
-        **options: Any,
-    ) -> list[str]:
-        """Do as `add_documents`."""
-        return await self._indexer.aadd(documents, ids, batch_size=batch_size, **options)
-
-    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the documents, or units, with these ids, in this order; unknown ids are left out."""
-        return [stored_document(unit) for unit in self._store.get(ids)]
-
-    async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Do as `get_by_ids`."""
-        return await asyncio.to_thread(self.get_by_ids, ids)
-
-    def delete(self, ids: Sequence[str] | None = None, **options: Any) -> bool:
-        """Delete documents with all their units, or single units; unknown ids are ignored.
-
-        None deletes nothing, as in LangChain's `InMemoryVectorStore`.
-        """
-        self._store.delete(() if ids is None else ids, **options)
-        return True
-
-    async def adelete(self, ids: Sequence[str] | None = None, **options: Any) -> bool:
-        """Do as `delete`."""
-        return await asyncio.to_thread(self.delete, ids, **options)
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

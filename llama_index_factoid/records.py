@@ -1,7 +1,8 @@
-"""Nodes as a store keeps them: a unit carries its node, as JSON, in its metadata.
+"""Nodes as a store keeps them: a unit carries its node, as JSON, in its payload, and the node's metadata as its own.
 
 A node that no parser of ours made has no granularity. It is kept as a passage, and again as a stand-in at each other
-granularity, so that a search finds it whatever it compares with the query.
+granularity, so that a search finds it whatever it compares with the query. A stand-in carries no copy of the node: its
+parent is the unit that does.
 """
 
 from __future__ import annotations
@@ -13,17 +14,18 @@ from typing import Any
 
 import numpy as np
 from llama_index.core.schema import BaseNode, Document, ImageDocument, ImageNode, IndexNode, Node, TextNode
-from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
-from factoid.database import to_json
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreFormatError
-from factoid.units import Granularity, Hit, Metadata, Unit, check_text, content_id
+from factoid.store import to_json
+from factoid.units import Granularity, Unit, check_text, content_id
 from llama_index_factoid.convert import granularity_of, text_of
 
-_CONTENT, _TYPE = "_node_content", "_node_type"  # keys of `node_to_metadata_dict`
-_IDS = "_ids"  # beside them: ids of the node, its parent and its document, for filters
-_STAND_IN = "_stand_in"
+_CONTENT, _TYPE = "_node_content", "_node_type"
+_STAND_IN = json.dumps({"_stand_in": True})
+# What LlamaIndex's own stores let filters find beside a node's metadata.
+_DOCUMENT_IDS = ("document_id", "doc_id", "ref_doc_id")
+_ADDED = (_TYPE, *_DOCUMENT_IDS)
 _CLASSES: dict[str, type[BaseNode]] = {
     kind.class_name(): kind for kind in (TextNode, IndexNode, ImageNode, Node, Document, ImageDocument)
 }
@@ -54,16 +56,15 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
         start=getattr(node, "start_char_idx", None) or 0,
         end=getattr(node, "end_char_idx", None) or len(text),
         metadata={
-            **node_to_metadata_dict(node),
-            _IDS: {
-                "node": node.node_id,
-                "parent": parent.node_id if parent else node.node_id,
-                "document": document_id,
-            },
+            **node.metadata,
+            _TYPE: node.class_name(),
+            **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None"),
         },
+        payload=_payload(node, text),
     )
-    others = [each for each in granularities if kind is None and each is not Granularity.PASSAGE]
-    return [unit, *(_stand_in(unit, each) for each in others)]
+    if kind is not None:
+        return [unit]
+    return [unit, *(_stand_in(unit, each) for each in granularities if each is not Granularity.PASSAGE)]
 
 
 def to_vector(node: BaseNode) -> Vectors:
@@ -87,45 +88,63 @@ def to_node(unit: Unit) -> BaseNode:
     Raises:
         StoreFormatError: The unit was not stored by `MultiGranularFaissVectorStore`.
     """
-    kind = _CLASSES.get(_read(unit.metadata, _TYPE), TextNode)
-    return kind.from_dict(json.loads(_read(unit.metadata, _CONTENT)))
-
-
-def ids_of(metadata: Metadata) -> dict[str, str]:
-    """Return the ids of a unit's `node`, of its `parent` (its own where it has none) and of its `document`."""
-    ids: dict[str, str] = _read(metadata, _IDS)
-    return ids
-
-
-def is_stand_in(metadata: Metadata) -> bool:
-    """Tell whether a unit is there only for its node to be found at another granularity."""
-    return _STAND_IN in metadata
-
-
-def to_match(hit: Hit) -> dict[str, Any]:
-    """Return a matched unit as plain data."""
-    node = to_node(hit.unit)
-    return {
-        "text": hit.unit.text,
-        "score": hit.score,
-        "start_char_idx": getattr(node, "start_char_idx", None),
-        "end_char_idx": getattr(node, "end_char_idx", None),
-        "granularity": str(granularity_of(node) or Granularity.PASSAGE),
-        "id": node.node_id,
+    kept = json.loads(unit.payload or "{}")
+    content = _content(kept)
+    kind = _CLASSES.get(kept.get(_TYPE, ""), TextNode)
+    own = content.get("metadata", {})
+    content["metadata"] = {
+        key: own.get(key, value) for key, value in unit.metadata.items() if key not in _ADDED or key in own
     }
+    if issubclass(kind, TextNode):
+        content.setdefault("text", unit.text)
+    return kind.from_dict(content)
+
+
+def span_of(unit: Unit) -> tuple[int | None, int | None]:
+    """Return where a unit's node says that it stands in its document: None where it does not say.
+
+    Raises:
+        StoreFormatError: The unit was not stored by `MultiGranularFaissVectorStore`.
+    """
+    content = _content(json.loads(unit.payload or "{}"))
+    return content.get("start_char_idx"), content.get("end_char_idx")
+
+
+def is_stand_in(unit: Unit) -> bool:
+    """Tell whether a unit is there only for its parent to be found at another granularity."""
+    return unit.granularity is not Granularity.PASSAGE and unit.id == _stand_in_id(unit.parent_id, unit.granularity)
+
+
+def stand_ins_of(node_id: str, granularities: Sequence[Granularity]) -> list[str]:
+    """Return the ids that the stand-ins of a node have, if it has any."""
+    return [_stand_in_id(node_id, each) for each in granularities if each is not Granularity.PASSAGE]
+
+
+def _payload(node: BaseNode, text: str) -> str:
+    """Return a node as JSON, without what its unit holds anyway: its text, and metadata under keys of the caller's."""
+    content = node.model_dump(mode="json")  # as LlamaIndex's own stores do: some fields hold bytes
+    content["embedding"] = None
+    content["metadata"] = {key: value for key, value in content["metadata"].items() if key in _ADDED}
+    if content.get("text") == text:
+        del content["text"]
+    return json.dumps({_CONTENT: json.dumps(content), _TYPE: node.class_name()})
 
 
 def _stand_in(unit: Unit, granularity: Granularity) -> Unit:
-    own = content_id("stand-in", granularity, unit.id)
-    metadata = {**unit.metadata, _STAND_IN: True}
-    return replace(unit, id=own, granularity=granularity, parent_id=unit.id, metadata=metadata)
+    own = _stand_in_id(unit.id, granularity)
+    return replace(unit, id=own, granularity=granularity, parent_id=unit.id, payload=_STAND_IN)
 
 
-def _read(metadata: Metadata, key: str) -> Any:
-    if key not in metadata:
+def _stand_in_id(node_id: str, granularity: Granularity) -> str:
+    return content_id("stand-in", granularity, node_id)
+
+
+def _content(kept: dict[str, Any]) -> dict[str, Any]:
+    if _CONTENT not in kept:
         message = (
             "this store holds units without LlamaIndex nodes: something else than MultiGranularFaissVectorStore filled "
             "it. Index the documents again through LlamaIndex, into another folder"
         )
         raise StoreFormatError(message)
-    return metadata[key]
+    content: dict[str, Any] = json.loads(kept[_CONTENT])
+    return content

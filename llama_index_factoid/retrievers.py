@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -10,33 +11,40 @@ from llama_index.core.embeddings.utils import resolve_embed_model
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.settings import Settings
-from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery
+from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery, VectorStoreQueryMode
 
 from factoid.errors import InvalidInputError
-from factoid.units import Granularity
 from llama_index_factoid.convert import add_fields
 from llama_index_factoid.queries import Returns
-from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, MultiGranularQueryResult
+from llama_index_factoid.results import MultiGranularQueryResult
+from llama_index_factoid.vector_store import MultiGranularFaissVectorStore
 
 
 class MultiGranularRetriever(BaseRetriever):
     """Retrieves passages by their facts: the k best distinct parents of the units nearest to the query.
 
     Each parent carries `matches` in its metadata, best first: `text`, `score`, `start_char_idx`, `end_char_idx`,
-    `granularity` and `id` of the units that made it a result. They are excluded from the texts that models get.
+    `granularity` and `id` of the units that made it a result. With `expand`, parents and units also carry `neighbours`,
+    the same without scores, in order of the text. Both are excluded from the texts that models get.
 
     Args:
         store: A `MultiGranularFaissVectorStore`, or a `VectorStoreIndex` over one.
         embed_model: Embeds queries; None for the index's own, else that of `Settings`.
         k: How many nodes; fewer only if the store has fewer.
-        granularity: What queries are compared with: "passage", "sentence" or "proposition".
+        granularity: What queries are compared with: "passage", "sentence" or "proposition", several of them, or "mixed";
+            None for the store's own.
         returns: "parents", or "units" for the nodes that were compared themselves.
         filters: Conditions on metadata, applied before the search.
+        mode: "default", or "mmr" for results that differ from each other.
+        expand: Give so many sentences before and after each match as `neighbours`.
+        min_score: Only nodes with at least this score.
+        search_kwargs: Further options of `MultiGranularFaissVectorStore.query`, such as `fusion`, `parameters` or
+            `mmr_threshold`.
         **options: Those of the framework's `BaseRetriever`, as `callback_manager`.
 
     Raises:
-        InvalidInputError: The store is of another class; on use, k is below 1, or the store does not search this
-            granularity.
+        InvalidInputError: The store is of another class; on use, k is below 1, an option is unknown, or the store does
+            not search this granularity.
     """
 
     def __init__(
@@ -45,9 +53,13 @@ class MultiGranularRetriever(BaseRetriever):
         embed_model: BaseEmbedding | None = None,
         *,
         k: int = 4,
-        granularity: str = Granularity.PROPOSITION,
+        granularity: str | Sequence[str] | None = None,
         returns: Returns = "parents",
         filters: MetadataFilters | None = None,
+        mode: str = VectorStoreQueryMode.DEFAULT,
+        expand: int = 0,
+        min_score: float | None = None,
+        search_kwargs: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
@@ -63,23 +75,24 @@ class MultiGranularRetriever(BaseRetriever):
         self._store = vector_store
         self._embed_model = resolve_embed_model(embed_model or Settings.embed_model)
         self._k = k
-        self._granularity = granularity
-        self._returns = returns
         self._filters = filters
+        self._mode = _mode(mode)
+        self._search = {"granularity": granularity, "returns": returns, "expand": expand, "min_score": min_score}
+        self._search |= search_kwargs or {}
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         embedding = query_bundle.embedding
         if embedding is None:
             embedding = self._embed_model.get_agg_embedding_from_queries(_texts(query_bundle))
         query = self._query(query_bundle, embedding)
-        return _scored(self._store.query(query, granularity=self._granularity, returns=self._returns))
+        return _scored(self._store.query(query, **self._search))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         embedding = query_bundle.embedding
         if embedding is None:
             embedding = await self._embed_model.aget_agg_embedding_from_queries(_texts(query_bundle))
         query = self._query(query_bundle, embedding)
-        return _scored(await self._store.aquery(query, granularity=self._granularity, returns=self._returns))
+        return _scored(await self._store.aquery(query, **self._search))
 
     def _query(self, query_bundle: QueryBundle, embedding: list[float]) -> VectorStoreQuery:
         return VectorStoreQuery(
@@ -87,7 +100,16 @@ class MultiGranularRetriever(BaseRetriever):
             query_str=query_bundle.query_str,
             similarity_top_k=self._k,
             filters=self._filters,
+            mode=self._mode,
         )
+
+
+def _mode(name: str) -> VectorStoreQueryMode:
+    try:
+        return VectorStoreQueryMode(name)
+    except ValueError as error:
+        message = f"unknown mode {name!r}: use mode default or mmr"
+        raise InvalidInputError(message) from error
 
 
 def _texts(query_bundle: QueryBundle) -> list[str]:
@@ -95,10 +117,11 @@ def _texts(query_bundle: QueryBundle) -> list[str]:
 
 
 def _scored(result: MultiGranularQueryResult) -> list[NodeWithScore]:
-    """Return nodes with their scores and, in their metadata, their matches."""
+    """Return nodes with their scores and, in their metadata, their matches and neighbours."""
     found = []
-    for node, score, matches in zip(result.nodes or [], result.similarities or [], result.matches, strict=True):
-        if matches:
-            add_fields(node, {"matches": matches})
+    reasons = zip(result.matches, result.neighbours, strict=True)
+    for node, score, why in zip(result.nodes or [], result.similarities or [], reasons, strict=True):
+        if added := {name: own for name, own in zip(("matches", "neighbours"), why, strict=True) if own}:
+            add_fields(node, added)
         found.append(NodeWithScore(node=node, score=score))
     return found

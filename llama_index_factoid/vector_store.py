@@ -2,63 +2,62 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from fsspec import AbstractFileSystem  # type: ignore[import-untyped]
-from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
+from fsspec import AbstractFileSystem
 from llama_index.core.bridge.pydantic import ConfigDict, PrivateAttr
 from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.simple import DEFAULT_VECTOR_STORE, NAMESPACE_SEP
 from llama_index.core.vector_stores.types import (
     DEFAULT_PERSIST_DIR,
     DEFAULT_PERSIST_FNAME,
-    BasePydanticVectorStore,
     MetadataFilters,
     VectorStoreQuery,
-    VectorStoreQueryResult,
 )
 
-from factoid.database import FILE
-from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError
+from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.store import UnitStore
-from llama_index_factoid.convert import Kind
-from llama_index_factoid.filters import compile_filters
-from llama_index_factoid.queries import Returns, find_hits
-from llama_index_factoid.records import is_stand_in, to_match, to_node, to_units, to_vector
+from llama_index_factoid.asynchronous import AsyncTwins
+from llama_index_factoid.convert import Kind, granularity_of
+from llama_index_factoid.filters import compile_filters, matching_ids
+from llama_index_factoid.persistence import fetch, remove_with, save
+from llama_index_factoid.queries import QueryOptions, Returns, run
+from llama_index_factoid.records import is_stand_in, stand_ins_of, to_node, to_units, to_vector
+from llama_index_factoid.results import MultiGranularQueryResult
 
 _PERSIST_PATH = f"{DEFAULT_PERSIST_DIR}/{DEFAULT_VECTOR_STORE}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}"
 
 
-@dataclass
-class MultiGranularQueryResult(VectorStoreQueryResult):
-    """A query's result with, for each node, the units that made it a result, best first; none for units themselves."""
-
-    matches: list[list[dict[str, Any]]] = field(default_factory=list)
-
-
-class MultiGranularFaissVectorStore(BasePydanticVectorStore):
+class MultiGranularFaissVectorStore(AsyncTwins):
     """Passages, sentences and propositions with the embeddings that LlamaIndex made, in SQLite and FAISS.
 
-    Made for the nodes of `MultiGranularNodeParser`: a query is compared with the nodes of one granularity and returns
-    the k best distinct parents, their passages. A node of any other parser is a passage, and is found at every
-    granularity as itself; a sentence or proposition whose passage is not here is its own parent. Scores are inner
-    products, as plain floats: higher is better. Nodes come back equal to those added, apart from the embedding.
+    Made for the nodes of `MultiGranularNodeParser`: a query is compared with the nodes of one granularity, or of several,
+    and returns the k best distinct parents, their passages. A node of any other parser is a passage, and is found at every
+    granularity as itself; a sentence or proposition whose passage is not here is its own parent. Scores are plain floats:
+    higher is better. Nodes come back equal to those added, apart from the embedding.
 
     An add that returns is on disk. Filters, `doc_ids` and `node_ids` apply before the search; an id in `node_ids`
     admits the node and the units under it. The async methods do the same without blocking the event loop.
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory until `persist`.
-        granularity: What queries are compared with: "passage", "sentence" or "proposition".
+        granularity: What queries are compared with: "passage", "sentence" or "proposition", several of them, or "mixed"
+            for all that can be searched.
         returns: "parents", or "units" for the nodes that were compared themselves.
         granularities: What can be searched.
+        index: The kind of index, a FAISS factory string such as "HNSW32" or "IVF1024,SQ8", or a dict with one for each
+            granularity; "auto" goes by the number of vectors. None for what the store was told before, else "auto".
+        similarity: "inner_product" or "cosine"; None for what the store was told before, else inner product.
+        shards: Cut each index into parts that are searched side by side.
+        dtype: How vectors are kept on disk, "float32" or, in half the space, "float16"; chosen when the store is made.
+        device: Where indexes are searched: "cpu", "cuda", "cuda:1", or several GPUs that share the work.
+        mmap: Leave the index files on disk, and read only what a search touches.
+        read_only: Refuse writes and leave the folder untouched.
 
     Raises:
-        InvalidInputError: `granularity` is not one of `granularities`.
+        InvalidInputError: `granularity` is not among `granularities`, or a setting is unknown.
         StoreFormatError: The path holds something that is not a store of this version.
     """
 
@@ -67,28 +66,53 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     stores_text: bool = True
     flat_metadata: bool = False
     path: str | None = None
-    granularity: Kind = "proposition"
+    granularity: Kind | Literal["mixed"] | tuple[Kind, ...] = "proposition"
     returns: Returns = "parents"
     granularities: tuple[Kind, ...] = ("passage", "sentence", "proposition")
+    index: str | dict[str, str] | None = None
+    similarity: str | None = None
+    shards: int | None = None
+    dtype: str | None = None
+    device: str | tuple[str, ...] = "cpu"
+    mmap: bool = False
+    read_only: bool = False
     _store: UnitStore = PrivateAttr()
 
     def __init__(
         self,
         path: str | Path | None = None,
         *,
-        granularity: Kind = "proposition",
+        granularity: str | Sequence[str] = "proposition",
         returns: Returns = "parents",
         granularities: Sequence[Kind] = ("passage", "sentence", "proposition"),
+        index: str | Mapping[str, str] | None = None,
+        similarity: str | None = None,
+        shards: int | None = None,
+        dtype: str | None = None,
+        device: str | Sequence[str] = "cpu",
+        mmap: bool = False,
+        read_only: bool = False,
         **fields: Any,
     ) -> None:
-        fields |= {"path": path and str(path), "granularity": granularity, "returns": returns}
-        super().__init__(**fields | {"granularities": granularities})
-        if granularity not in self.granularities:
-            message = (
-                f"granularity={granularity!r} is not one of granularities={self.granularities}: choose one of them"
-            )
+        fields |= {"path": None if path is None else str(path), "granularity": granularity, "returns": returns}
+        fields |= {"granularities": granularities, "index": index, "similarity": similarity, "shards": shards}
+        super().__init__(**fields | {"dtype": dtype, "device": device, "mmap": mmap, "read_only": read_only})
+        asked = (self.granularity,) if isinstance(self.granularity, str) else self.granularity
+        if not asked or not {*asked} <= {"mixed", *self.granularities}:
+            message = f"granularity={self.granularity!r} is not one of granularities={self.granularities}: choose some of them"
             raise InvalidInputError(message)
-        self._store = UnitStore(path, encoder=None, granularities=self.granularities)
+        self._store = UnitStore(
+            path,
+            encoder=None,
+            granularities=self.granularities,
+            index=self.index,
+            similarity=self.similarity,
+            shards=self.shards,
+            dtype=self.dtype,
+            device=self.device,
+            mmap=self.mmap,
+            read_only=self.read_only,
+        )
 
     @classmethod
     def class_name(cls) -> str:
@@ -128,11 +152,17 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             raise EncoderMismatchError(message)
         if units:
             self._store.add(units, vectors=vectors, keep_children=True)
+            self._drop_stand_ins(nodes)
         return [node.node_id for node in nodes]
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """Return nodes in the order of their ids, or all nodes, oldest first; those that pass the filters."""
-        return [to_node(unit) for unit in self._store.get(self._matching(node_ids, filters))]
+        """Return nodes in the order of their ids, or all nodes, oldest first; those that pass the filters.
+
+        Raises:
+            InvalidInputError: A filter cannot compare some stored value.
+        """
+        units = self._store.get(matching_ids(self._store, node_ids, filters))
+        return [to_node(unit) for unit in units if not is_stand_in(unit)]
 
     def delete(self, ref_doc_id: str, **_: Any) -> None:
         """Delete all nodes of a document; a node without a source is its own."""
@@ -142,12 +172,16 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """Delete nodes by id, by filters, or by both at once, with the sentences and propositions under them.
 
         Raises:
-            InvalidInputError: Neither is given, or an empty list of filters alone.
+            InvalidInputError: Neither is given, or an empty list of filters alone; a filter cannot compare some value.
         """
-        if node_ids is None and (filters is None or not filters.filters):
+        if node_ids is not None:
+            self._store.delete(unit_ids=matching_ids(self._store, node_ids, filters))
+            return
+        tree = compile_filters(self._store, filters)
+        if tree is None:
             message = "delete_nodes needs node_ids or filters; clear() deletes everything"
             raise InvalidInputError(message)
-        self._store.delete(self._matching(node_ids, filters))
+        self._store.delete(filter=tree)
 
     def clear(self) -> None:
         """Delete all nodes. The store may then be filled with embeddings of another dimension."""
@@ -155,17 +189,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     # Queries
 
-    def query(
-        self,
-        query: VectorStoreQuery,
-        *,
-        granularity: str | None = None,
-        returns: str | None = None,
-        mmr_threshold: float | None = None,
-        mmr_prefetch_k: int | None = None,
-        mmr_prefetch_factor: float = 4.0,
-        **unknown: Any,
-    ) -> MultiGranularQueryResult:
+    def query(self, query: VectorStoreQuery, **options: Any) -> MultiGranularQueryResult:
         """Return the k best nodes, k being `similarity_top_k`, or all if there are fewer.
 
         Mode `mmr` chooses nodes that are near the query and, by the units that matched it, far from each other; their
@@ -173,39 +197,31 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
         Args:
             query: The query, with its embedding; mode `default` or `mmr`.
-            granularity: Instead of the store's own.
-            returns: "parents" or "units", instead of the store's own.
-            mmr_threshold: Weight of the nearness to the query, from 0 (only diversity counts) to 1 (none); by default
-                the query's, else 0.5.
-            mmr_prefetch_k: How many of the best nodes to choose from.
-            mmr_prefetch_factor: The same as a multiple of k, where `mmr_prefetch_k` is not given.
-            unknown: Refused.
+            options: Those that are given:
+
+                * `granularity`, `returns`: Instead of the store's own.
+                * `fusion`: For several granularities, "rrf" (reciprocal rank fusion, the default) or "max".
+                * `min_score`: Only nodes with at least this similarity.
+                * `expand`: Give so many sentences before and after each match, and those it stands in, as `neighbours`;
+                  around a passage, passages.
+                * `parameters`: For approximate indexes, such as {"nprobe": 32} or {"efSearch": 128}.
+                * `refine`: For compressed indexes: so many candidates per result are scored again exactly.
+                * `mmr_threshold`: Weight of the nearness to the query, from 0 (only diversity counts) to 1 (none); by
+                  default the query's, else 0.5.
+                * `mmr_prefetch_k`: How many of the best nodes to choose from.
+                * `mmr_prefetch_factor`: The same as a multiple of k, where `mmr_prefetch_k` is not given; 4 by default.
 
         Raises:
-            InvalidInputError: No embedding, k below 1, another mode, unknown options, or a granularity that the store
-                does not search or has no nodes of.
+            InvalidInputError: No embedding, k below 1, another mode, unknown options, a filter that cannot compare some
+                stored value, or a granularity that the store does not search or has no nodes of.
             EncoderMismatchError: The embedding has another dimension than the store's.
         """
-        if unknown:
-            message = f"unknown options {sorted(unknown)}: expected granularity, returns or those of mmr"
-            raise InvalidInputError(message)
-        returns = returns or self.returns
-        hits = find_hits(
-            self._store,
-            query,
-            granularity=granularity or self.granularity,
-            returns=returns,
-            mmr_threshold=mmr_threshold,
-            mmr_prefetch_k=mmr_prefetch_k,
-            mmr_prefetch_factor=mmr_prefetch_factor,
-        )
-        nodes = [to_node(hit.unit) for hit in hits]
-        return MultiGranularQueryResult(
-            nodes=nodes,
-            similarities=[hit.score for hit in hits],
-            ids=[node.node_id for node in nodes],
-            matches=[[to_match(match) for match in hit.matches if returns == "parents"] for hit in hits],
-        )
+        return self.query_batch([query], **options)[0]
+
+    def query_batch(self, queries: Sequence[VectorStoreQuery], **options: Any) -> list[MultiGranularQueryResult]:
+        """Do as `query` for several queries; those that differ in nothing but their embedding are one search."""
+        chosen = QueryOptions.of(options, granularity=self.granularity, returns=self.returns)
+        return run(self._store, queries, chosen)
 
     # Files
 
@@ -214,25 +230,36 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
         A store with a path of its own need not be persisted: what was added is on disk.
 
+        Args:
+            persist_path: The folder, or the URL of one. `StorageContext.persist` names it like a file,
+                `default__vector_store.json`.
+            fs: The file system that it is on, any of fsspec's; None for the local one, or that of the URL.
+
         Raises:
-            InvalidInputError: `fs` is not the local file system.
             StoreFormatError: The path holds something that is not a store.
+            StoreError: The copy cannot be written.
         """
-        self._store.copy_to(_local(persist_path, fs))
+        save(self._store, persist_path, fs)
 
     @classmethod
     def from_persist_path(cls, persist_path: str, fs: AbstractFileSystem | None = None, **options: Any) -> Self:
-        """Open a persisted store in its place; options are those of the class.
+        """Open a persisted store: a local one in its place, one of another file system as a local copy.
+
+        Args:
+            persist_path: Where `persist` put it.
+            fs: The file system that it is on; None for the local one, or that of a URL.
+            options: Those of the class. For another file system, `path` is the folder to make the copy in; without it the
+                copy lies in a temporary folder, which goes with the store, and with it what is added.
 
         Raises:
-            InvalidInputError: `fs` is not the local file system.
-            StoreFormatError: There is no store.
+            StoreFormatError: There is no store, or one that has not come whole.
+            InvalidInputError: `path` is there, and not empty.
         """
-        path = _local(persist_path, fs)
-        if not (path / FILE).exists():
-            message = f"there is no store at {path}: a store is a folder that holds {FILE}"
-            raise StoreFormatError(message)
-        return cls(path, **options)
+        folder, temporary = fetch(persist_path, fs, options.pop("path", None))
+        store = cls(folder, **options)
+        if temporary:
+            remove_with(store, folder)
+        return store
 
     @classmethod
     def from_persist_dir(
@@ -243,55 +270,14 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         **options: Any,
     ) -> Self:
         """Do as `from_persist_path` for the folder that `StorageContext.persist` was given."""
-        path = str(Path(persist_dir) / f"{namespace}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}")
+        path = f"{str(persist_dir).rstrip('/')}/{namespace}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}"
         return cls.from_persist_path(path, fs, **options)
-
-    # The same for event loops
-
-    async def async_add(self, nodes: Sequence[BaseNode], **options: Any) -> list[str]:
-        """Do as `add`."""
-        return await asyncio.to_thread(self.add, nodes, **options)
-
-    async def aget_nodes(
-        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
-    ) -> list[BaseNode]:
-        """Do as `get_nodes`."""
-        return await asyncio.to_thread(self.get_nodes, node_ids, filters)
-
-    async def adelete(self, ref_doc_id: str, **options: Any) -> None:
-        """Do as `delete`."""
-        await asyncio.to_thread(self.delete, ref_doc_id, **options)
-
-    async def adelete_nodes(
-        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **options: Any
-    ) -> None:
-        """Do as `delete_nodes`."""
-        await asyncio.to_thread(self.delete_nodes, node_ids, filters, **options)
-
-    async def aclear(self) -> None:
-        """Do as `clear`."""
-        await asyncio.to_thread(self.clear)
-
-    async def aquery(self, query: VectorStoreQuery, **options: Any) -> MultiGranularQueryResult:
-        """Do as `query`."""
-        return await asyncio.to_thread(self.query, query, **options)
 
     # The parts
 
-    def _matching(self, node_ids: list[str] | None, filters: MetadataFilters | None) -> list[str]:
-        passes = compile_filters(filters)
-        if node_ids is None:
-            return self._store.ids(lambda metadata: not is_stand_in(metadata) and passes(metadata))
-        return [unit.id for unit in self._store.get(node_ids) if passes(dict(unit.metadata))]
-
-
-def _local(path: str, fs: AbstractFileSystem | None) -> Path:
-    if fs is None:
-        return Path(path)
-    if not isinstance(fs, LocalFileSystem):
-        message = (
-            f"a store is a folder of database files on a local disk, not on {type(fs).__name__}: persist it to a local "
-            "folder and copy that, for example with fs.put(folder, target, recursive=True)"
-        )
-        raise InvalidInputError(message)
-    return Path(fs._strip_protocol(path))
+    def _drop_stand_ins(self, nodes: Sequence[BaseNode]) -> None:
+        """Delete what stood in for nodes that have a granularity now, and had none before."""
+        parted = [node.node_id for node in nodes if granularity_of(node) is not None]
+        stale = self._store.get([own for each in parted for own in stand_ins_of(each, self._store.granularities)])
+        if stale:
+            self._store.delete(unit_ids=[unit.id for unit in stale])

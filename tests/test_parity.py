@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -91,6 +92,76 @@ def llama_index(propositionizer: Propositionizer, query: str, k: int, granularit
         )
         for found in retriever.retrieve(query)
     ]
+
+
+Options = dict[str, Any]
+Around = list[tuple[float, str, list[str]]]
+
+
+def langchain_options(query: str, options: Options, returns: str) -> Around:
+    """Return scores, texts and neighbours."""
+    own = {name: options[name] for name in ("granularity", "expand") if name in options}
+    rest = {name: options[name] for name in options if name not in own and not name.startswith("mmr")}
+    if "mmr" in options:
+        own |= {"search_type": "mmr", "lambda_mult": options["mmr"], "fetch_k": 100}
+    retriever = langchain_factoid.MultiGranularRetriever(
+        store=langchain_store(PROPOSITIONIZERS[0]), k=4, returns=returns, search_kwargs=rest, **own
+    )
+    return [
+        (
+            round(document.metadata["score"], 5),
+            document.page_content,
+            [each["text"] for each in document.metadata.get("neighbours", [])],
+        )
+        for document in retriever.invoke(query)
+    ]
+
+
+def llama_index_options(query: str, options: Options, returns: str) -> Around:
+    """Return the same."""
+    rest = {name: options[name] for name in options if name != "mmr"}
+    if "mmr" in options:
+        rest |= {"mmr_threshold": options["mmr"], "mmr_prefetch_k": 100}
+    retriever = llama_index_factoid.MultiGranularRetriever(
+        llama_index_index(PROPOSITIONIZERS[0]),
+        llama_index_factoid.EncoderEmbedding(HashEncoder()),
+        k=4,
+        returns=returns,
+        mode="mmr" if "mmr" in options else "default",
+        search_kwargs=rest,
+    )
+    return [
+        (
+            round(found.score, 5),
+            found.node.get_content(),
+            [each["text"] for each in found.node.metadata.get("neighbours", [])],
+        )
+        for found in retriever.retrieve(query)
+    ]
+
+
+@pytest.mark.parametrize("returns", ["parents", "units"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"granularity": "mixed"},
+        {"granularity": ["sentence", "proposition"], "fusion": "max"},
+        {"granularity": "passage", "min_score": 0.2},
+        {"granularity": "proposition", "expand": 1},
+        {"granularity": "sentence", "expand": 2},
+        {"granularity": "proposition", "mmr": 0.3},
+    ],
+    ids=lambda options: "-".join(f"{name}={value}" for name, value in options.items()),
+)
+def test_the_same_options_do_the_same(options: Options, returns: str) -> None:
+    """What shares no word with the query scores 0, and has no order."""
+    some = False
+    for query in QUERIES[:4]:
+        one, other = langchain_options(query, options, returns), llama_index_options(query, options, returns)
+        assert [score for score, *_ in one] == [score for score, *_ in other]
+        assert sorted(each for each in one if each[0]) == sorted(each for each in other if each[0])
+        some = some or bool(one and one[0][2])
+    assert some is ("expand" in options)
 
 
 def rounded(found: Found) -> list[tuple[float, str, list[tuple[float, str]]]]:

@@ -9,9 +9,9 @@ import pytest
 
 from factoid import Granularity, UnitStore
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError
-from factoid.ingest import AddReport
 from factoid.propositions import NoPropositions, Report
 from factoid.split import split_passages, split_sentences
+from factoid.store import AddReport
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from tests.cities import OSLO, PISA, PROPOSITIONIZER, add, found
 
@@ -113,6 +113,7 @@ def test_deleting_a_document_a_passage_or_a_single_unit(store):
     (fact,) = [hit.unit for hit in store.search("Galileo", k=1, parents=False)]
     assert store.delete([fact.id]) == 1
     assert "Galileo was born here." in found(store, "Galileo", granularity="sentence")
+    assert store.delete(unit_ids=["pisa", "nowhere"]) == 0
     assert store.delete([galileo.id, galileo.id, "nowhere", "\0", ""]) == 2
     assert "Galileo was born here." not in found(store, "Galileo", granularity="sentence")
     assert store.document("pisa") is not None
@@ -121,8 +122,10 @@ def test_deleting_a_document_a_passage_or_a_single_unit(store):
     assert store.get([leaning.id]) == []
     assert found(store, "tower") == ["The city lies on a fjord."]
     assert store.delete([]) == store.delete(["pisa"]) == 0
-    with pytest.raises(InvalidInputError, match="takes a list of ids, got the string 'oslo'"):
+    with pytest.raises(InvalidInputError, match="or unit_ids or a filter in its place, got ids='oslo'"):
         store.delete("oslo")
+    with pytest.raises(InvalidInputError, match="in its place, got nothing"):
+        store.delete()
     store.delete(["oslo"])
     assert (len(store), found(store, "fjord")) == (0, [])
     assert add(store, PISA).documents == 1

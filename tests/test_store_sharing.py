@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from factoid import schema
+from factoid import sqlite_file
 from factoid.errors import StoreError, StoreFormatError
+from factoid.store import schema
 from tests.towns import add, document, hits, make, opened
 
 pytest.importorskip("faiss")
@@ -33,7 +34,7 @@ def expected(path):
 KILLED = """
 import sys
 sys.path.insert(0, sys.argv[2])
-from factoid import ingest
+from factoid.store import ingest
 from tests.towns import add, opened
 ingest._BATCH = 4
 with opened(sys.argv[1]) as store:
@@ -92,6 +93,7 @@ def test_a_search_reads_one_generation_while_another_handle_deletes(path, expect
 
 def test_a_writer_that_waits_too_long_says_why(path, monkeypatch):
     monkeypatch.setattr(schema, "WAIT", 0.05)
+    monkeypatch.setattr(sqlite_file, "WAIT", 0.05)
     with opened(path) as other:
         blocker = sqlite3.connect(path / "units.sqlite", isolation_level=None)
         blocker.execute("BEGIN IMMEDIATE")

@@ -36,14 +36,22 @@ def render() -> str:
     return "\n".join([HEAD, *(_section(verb, parser) for verb, parser in _commands(build_parser()))])
 
 
-def _commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+def _commands(parser: argparse.ArgumentParser, before: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield every command and its parser, one with verbs of its own before these."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            yield from action.choices.items()
+            for verb, own in action.choices.items():
+                yield f"{before}{verb}", own
+                yield from _commands(own, f"{before}{verb} ")
 
 
 def _section(verb: str, parser: argparse.ArgumentParser) -> str:
     actions = [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
+    verbs = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
+    if verbs:
+        rows = [f"| `{choice.dest}` | {choice.help} |" for choice in verbs[0]._choices_actions]
+        usage = f"    factoid {verb} {_name(verbs[0])} …"
+        return "\n".join([f"## factoid {verb}", "", parser.description or "", "", usage, "", *_table(rows), ""])
     # As one types it: arguments first, then options.
     actions.sort(key=lambda action: bool(action.option_strings))
     usage = " ".join(["factoid", verb, *map(_usage, actions)])

@@ -113,6 +113,7 @@ class Unit:
         title: The document's title.
         section: Path of headings, outermost first, joined by ", ".
         metadata: The document's metadata. A proposition that stands in for a failed decomposition adds `fallback`.
+        payload: Text of the caller's own, given back with the unit; it is neither searched nor filtered.
     """
 
     id: str
@@ -125,18 +126,21 @@ class Unit:
     title: str = ""
     section: str = ""
     metadata: Metadata = field(default_factory=dict, hash=False)
+    payload: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A unit found by a search. Higher scores are better; scores are plain floats.
 
-    `matches` holds, best first, the units of a parent whose scores made it a hit.
+    `matches` holds, best first, the units of a parent whose scores made it a hit; `neighbours`, where they were asked
+    for, what stands around the unit in its document, in order: sentences, or the passages around a passage.
     """
 
     unit: Unit
     score: float
     matches: tuple[Hit, ...] = ()
+    neighbours: tuple[Unit, ...] = ()
 
 
 def make_unit(

@@ -58,6 +58,18 @@ def test_search_prints_a_context_within_a_budget(run, fails, store):
     assert "words must be at least 1" in fails("search", store, "Vasa", "--words", "0")
 
 
+def test_search_can_be_filtered(run, fails, store, docs):
+    condition = json.dumps({"source": (docs / "vasa.md").as_posix()})
+    code, out, _ = run(
+        "search", store, "Building began in which year?", "--filter", condition, "--json", "--words", "9"
+    )
+    found = json.loads(out)
+    assert code == 0
+    assert {hit["unit"]["title"] for hit in found["hits"]} == {"Vasa"}
+    assert "1173" not in found["context"]
+    assert "--filter must be JSON" in fails("search", store, "Vasa", "--filter", "lang=en")
+
+
 def test_search_does_not_make_a_store(fails, tmp_path):
     for path in (tmp_path / "absent", tmp_path / "empty"):
         (tmp_path / "empty").mkdir(exist_ok=True)

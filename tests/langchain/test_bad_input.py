@@ -49,7 +49,7 @@ def test_bad_searches_are_refused(filled: MultiGranularFAISS) -> None:
         filled.similarity_search("olm", filter={"year": {"$near": 3}})
     with pytest.raises(TypeError, match="granuarity"):
         filled.similarity_search("olm", granuarity="passage")
-    with pytest.raises(EncoderMismatchError, match="256 dimensions"):
+    with pytest.raises(EncoderMismatchError, match="256"):
         filled.similarity_search_by_vector([1.0, 2.0])
     with pytest.raises(EncoderMismatchError, match="not finite"):
         filled.similarity_search_by_vector([float("nan")] * 256)

@@ -13,6 +13,8 @@ from langchain_core.runnables import RunnablePassthrough
 from pydantic import ValidationError
 
 import langchain_factoid
+from factoid.errors import InvalidInputError
+from factoid.filters import Comparison, Not, Operator
 from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
 
 KAKAPO = Document(id="kakapo", page_content="The kakapo is a parrot and it cannot fly.", metadata={"year": 1845})
@@ -75,6 +77,33 @@ def test_options_of_a_call(filled: MultiGranularFAISS) -> None:
     assert [document.id for document in lonely.invoke("eyes")] == ["olm"]
 
 
+def test_all_options_of_a_search(filled: MultiGranularFAISS) -> None:
+    assert [document.id for document in MultiGranularRetriever(store=filled, k=1).invoke("eyes")] == ["olm"]
+    others = MultiGranularRetriever(store=filled, k=1, search_kwargs={"document_ids": ["kakapo"], "refine": 3})
+    assert [document.id for document in others.invoke("eyes")] == ["kakapo"]
+    assert [document.id for document in others.invoke("eyes", document_ids=["olm"])] == ["olm"]
+    tree = Not(Comparison("year", Operator.LT, 1800))
+    assert [document.id for document in MultiGranularRetriever(store=filled, filter=tree).invoke("eyes")] == ["kakapo"]
+    with pytest.raises(InvalidInputError, match="refine"):
+        others.invoke("eyes", refine=0)
+    with pytest.raises(TypeError, match="granuarity"):
+        others.invoke("eyes", granuarity="passage")
+    for threshold in (None, 2):
+        with pytest.raises(InvalidInputError, match="score_threshold"):
+            others.invoke("eyes", search_type="similarity_score_threshold", score_threshold=threshold)
+
+
+def test_several_granularities(filled: MultiGranularFAISS) -> None:
+    for granularity in ("mixed", ["sentence", "proposition"], ("passage", "sentence")):
+        first, second = MultiGranularRetriever(store=filled, granularity=granularity).invoke("Who has no eyes?")
+        assert (first.id, second.id) == ("olm", "kakapo")
+        kinds = {match["granularity"] for match in first.metadata["matches"]}
+        assert kinds <= set(filled.granularities if granularity == "mixed" else granularity)
+        assert len(kinds) > 1
+        units = MultiGranularRetriever(store=filled, granularity=granularity, returns="units").invoke("no eyes")
+        assert len({unit.id for unit in units}) == len(units) == 4
+
+
 def test_bad_fields_are_refused(filled: MultiGranularFAISS, embedding: Any) -> None:
     for field, value, message in [
         ("returns", "documents", "'parents' or 'units'"),
@@ -88,8 +117,8 @@ def test_bad_fields_are_refused(filled: MultiGranularFAISS, embedding: Any) -> N
             MultiGranularRetriever(**{"store": filled, field: value})
     with MultiGranularFAISS(embedding, granularities=("sentence",)) as sentences:
         with pytest.raises(ValidationError, match="no index of propositions"):
-            MultiGranularRetriever(store=sentences)
-        assert MultiGranularRetriever(store=sentences, granularity="sentence").invoke("eyes") == []
+            MultiGranularRetriever(store=sentences, granularity="proposition")
+        assert MultiGranularRetriever(store=sentences).invoke("eyes") == []
 
 
 async def test_in_a_chain(filled: MultiGranularFAISS) -> None:

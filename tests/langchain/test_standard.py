@@ -1,4 +1,4 @@
-"""LangChain's own suites, unmodified."""
+"""LangChain's own suites, unmodified, for every kind of index."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import faiss
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -15,22 +16,58 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests, Vector
 from factoid.testing import ScriptedPropositionizer
 from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
 
+GPUS = getattr(faiss, "get_num_gpus", lambda: 0)()
+ON_GPU = pytest.mark.skipif(GPUS == 0, reason="needs a GPU and faiss-gpu")
+
+# Valid for the suite's vectors of 6 dimensions. It adds few documents, so that kinds that have to be trained are not yet
+# in use: tests/langchain/test_index_kinds.py fills them first.
+KINDS = ["auto", "Flat", "HNSW32", "IVF8,Flat", "SQ8", "PQ3", "RaBitQ"]
+SETTINGS = [
+    pytest.param({"index": kind, "similarity": similarity, "on_disk": on_disk}, id=f"{kind}-{similarity}-{on_disk}")
+    for kind in KINDS
+    for similarity, on_disk in (("inner_product", True), ("cosine", False))
+]
+SETTINGS += [
+    pytest.param({"on_disk": False}, id="memory"),
+    pytest.param({"similarity": "cosine", "on_disk": True}, id="cosine-disk"),
+    pytest.param({"shards": 3, "index": "Flat", "on_disk": True}, id="shards"),
+    pytest.param({"mmap": True, "dtype": "float16", "on_disk": True}, id="mmap-float16"),
+    pytest.param({"granularities": ("passage",), "on_disk": True}, id="passages-only"),
+]
+# Stores that held so many documents that these kinds were in use, before the documents were deleted.
+SETTINGS += [
+    pytest.param(
+        {"index": kind, "on_disk": on_disk, "granularities": ("passage",), "former": 400}, id=f"{kind}-emptied"
+    )
+    for kind, on_disk in (("HNSW32", True), ("IVF8,Flat", False), ("PQ3", True), ("RaBitQ", False))
+]
+SETTINGS += [
+    pytest.param({"device": "cuda", "index": kind, "on_disk": True}, id=f"cuda-{kind}", marks=ON_GPU)
+    for kind in ("auto", "Flat", "IVF8,Flat", "SQ8")
+]
+
 
 def whole_and_words(passage: Any) -> list[str]:
     return [passage.text, *passage.text.split()]
 
 
 class TestVectorStore(VectorStoreIntegrationTests):
-    @pytest.fixture(params=["memory", "disk"])
+    @pytest.fixture(params=SETTINGS)
     def vectorstore(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
-        path = None if request.param == "memory" else tmp_path / "store"
+        options = dict(request.param)
+        path = tmp_path / "store" if options.pop("on_disk") else None
+        former = [f"former document {n}" for n in range(options.pop("former", 0))]
         propositionizer = ScriptedPropositionizer(whole_and_words)
-        with MultiGranularFAISS(self.get_embeddings(), propositionizer=propositionizer, path=path) as store:
+        with MultiGranularFAISS(self.get_embeddings(), propositionizer=propositionizer, path=path, **options) as store:
+            if former:
+                ids = store.add_texts(former, batch_size=1000)
+                assert len(store.similarity_search("former", k=1)) == 1
+                store.delete(ids)
             yield store
 
 
 class TestRetriever(RetrieversIntegrationTests):
-    returns = "parents"
+    options: dict[str, Any] = {"returns": "parents"}  # noqa: RUF012 - as the suite's own
 
     @pytest.fixture(autouse=True)
     def _fill(self, embedding: Any, propositionizer: ScriptedPropositionizer, path: Path | None) -> Iterator[None]:
@@ -50,7 +87,7 @@ class TestRetriever(RetrieversIntegrationTests):
 
     @property
     def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"store": self.store, "returns": self.returns}
+        return {"store": self.store, **self.options}
 
     @property
     def retriever_query_example(self) -> str:
@@ -58,4 +95,12 @@ class TestRetriever(RetrieversIntegrationTests):
 
 
 class TestUnitRetriever(TestRetriever):
-    returns = "units"
+    options = {"returns": "units"}  # noqa: RUF012
+
+
+class TestMixedRetriever(TestRetriever):
+    options = {"granularity": "mixed"}  # noqa: RUF012
+
+
+class TestDiverseRetriever(TestRetriever):
+    options = {"search_type": "mmr", "granularity": "sentence"}  # noqa: RUF012

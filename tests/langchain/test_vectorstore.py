@@ -144,8 +144,9 @@ def test_only_the_granularities_wanted(embedding: Any) -> None:
         store.add_documents([OLM])
         assert store.similarity_search("eyes", granularity="sentence") == [OLM]
         assert embedding.embedded == [OLM.page_content]
+        assert store.similarity_search("eyes") == [OLM]  # the finest that there is
         with pytest.raises(InvalidInputError, match="no index of propositions"):
-            store.similarity_search("eyes")
+            store.similarity_search("eyes", granularity="proposition")
 
 
 def test_the_default_propositionizer_needs_nothing(embedding: Any) -> None:

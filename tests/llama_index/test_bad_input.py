@@ -13,7 +13,7 @@ from llama_index.core.vector_stores.types import (
 
 from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError, StoreError
 from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser, PropositionNodeParser
-from tests.llama_index.nodes import DIM, TEXT, ask, bare, by_sentence, node, of
+from tests.llama_index.nodes import DIM, TEXT, ask, bare, by_sentence, node, of, where
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", "\0", "\r\n\r\n"])
@@ -116,7 +116,7 @@ def test_no_embedding(store):
 
 
 def test_dimensions(store, nodes):
-    with pytest.raises(EncoderMismatchError, match="expected vectors of 8 dimensions"):
+    with pytest.raises(EncoderMismatchError, match=r"shape \(n, 8\), got \(1, 2\)"):
         store.query(ask([1, 0]))
     with pytest.raises(EncoderMismatchError, match="holds vectors of 8 dimensions, got 2"):
         store.add([node("x", [1, 0])])
@@ -125,6 +125,16 @@ def test_dimensions(store, nodes):
     with pytest.raises(EncoderMismatchError, match="not finite"):
         store.add([node("x", [float("nan")] * DIM)])
     assert store.get_nodes() == [bare(each) for each in nodes]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("similarity", ["inner_product", "cosine"])
+def test_queries_that_are_not_finite(nodes, similarity, value):
+    store = MultiGranularFaissVectorStore(similarity=similarity)
+    store.add(nodes)
+    for filters in (None, where("year", 1990)):
+        with pytest.raises(EncoderMismatchError, match="not finite"):
+            store.query(ask([value] + [1.0] * (DIM - 1), filters=filters))
 
 
 def test_texts_and_metadata_that_cannot_be_stored(store):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import sqlite3
+from pathlib import Path
 
 import fsspec
 import numpy as np
@@ -54,11 +56,58 @@ def test_persist_to_the_own_folder(tmp_path, nodes):
     assert store.get_nodes() == [bare(each) for each in nodes]
 
 
-def test_other_file_systems_are_refused(store, tmp_path):
-    with pytest.raises(InvalidInputError, match=r"MemoryFileSystem.*fs\.put"):
-        store.persist("/s", fs=fsspec.filesystem("memory"))
-    with pytest.raises(InvalidInputError, match="local disk"):
-        MultiGranularFaissVectorStore.from_persist_path("/s", fs=fsspec.filesystem("memory"))
+@pytest.fixture
+def memory():
+    """A file system that is not the local disk."""
+    system = fsspec.filesystem("memory")
+    yield system
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]
+
+
+@pytest.mark.parametrize("own_path", [False, True])
+def test_persist_to_another_file_system(tmp_path, nodes, memory, own_path):
+    store = MultiGranularFaissVectorStore(tmp_path / "own" if own_path else None, similarity="cosine")
+    store.add(nodes)
+    vector = np.arange(DIM) - 3.0
+    for _ in range(2):  # the second replaces the first
+        store.delete_nodes(store.query(ask(vector)).ids)
+        store.persist("/kept/s", fs=memory)
+    again = MultiGranularFaissVectorStore.from_persist_path("/kept/s", fs=memory)
+    assert again.get_nodes() == store.get_nodes()
+    assert again.query(ask(vector, 9)) == store.query(ask(vector, 9))
+    again.add([node("more", np.ones(DIM))])
+    assert len(MultiGranularFaissVectorStore.from_persist_path("memory://kept/s").get_nodes()) == len(nodes) - 14
+
+
+def test_a_copy_from_another_file_system_may_be_kept(tmp_path, store, memory):
+    store.persist("memory://kept/s")
+    copy = MultiGranularFaissVectorStore.from_persist_path("/kept/s", fs=memory, path=tmp_path / "copy")
+    assert copy.path == str(tmp_path / "copy")
+    copy.close()
+    again = MultiGranularFaissVectorStore(tmp_path / "copy", read_only=True)
+    assert again.get_nodes() == store.get_nodes()
+    again.close()
+    with pytest.raises(InvalidInputError, match="copy"):
+        MultiGranularFaissVectorStore.from_persist_path("/kept/s", fs=memory, path=tmp_path / "copy")
+
+
+def test_a_temporary_copy_goes_with_the_store(store, memory):
+    store.persist("/s", fs=memory)
+    again = MultiGranularFaissVectorStore.from_persist_path("/s", fs=memory)
+    folder = Path(again.path)
+    assert (folder / "units.sqlite").exists()
+    again.close()
+    del again
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_nothing_on_another_file_system(memory):
+    with pytest.raises(StoreFormatError, match="no store at"):
+        MultiGranularFaissVectorStore.from_persist_path("/missing", fs=memory)
+    with pytest.raises(StoreFormatError, match="no store at"):
+        MultiGranularFaissVectorStore.from_persist_dir("memory://missing", namespace="x")
 
 
 def test_bad_folders(store, tmp_path):
@@ -85,7 +134,7 @@ def test_bad_folders(store, tmp_path):
 def test_a_store_that_llama_index_did_not_fill(tmp_path):
     with UnitStore(tmp_path / "s", encoder=HashEncoder(DIM)) as core:
         script = ScriptedPropositionizer(lambda passage: [passage.text])
-        core.add_documents([CoreDocument("The tower leans.")], propositionizer=script)
+        core.add_documents([CoreDocument("The tower leans.", id="x")], propositionizer=script)
     store = MultiGranularFaissVectorStore(tmp_path / "s")
     with pytest.raises(StoreFormatError, match="without LlamaIndex nodes"):
         store.query(ask(np.ones(DIM)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fsspec
 import pytest
 from llama_index.core import StorageContext, VectorStoreIndex, load_index_from_storage
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
@@ -113,14 +114,35 @@ def test_update_a_document_through_the_index(store, embed_model, parser):
     assert {node.text for node in store.get_nodes() if node.ref_doc_id == "pisa"} == {"Pisa has an airport."}
 
 
-def test_storage_context_persists_and_loads(tmp_path, store, embed_model, parser):
-    build(store, embed_model, parser).storage_context.persist(tmp_path / "kept")
-    context = StorageContext.from_defaults(
-        persist_dir=str(tmp_path / "kept"),
-        vector_store=MultiGranularFaissVectorStore.from_persist_dir(str(tmp_path / "kept")),
-    )
+@pytest.mark.parametrize("system", [None, "file", "memory"])
+def test_storage_context_persists_and_loads(tmp_path, store, embed_model, parser, system):
+    fs = system and fsspec.filesystem(system)
+    folder = f"{tmp_path}/kept"
+    built = build(store, embed_model, parser)
+    built.storage_context.persist(folder, fs=fs)
+    kept = MultiGranularFaissVectorStore.from_persist_dir(folder, fs=fs)
+    context = StorageContext.from_defaults(persist_dir=folder, vector_store=kept, fs=fs)
     index = load_index_from_storage(context, embed_model=embed_model)
-    assert sources(index.as_retriever(similarity_top_k=1).retrieve("Eiffel")) == ["paris"]
+    assert index.vector_store is kept
+    assert kept.get_nodes() == store.get_nodes()
+    asked = "Eiffel"
+    assert index.as_retriever(similarity_top_k=3).retrieve(asked) == built.as_retriever(similarity_top_k=3).retrieve(
+        asked
+    )
+    index.insert(Document(text="The tower of London is old.", id_="london"))
+    index.delete_ref_doc("paris")
+    index.storage_context.persist(folder, fs=fs)
+    again = MultiGranularFaissVectorStore.from_persist_dir(folder, fs=fs)
+    assert {node.ref_doc_id for node in again.get_nodes()} == {"pisa", "cat", "london"}
+
+
+@pytest.mark.parametrize("system", ["file", "memory"])
+def test_a_storage_context_without_the_store_is_an_error_and_not_an_empty_index(tmp_path, store, embed_model, system):
+    fs = fsspec.filesystem(system)
+    index = build(store, embed_model, MultiGranularNodeParser())
+    index.storage_context.persist(f"{tmp_path}/kept", fs=fs)
+    with pytest.raises(OSError, match="kept"):
+        StorageContext.from_defaults(persist_dir=f"{tmp_path}/kept", fs=fs)
 
 
 def test_propositions_only(store, embed_model, script):
@@ -177,6 +199,22 @@ def test_upserts_leave_nothing_stale_and_redo_one_document_only(store, embed_mod
     script.calls.clear()
     run.run(documents=documents(paris=changed))
     assert script.calls == []
+
+
+@pytest.mark.parametrize("kind", ["Flat", "HNSW8"])
+def test_upserts_leave_no_vectors_behind(embed_model, parser, kind):
+    store = MultiGranularFaissVectorStore(index=kind)
+    run = pipeline(store, embed_model, parser)
+    index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
+    for name in ("Rome", "Athens", "Oslo", "Athens"):
+        run.run(documents=documents(paris=f"The tower of {name} is of wood. Carpenters of {name} built it."))
+        found = index.as_retriever(similarity_top_k=9, vector_store_kwargs={"returns": "units"}).retrieve(name)
+        assert [name in result.node.text for result in found] == [True, True] + [False] * 4
+        assert len(store.get_nodes()) == 15
+        with store.client._connections.reading() as connection:
+            assert connection.execute("SELECT count(*) FROM vectors").fetchone()[0] == len(
+                {tuple(vector) for vector in store.client.vectors(store.client.ids()).values()}
+            )
 
 
 async def test_upserts_async(store, embed_model, parser):

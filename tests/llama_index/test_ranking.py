@@ -96,6 +96,11 @@ def test_node_ids_admit_nodes_and_what_is_under_them(store, nodes):
     assert store.query(ask(vector, 20, node_ids=["d0p1s1"]), granularity="sentence", returns="units").ids == ["d0p1s1"]
 
 
+def test_the_id_of_a_document_is_no_node_id(store):
+    for kind in KINDS:
+        assert store.query(ask(np.ones(DIM), 20, node_ids=["d1"]), granularity=kind).ids == []
+
+
 def test_empty_lists_admit_all(store):
     """`VectorStoreIndex.as_retriever` gives an empty list of node ids where the store keeps the nodes."""
     empty = MetadataFilters(filters=[])

@@ -96,6 +96,41 @@ def test_a_bundle_with_an_embedding_or_several_texts(index, embed_model):
     assert several.embedding is None
 
 
+def test_neighbours_stand_with_the_node(index, embed_model):
+    result = MultiGranularRetriever(index, k=1, expand=1).retrieve("Which tower leans?")[0]
+    around = result.node.metadata["neighbours"]
+    assert [each["text"] for each in around] == ["The tower of Pisa leans.", "It was finished in 1372."]
+    assert {each["granularity"] for each in around} == {"sentence"}
+    assert "neighbours" not in MultiGranularRetriever(index, k=1).retrieve("Which tower leans?")[0].node.metadata
+    assert "neighbours" not in result.node.get_content(metadata_mode=MetadataMode.LLM)
+    unit = MultiGranularRetriever(index, k=1, expand=1, returns="units", granularity="sentence").retrieve(
+        "Eiffel built it"
+    )
+    assert [each["text"] for each in unit[0].node.metadata["neighbours"]] == [
+        "The tower of Paris is made of iron.",
+        "Eiffel built it.",
+    ]
+    assert unit[0].node.get_content(metadata_mode=MetadataMode.EMBED) == "Eiffel built it."
+
+
+async def test_options_of_the_search(index):
+    found = MultiGranularRetriever(index, k=3, min_score=0.3).retrieve("Which tower leans?")
+    scores = [result.score for result in MultiGranularRetriever(index, k=3).retrieve("Which tower leans?")]
+    assert [result.score for result in found] == [score for score in scores if score >= 0.3]
+    assert 0 < len(found) < 3
+    mixed = MultiGranularRetriever(index, k=3, granularity="mixed", search_kwargs={"fusion": "max"})
+    assert mixed.retrieve("tower")[0].score == max(
+        MultiGranularRetriever(index, k=1, granularity=kind).retrieve("tower")[0].score
+        for kind in ("passage", "sentence", "proposition")
+    )
+    diverse = MultiGranularRetriever(index, k=3, mode="mmr", search_kwargs={"mmr_threshold": 0.1})
+    assert {result.node.ref_doc_id for result in await diverse.aretrieve("tower")} == set(TEXTS)
+    with pytest.raises(InvalidInputError, match="unknown options"):
+        MultiGranularRetriever(index, search_kwargs={"fussion": "max"}).retrieve("tower")
+    with pytest.raises(InvalidInputError, match="unknown mode 'hybird'"):
+        MultiGranularRetriever(index, mode="hybird")
+
+
 def test_inside_a_fusion_retriever(index):
     fusion = QueryFusionRetriever(
         [MultiGranularRetriever(index), MultiGranularRetriever(index, granularity="sentence")],

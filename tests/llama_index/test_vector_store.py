@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -159,6 +160,19 @@ def test_delete_nodes_by_filters_and_by_both(store):
             store.delete_nodes(filters=filters)
 
 
+def test_delete_a_node_that_is_the_source_of_others():
+    """As when whole documents are nodes beside their chunks: the chunks stay, until the document is deleted."""
+    for deleted in ({"node_ids": ["whole"]}, {"filters": where("kind", "whole")}):
+        store = MultiGranularFaissVectorStore()
+        store.add([node("whole", [1, 0], document=None, kind="whole"), node("chunk", [0, 1], document="whole")])
+        store.delete_nodes(**deleted)
+        assert [each.node_id for each in store.get_nodes()] == ["chunk"]
+        for kind in KINDS:
+            assert store.query(ask([1, 1], 5), granularity=kind).ids == ["chunk"]
+        store.delete("whole")
+        assert store.get_nodes() == []
+
+
 def test_get_nodes(store, nodes):
     assert store.get_nodes(["d0p2", "none", "d0p0"]) == [bare(nodes[14]), bare(nodes[0])]
     assert store.get_nodes([]) == []
@@ -240,3 +254,35 @@ async def test_many_at_once(nodes):
     await asyncio.gather(*(store.async_add(nodes[start : start + 7]) for start in range(0, len(nodes), 7)))
     results = await asyncio.gather(*(store.aquery(ask(np.ones(DIM), 20)) for _ in range(20)))
     assert all(len(result.ids) == 20 for result in results)
+
+
+@pytest.mark.parametrize("kind", ["Flat", "HNSW8"])
+def test_queries_while_others_write(nodes, kind):
+    """Plain nodes come, change and go; every result is whole, and of one moment."""
+    store = MultiGranularFaissVectorStore(index=kind)
+    store.add(nodes)
+    done = threading.Event()
+
+    def write():
+        try:
+            for moment in range(25):
+                store.add(
+                    [node(f"n{i}", np.ones(DIM) * (moment + i), document="plain", moment=moment) for i in range(8)]
+                )
+                store.delete_nodes([f"n{i}" for i in range(4)])
+                store.delete("plain")
+        finally:
+            done.set()
+
+    def read():
+        while not done.is_set():
+            result = store.query(ask(np.ones(DIM), 20), granularity="mixed")
+            assert len({each.metadata["moment"] for each in result.nodes if "moment" in each.metadata}) < 2
+            units = store.query(ask(np.ones(DIM), 20), granularity="mixed", returns="units")
+            for found in (result, units):
+                assert len(set(found.ids)) == len(found.ids)
+
+    with ThreadPoolExecutor() as pool:
+        for future in [*(pool.submit(read) for _ in range(3)), pool.submit(write)]:
+            future.result()
+    assert len(store.get_nodes()) == len(nodes)

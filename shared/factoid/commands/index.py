@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from factoid.ingest import AddReport
+    from factoid.store import AddReport
     from factoid.units import Document
 
 SUMMARY = "cut files into passages, sentences and propositions, and index them"

@@ -171,6 +171,30 @@ def add_granularity(parser: ArgumentParser, meaning: str) -> None:
     )
 
 
+def add_filter(parser: ArgumentParser, meaning: str) -> None:
+    """Add the choice of units by their metadata."""
+    parser.add_argument("--filter", metavar="JSON", help=f'{meaning}, as in \'{{"year": {{"$gte": 1990}}}}\'')
+
+
+def read_filter(text: str | None) -> dict[str, Any] | None:
+    """Return the filter that the options give.
+
+    Raises:
+        InvalidInputError: It is no JSON object.
+    """
+    if text is None:
+        return None
+    try:
+        condition = json.loads(text)
+    except ValueError as error:
+        message = f"--filter must be JSON, got {text!r}: {error}"
+        raise InvalidInputError(message) from error
+    if not isinstance(condition, dict):
+        message = f"--filter must be a JSON object of conditions, got {text!r}"
+        raise InvalidInputError(message)
+    return condition
+
+
 def add_quiet(parser: ArgumentParser) -> None:
     """Add the switch for progress bars."""
     meaning = "no progress bars, which show only on a terminal anyway, and no counts on stderr"

@@ -7,7 +7,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from factoid.commands.options import add_encoder, add_granularity, check_question, make_encoder, print_json
+from factoid.commands.options import (
+    add_encoder,
+    add_filter,
+    add_granularity,
+    check_question,
+    make_encoder,
+    print_json,
+    read_filter,
+)
 from factoid.context import pack_context
 from factoid.errors import EncoderMismatchError, StoreError
 from factoid.store import UnitStore
@@ -25,6 +33,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("question", metavar="QUESTION", help="what to search for")
     parser.add_argument("-k", type=int, default=5, metavar="N", help="how many passages (default: 5)")
     add_granularity(parser, "the units that are compared with the question")
+    add_filter(parser, "only units whose metadata pass a filter")
     parser.add_argument(
         "--words", type=int, metavar="N", help="print the first N words of the best units instead: a reader's context"
     )
@@ -35,12 +44,14 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> None:
     """Run the command."""
     check_question(args.question)
+    condition = read_filter(args.filter)
     with _open(args) as store:
-        hits = store.search(args.question, args.k, granularity=args.granularity)
+        hits = store.search(args.question, args.k, granularity=args.granularity, filter=condition)
         context = None
         if args.words is not None:
             # Every unit has a word at least, so this many fill the budget.
-            units = store.search(args.question, max(args.words, 1), granularity=args.granularity, parents=False)
+            wanted = max(args.words, 1)
+            units = store.search(args.question, wanted, granularity=args.granularity, parents=False, filter=condition)
             context = pack_context(units, words=args.words)
     if args.json:
         found = {"question": args.question, "granularity": args.granularity, "hits": [asdict(hit) for hit in hits]}

@@ -8,9 +8,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from factoid.errors import StoreError, StoreFormatError
-from factoid.schema import APPLICATION_ID as STORE_ID
-from factoid.schema import FILE, WAIT, explain, use_wal
-from factoid.schema import FORMAT as STORE_FORMAT
+from factoid.sqlite_file import APPLICATION_ID as STORE_ID
+from factoid.sqlite_file import FILE, READABLE, WAIT, explain, use_wal
 
 APPLICATION_ID = 0x0FAC70CA
 FORMAT = 1
@@ -21,7 +20,7 @@ CREATE TABLE IF NOT EXISTS propositions (
 );
 CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, at REAL NOT NULL, owner TEXT NOT NULL) WITHOUT ROWID
 """
-_KNOWN = {(APPLICATION_ID, FORMAT), (STORE_ID, STORE_FORMAT)}
+_KNOWN = {(APPLICATION_ID, FORMAT), *((STORE_ID, version) for version in READABLE)}
 
 
 def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
@@ -64,8 +63,7 @@ def failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
         message = f"{path} cannot be read as a cache of propositions: {error}. {remedy}"
         return StoreFormatError(message)
     reason = explain(error) if isinstance(error, sqlite3.Error) else str(error.strerror)
-    full = ". What it held before is safe: free some space and run again" if "full" in reason else ""
-    return StoreError(f"the cache {path} cannot be used: {reason}{full}")
+    return StoreError(f"the cache {path} cannot be used: {reason}")
 
 
 def _open(file: Path) -> sqlite3.Connection:

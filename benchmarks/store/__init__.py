@@ -1,0 +1,1 @@
+"""Stores side by side: `python -m benchmarks.store --help`."""

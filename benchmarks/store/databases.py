@@ -1,0 +1,125 @@
+"""Chroma and Qdrant in this process, on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.store.community import unit_metadata
+from benchmarks.store.contestant import OneByOne
+from benchmarks.store.corpus import Batch, Corpus, Floats, unit_text
+from benchmarks.store.operations import Condition
+
+_NAME = "units"
+
+
+class Chroma:
+    """A persistent client; the collection's HNSW graph as it is by default, for inner products."""
+
+    def __init__(self) -> None:
+        import chromadb
+        from chromadb.config import Settings
+
+        self.client_of, self.settings = chromadb.PersistentClient, Settings(anonymized_telemetry=False)
+
+    def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
+        self._connect(folder, corpus)
+        self.collection = self.client.create_collection(
+            _NAME, configuration={"hnsw": {"space": "ip"}}, embedding_function=None
+        )
+        for batch in batches:
+            self.add(batch)
+        self.units(corpus.column("queries")[0], 1)
+        self.close()
+
+    def open(self, folder: Path, corpus: Corpus) -> None:
+        self._connect(folder, corpus)
+        self.collection = self.client.get_collection(_NAME, embedding_function=None)
+
+    def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
+        where = condition and {condition.key: {f"${condition.operator}": condition.value}}
+        ids: list[str] = self.collection.query(query_embeddings=[query], n_results=k, where=where)["ids"][0]
+        return ids
+
+    def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
+        ids: list[list[str]] = self.collection.query(query_embeddings=list(queries), n_results=k)["ids"]
+        return ids
+
+    def parents(self, query: Floats, k: int) -> list[str]:
+        found = self.collection.query(query_embeddings=[query], n_results=4 * k)["metadatas"][0]
+        return list(dict.fromkeys(metadata["passage"] for metadata in found))[:k]
+
+    def parents_batch(self, queries: Floats, k: int) -> list[list[str]]:
+        found = self.collection.query(query_embeddings=list(queries), n_results=4 * k)["metadatas"]
+        return [list(dict.fromkeys(metadata["passage"] for metadata in own))[:k] for own in found]
+
+    def add(self, batch: Batch) -> None:
+        metadatas, step = unit_metadata(batch, self.metadata), self.client.get_max_batch_size()
+        for start in range(0, len(batch.rows), step):
+            rows = batch.rows[start : start + step].tolist()
+            self.collection.add(
+                ids=[f"u{row}" for row in rows],
+                embeddings=batch.vectors[start : start + step],
+                documents=list(map(unit_text, rows)),
+                metadatas=metadatas[start : start + step],
+            )
+
+    def close(self) -> None:
+        self.client.close()
+
+    def _connect(self, folder: Path, corpus: Corpus) -> None:
+        self.metadata = corpus.metadata()
+        self.client: Any = self.client_of(str(folder / "chroma"), settings=self.settings)
+
+
+class Qdrant(OneByOne):
+    """The client's local mode, which scans all vectors; it has no index of payloads. Parents are its own groups."""
+
+    def __init__(self) -> None:
+        import qdrant_client
+
+        self.client_of, self.models = qdrant_client.QdrantClient, qdrant_client.models
+
+    def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
+        self.open(folder, corpus)
+        parameters = self.models.VectorParams(size=corpus.dim, distance=self.models.Distance.DOT)
+        self.client.create_collection(_NAME, vectors_config=parameters)
+        for batch in batches:
+            self.add(batch)
+        self.close()
+
+    def open(self, folder: Path, corpus: Corpus) -> None:
+        self.metadata = corpus.metadata()
+        self.client: Any = self.client_of(path=str(folder / "qdrant"))
+
+    def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[int]:
+        found = self.client.query_points(_NAME, query, query_filter=self._filter(condition), limit=k)
+        return [point.id for point in found.points]
+
+    def units_batch(self, queries: Floats, k: int) -> list[list[int]]:
+        requests = [self.models.QueryRequest(query=query.tolist(), limit=k, with_payload=True) for query in queries]
+        return [[point.id for point in found.points] for found in self.client.query_batch_points(_NAME, requests)]
+
+    def parents(self, query: Floats, k: int) -> list[str]:
+        found = self.client.query_points_groups(_NAME, "passage", query, limit=k, group_size=1)
+        return [group.id for group in found.groups]
+
+    def add(self, batch: Batch) -> None:
+        payloads = unit_metadata(batch, self.metadata)
+        for row, payload in zip(batch.rows.tolist(), payloads, strict=True):
+            payload["text"] = unit_text(row)
+        points = self.models.Batch(ids=batch.rows.tolist(), vectors=batch.vectors.tolist(), payloads=payloads)
+        self.client.upsert(_NAME, points)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def _filter(self, condition: Condition | None) -> Any:
+        if condition is None:
+            return None
+        if condition.operator == "eq":
+            field = self.models.FieldCondition(key=condition.key, match=self.models.MatchValue(value=condition.value))
+        else:
+            field = self.models.FieldCondition(key=condition.key, range=self.models.Range(lt=condition.value))
+        return self.models.Filter(must=[field])

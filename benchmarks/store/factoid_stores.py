@@ -1,0 +1,191 @@
+"""factoid: the core's store, and the two frameworks' classes over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.store.contestant import OneByOne, Unsupported
+from benchmarks.store.corpus import Batch, Corpus, Floats, unit_text
+from benchmarks.store.operations import Condition
+
+
+class Core:
+    """`UnitStore`, with one index of propositions."""
+
+    def __init__(self) -> None:
+        from factoid import Granularity, Unit, UnitStore
+
+        self.options = _exact(UnitStore)
+        self.Granularity, self.Unit, self.UnitStore = Granularity, Unit, UnitStore
+
+    def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
+        metadata = corpus.metadata()
+        with self._store(folder) as store:
+            for batch in batches:
+                self._put(store, batch, metadata)
+            store.search_by_vector(np.ones(corpus.dim, np.float32), 1)  # makes the index, which closing saves
+
+    def open(self, folder: Path, corpus: Corpus) -> None:
+        self.metadata = corpus.metadata()
+        self.store = self._store(folder)
+
+    def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
+        hits = self.store.search_by_vector(query, k, parents=False, filter=_where(condition))
+        return [hit.unit.id for hit in hits]
+
+    def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
+        return self._batch(queries, k, parents=False)
+
+    def parents(self, query: Floats, k: int) -> list[str]:
+        return [hit.unit.id for hit in self.store.search_by_vector(query, k)]
+
+    def parents_batch(self, queries: Floats, k: int) -> list[list[str]]:
+        return self._batch(queries, k, parents=True)
+
+    def add(self, batch: Batch) -> None:
+        self._put(self.store, batch, self.metadata)
+
+    def close(self) -> None:
+        self.store.close()
+
+    def _store(self, folder: Path) -> Any:
+        return self.UnitStore(folder / "store", encoder=None, granularities=["proposition"], **self.options)
+
+    def _put(self, store: Any, batch: Batch, metadata: list[dict[str, Any]]) -> None:
+        kinds, units = self.Granularity, []
+        vectors: list[Floats | None] = []
+        rows_of = np.split(batch.rows, np.flatnonzero(np.diff(batch.parents)) + 1)
+        position = 0
+        for passage, rows in zip(batch.passages.tolist(), rows_of, strict=True):
+            texts = [unit_text(row) for row in rows.tolist()]
+            own, shared = f"p{passage}", metadata[passage]
+            whole, start = " ".join(texts), 0
+            units.append(
+                self.Unit(own, whole, kinds.PASSAGE, f"d{passage}", f"d{passage}", 0, len(whole), "", "", shared)
+            )
+            vectors.append(None)
+            for row, text in zip(rows.tolist(), texts, strict=True):
+                end = start + len(text)
+                units.append(
+                    self.Unit(f"u{row}", text, kinds.PROPOSITION, f"d{passage}", own, start, end, "", "", shared)
+                )
+                vectors.append(batch.vectors[position])
+                start, position = end + 1, position + 1
+        store.add(units, vectors=vectors)
+
+    def _batch(self, queries: Floats, k: int, *, parents: bool) -> list[list[str]]:
+        search = getattr(self.store, "search_batch_by_vector", None)
+        if search is None:
+            reason = "no batch API"
+            raise Unsupported(reason)
+        return [[hit.unit.id for hit in hits] for hits in search(queries, k, parents=parents)]
+
+
+class Graph(Core):
+    """The same with a graph in place of the exact index, to be compared with Chroma's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.options = {"index": "HNSW32"}
+
+
+class LangChain(OneByOne):
+    """`MultiGranularFAISS` with an index of sentences: each unit is one of its document."""
+
+    def __init__(self) -> None:
+        from langchain_core.documents import Document
+
+        from benchmarks.store.community import stored_embeddings
+        from langchain_factoid import MultiGranularFAISS
+
+        self.Document, self.MultiGranularFAISS, self.embeddings = Document, MultiGranularFAISS, stored_embeddings()
+
+    def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
+        self.open(folder, corpus)
+        for batch in batches:
+            self.add(batch)
+        self.units(corpus.column("queries")[0], 1)
+        self.close()
+
+    def open(self, folder: Path, corpus: Corpus) -> None:
+        self.corpus, self.metadata = corpus, corpus.metadata()
+        options = _exact(self.MultiGranularFAISS)
+        self.store = self.MultiGranularFAISS(
+            self.embeddings, granularities=["sentence"], path=folder / "store", **options
+        )
+
+    def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
+        self.embeddings.query = query
+        found = self.store.similarity_search_units_with_score("q", k, granularity="sentence", filter=_where(condition))
+        return [document.page_content for document, _ in found]
+
+    def parents(self, query: Floats, k: int) -> list[str | None]:
+        self.embeddings.query = query
+        return [document.id for document, _ in self.store.similarity_search_with_score("q", k, granularity="sentence")]
+
+    def add(self, batch: Batch) -> None:
+        self.embeddings.hold(batch.vectors, int(batch.rows[0]))
+        rows_of = np.split(batch.rows, np.flatnonzero(np.diff(batch.parents)) + 1)
+        documents = [
+            self.Document(" ".join(map(unit_text, rows.tolist())), metadata=self.metadata[passage], id=f"p{passage}")
+            for passage, rows in zip(batch.passages.tolist(), rows_of, strict=True)
+        ]
+        self.store.add_documents(documents, batch_size=len(documents))
+
+    def close(self) -> None:
+        self.store.close()
+
+
+class LlamaIndex(OneByOne):
+    """`MultiGranularFaissVectorStore` with an index of propositions, under a `VectorStoreIndex`."""
+
+    def __init__(self) -> None:
+        from llama_index.core import MockEmbedding, VectorStoreIndex
+
+        from benchmarks.store import community
+        from llama_index_factoid import MultiGranularFaissVectorStore
+
+        self.community, self.Store = community, MultiGranularFaissVectorStore
+        self.over, self.embedding = VectorStoreIndex.from_vector_store, MockEmbedding
+
+    def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
+        self.open(folder, corpus)
+        for batch in batches:
+            self.add(batch)
+        self.units(corpus.column("queries")[0], 1)
+        self.close()
+
+    def open(self, folder: Path, corpus: Corpus) -> None:
+        self.metadata = corpus.metadata()
+        self.store = self.Store(folder / "store", granularities=("proposition",), **_exact(self.Store))
+        self.index = self.over(self.store, embed_model=self.embedding(corpus.dim))
+
+    def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
+        return self.community.retrieve(self.index, query, k, condition, vector_store_kwargs={"returns": "units"})
+
+    def parents(self, query: Floats, k: int) -> list[str]:
+        return self.community.retrieve(self.index, query, k)
+
+    def add(self, batch: Batch) -> None:
+        self.store.add(self.community.nodes(batch, self.metadata, passages=True))
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def _exact(kind: type) -> dict[str, str]:
+    """Return the option for exact search: of many units, a store makes a graph unless told."""
+    return {"index": "Flat"} if "index" in signature(kind).parameters else {}
+
+
+def _where(condition: Condition | None) -> dict[str, Any] | None:
+    if condition is None:
+        return None
+    return {
+        condition.key: condition.value if condition.operator == "eq" else {f"${condition.operator}": condition.value}
+    }

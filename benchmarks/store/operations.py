@@ -1,0 +1,84 @@
+"""What is measured: kinds of queries, and which of them each round asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.store.corpus import YEARS, Corpus
+
+K = 10
+BATCH = 64
+PER_ROUND = 64  # queries of a round, at most
+FRESH = 16  # those with a filter that was never used before: there are but 100 categories
+_REPEATED = 0  # number of the filter that is used again and again
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition on metadata: `key` equals the value, or is below it."""
+
+    key: str
+    operator: str  # "eq" or "lt"
+    value: Any
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One column of the table."""
+
+    name: str
+    kind: str = "units"  # or "parents"
+    batch: bool = False
+    level: str = ""  # "50 %", "1 %", "0.01 %", or "" for no filter
+    fresh: bool = False
+
+    @property
+    def most(self) -> int:
+        """Calls of one round, at most."""
+        return 8 if self.batch else FRESH if self.fresh else PER_ROUND
+
+
+SEARCHES = (
+    Operation("10 units"),
+    Operation("10 units, batch of 64", batch=True),
+    Operation("10 parents", kind="parents"),
+    Operation("10 parents, batch of 64", kind="parents", batch=True),
+)
+LEVELS = ("50 %", "1 %", "0.01 %")
+FILTERS = tuple(
+    Operation(f"{level}, {'first' if fresh else 'again'}", level=level, fresh=fresh)
+    for level in LEVELS
+    for fresh in (True, False)
+)
+OPERATIONS = SEARCHES + FILTERS
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One query of one operation; the filter is that of `condition`."""
+
+    query: int
+    condition: Condition | None = None
+
+
+def asked(operation: Operation, corpus: Corpus, turn: int) -> list[Asked]:
+    """Return the queries of a round, the most that may be asked; turn -1 is the warm-up."""
+    if turn < 0:
+        first, count = corpus.queries - BATCH, BATCH if operation.batch else 1
+    else:
+        first, count = turn * PER_ROUND, BATCH if operation.batch else operation.most
+    numbers = [(first + at) % corpus.queries for at in range(count)]
+    if not operation.level:
+        return [Asked(query) for query in numbers]
+    used = [1 + turn * FRESH + at if operation.fresh and turn >= 0 else _REPEATED for at in range(count)]
+    return [Asked(query, condition(operation.level, value, corpus)) for query, value in zip(numbers, used, strict=True)]
+
+
+def condition(level: str, number: int, corpus: Corpus) -> Condition:
+    """Return the filter of some number that lets through about this share of the units."""
+    if level == LEVELS[0]:
+        return Condition("year", "lt", YEARS // 2 + (-1) ** number * ((number + 1) // 2))
+    if level == LEVELS[1]:
+        return Condition("category", "eq", f"c{number % 100}")
+    return Condition("author", "eq", f"a{number % corpus.authors}")

@@ -1,0 +1,142 @@
+"""Caches that are damaged, deleted, swapped or out of date: they are built again, and every answer stays right."""
+
+from __future__ import annotations
+
+import random
+import shutil
+
+import pytest
+
+from tests.faults.content import opened
+from tests.faults.damage import added, caches, fresh, make, outcome, random_damage
+from tests.faults.verify import check_again
+
+pytest.importorskip("faiss")
+
+PLACES = 60  # of damage to each file
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory):
+    path = tmp_path_factory.mktemp("caches") / "pristine"
+    return path, make(path)
+
+
+def cache_names():
+    return [
+        f"{kind}.{end}" for kind in ("passage", "sentence", "proposition") for end in ("faiss", "json", "columns.npy")
+    ]
+
+
+def test_the_caches_are_those_that_are_damaged_here(pristine):
+    assert sorted(cache_names()) == [file.name for file in caches(pristine[0])]
+
+
+@pytest.mark.parametrize("name", cache_names())
+def test_a_bit_flipped_or_a_cut_at_any_place(pristine, tmp_path, name):
+    source, state = pristine
+    chance = random.Random(name)
+    content = (source / name).read_bytes()
+    for trial in range(PLACES):
+        path = fresh(source, tmp_path / "store")
+        (path / name).write_bytes(random_damage(chance, content))
+        assert outcome(path, [state], trial) == "right"
+    check_again(path, state)
+
+
+@pytest.mark.parametrize("name", cache_names())
+def test_a_cache_that_is_deleted_or_a_folder_or_something_else(pristine, tmp_path, name):
+    source, state = pristine
+    path = fresh(source, tmp_path / "store")
+    (path / name).unlink()
+    check_again(path, state)
+    (path / name).write_bytes(b"{}" if name.endswith("json") else b"")
+    check_again(path, state)
+    (path / name).write_bytes(random.Random(1).randbytes(5000))
+    check_again(path, state)
+
+
+@pytest.mark.parametrize("name", cache_names())
+def test_a_folder_in_the_place_of_a_cache(pristine, tmp_path, name):
+    source, state = pristine
+    path = fresh(source, tmp_path / "store")
+    (path / name).unlink()
+    (path / name).mkdir()
+    assert outcome(path, [state]) == "right"
+
+
+def test_all_pairs_of_caches_swapped(pristine, tmp_path):
+    source, state = pristine
+    kinds = ("passage", "sentence", "proposition")
+    for ends in (("faiss",), ("json",), ("faiss", "json"), ("columns.npy",), ("faiss", "columns.npy")):
+        for one, other in (kinds[:2], kinds[1:], kinds[::2]):
+            path = fresh(source, tmp_path / "store")
+            for end in ends:
+                shutil.copy(source / f"{one}.{end}", path / f"{other}.{end}")
+                shutil.copy(source / f"{other}.{end}", path / f"{one}.{end}")
+            assert outcome(path, [state]) == "right", (ends, one, other)
+
+
+def test_caches_of_another_store_of_as_many_writes(pristine, tmp_path):
+    source, state = pristine
+    other = make(tmp_path / "other", first=100)
+    path = fresh(source, tmp_path / "store")
+    for file in caches(tmp_path / "other"):
+        shutil.copy(file, path / file.name)
+    for file in caches(source):
+        shutil.copy(file, tmp_path / "other" / file.name)
+    assert outcome(path, [state]) == "right"
+    assert outcome(tmp_path / "other", [other]) == "right"
+
+
+def test_caches_of_a_copy_that_went_on_by_itself(pristine, tmp_path):
+    source, state = pristine
+    states, paths = [], [fresh(source, tmp_path / name) for name in ("one", "two")]
+    for number, path in enumerate(paths):
+        with opened(path) as store:
+            states.append(added(store, state, 50 + number, 1))
+        check_again(path, states[-1])
+    for file in caches(paths[0]):
+        shutil.copy(file, paths[1] / file.name)
+    assert outcome(paths[1], [states[1]]) == "right"
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_caches_from_a_backup(pristine, tmp_path, rounds):
+    source, state = pristine
+    path = fresh(source, tmp_path / "store")
+    for number in range(rounds):
+        with opened(path) as store:
+            state = added(store, state, 60 + number, 2)
+            state = state.without(["d1", f"d{number + 2}"])
+            store.delete(["d1", f"d{number + 2}"])
+        check_again(path, state)
+    for file in caches(source):
+        shutil.copy(file, path / file.name)
+    assert outcome(path, [state]) == "right"
+    check_again(path, state)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_database_from_a_backup_beside_newer_caches(pristine, tmp_path, more):
+    source, state = pristine
+    path = fresh(source, tmp_path / "store")
+    with opened(path) as store:
+        added(store, state, 70, 1)
+    shutil.copy(source / "units.sqlite", path / "units.sqlite")
+    if more:
+        with opened(path) as store:
+            state = added(store, state, 80, 1)
+    assert outcome(path, [state]) == "right"
+
+
+@pytest.mark.parametrize("name", cache_names())
+def test_an_open_store_whose_caches_are_damaged(pristine, tmp_path, name):
+    source, state = pristine
+    path = fresh(source, tmp_path / "store")
+    with opened(path) as store:
+        for file in caches(path):
+            file.write_bytes(b"\0" * 100)
+        state = added(store, state, 90, 1)
+        (path / name).unlink()
+    check_again(path, state)

@@ -1,0 +1,182 @@
+"""Filters under LangChain: what they let pass, against what the community's FAISS wrapper says of the same metadata."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+
+from factoid.errors import InvalidInputError
+from factoid.filters import All, AnyOf, Comparison, Not, Operator
+from langchain_factoid import MultiGranularFAISS
+from tests.langchain.documents import SENTENCES
+
+VALUES: list[Any] = [None, True, False, 0, 1, 2, 1.0, 1.5, -3, "", "a", "b", "10", ["a"], ["a", "b"], [], {"x": 1}]
+ROWS: list[dict[str, Any]] = [{}] + [{"k": value} for value in VALUES]
+ROWS += [{"k": value, "other": place % 3} for place, value in enumerate(VALUES)] + [{"other": 1}]
+
+_COMPARED = {
+    "$eq": operator.eq,
+    "$ne": operator.ne,
+    "$neq": operator.ne,
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+    "$in": lambda own, given: own in given,
+    "$nin": lambda own, given: own not in given,
+}
+
+
+def passes(condition: dict[str, Any], metadata: dict[str, Any]) -> bool:
+    """Tell what passes, by the rules of the community's wrapper: a missing key is None, a list names alternatives.
+
+    Where that wrapper fails or forgets: types that have no order do not pass, and all keys of a dict count.
+    """
+    return all(_passes(key, value, metadata) for key, value in condition.items())
+
+
+def _passes(key: str, value: Any, metadata: dict[str, Any]) -> bool:
+    if key == "$and":
+        return all(passes(part, metadata) for part in value)
+    if key == "$or":
+        return any(passes(part, metadata) for part in value)
+    if key == "$not":
+        return not passes(value, metadata)
+    own = metadata.get(key)
+    if isinstance(value, list):
+        return own in value or own == value
+    if isinstance(value, dict) and any(name.startswith("$") for name in value):
+        return all(_compares(name, own, operand) for name, operand in value.items())
+    return bool(own == value)
+
+
+def _compares(name: str, own: Any, operand: Any) -> bool:
+    try:
+        return bool(_COMPARED[name](own, operand))
+    except TypeError:
+        return False
+
+
+plain = st.sampled_from(VALUES)
+ordered = st.sampled_from([value for value in VALUES if isinstance(value, int | float | str)])
+comparisons = st.one_of(
+    st.tuples(st.sampled_from(["$eq", "$ne", "$neq"]), plain),
+    st.tuples(st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), ordered),
+    st.tuples(st.sampled_from(["$in", "$nin"]), st.lists(plain, max_size=4)),
+)
+on_key = st.one_of(plain, st.lists(plain, max_size=3), st.lists(comparisons, min_size=1, max_size=2).map(dict))
+leaves = st.dictionaries(st.sampled_from(["k", "other"]), on_key, min_size=1, max_size=2)
+conditions = st.recursive(
+    leaves,
+    lambda parts: st.one_of(
+        st.fixed_dictionaries({"$and": st.lists(parts, min_size=1, max_size=3)}),
+        st.fixed_dictionaries({"$or": st.lists(parts, min_size=1, max_size=3)}),
+        st.fixed_dictionaries({"$not": parts}),
+        st.fixed_dictionaries({"k": on_key, "$or": st.lists(parts, min_size=1, max_size=2)}),
+    ),
+    max_leaves=5,
+)
+
+
+@pytest.fixture(scope="module")
+def rows() -> Iterator[MultiGranularFAISS]:
+    options: dict[str, Any] = {"propositionizer": SENTENCES, "granularities": ("passage", "sentence")}
+    with MultiGranularFAISS(DeterministicFakeEmbedding(size=4), **options) as store:
+        store.add_texts([f"Row {n} is here." for n in range(len(ROWS))], ROWS, ids=[str(n) for n in range(len(ROWS))])
+        yield store
+
+
+@settings(deadline=None, max_examples=300)
+@given(condition=conditions, granularity=st.sampled_from(["passage", "sentence", "mixed"]))
+def test_filters_let_pass_what_the_reference_does(
+    rows: MultiGranularFAISS, condition: dict[str, Any], granularity: str
+) -> None:
+    expected = {str(n) for n, metadata in enumerate(ROWS) if passes(condition, metadata)}
+    found = rows.similarity_search("row", k=len(ROWS), filter=condition, granularity=granularity)
+    assert len(found) == len(expected)
+    assert {document.id for document in found} == expected
+    few = rows.similarity_search("row", k=3, filter=condition, granularity=granularity)
+    assert len(few) == min(3, len(expected))
+
+
+def test_callables_and_trees_say_the_same_as_dicts(rows: MultiGranularFAISS) -> None:
+    same: list[list[Any]] = [
+        [{"other": 1}, lambda metadata: metadata.get("other") == 1, Comparison("other", Operator.EQ, 1)],
+        [
+            {"$or": [{"k": "a"}, {"other": {"$gte": 2}}]},
+            lambda metadata: metadata.get("k") == "a" or metadata.get("other", 0) >= 2,
+            AnyOf((Comparison("k", Operator.EQ, "a"), Comparison("other", Operator.GTE, 2))),
+        ],
+        [
+            {"other": {"$exists": True}, "$not": {"other": 0}},
+            lambda metadata: "other" in metadata and metadata["other"] != 0,
+            All((Comparison("other", Operator.EXISTS, True), Not(Comparison("other", Operator.EQ, 0)))),
+        ],
+    ]
+    for conditions in same:
+        one, *others = (rows.similarity_search("row", k=99, filter=condition) for condition in conditions)
+        assert 0 < len(one) < len(ROWS)
+        assert all(other == one for other in others)
+
+
+def test_lists_are_searched_by_trees(rows: MultiGranularFAISS) -> None:
+    found = rows.similarity_search("row", k=99, filter=Comparison("k", Operator.CONTAINS, "b"))
+    holding = {str(n) for n, row in enumerate(ROWS) if isinstance(row.get("k"), list | str) and "b" in row["k"]}
+    assert {document.id for document in found} == holding != set()
+
+
+def test_documents_chosen_by_id(rows: MultiGranularFAISS) -> None:
+    for granularity in ("passage", "sentence", "mixed"):
+        options: dict[str, Any] = {"k": 99, "granularity": granularity, "document_ids": ["3", "20", "none"]}
+        assert {document.id for document in rows.similarity_search("row", **options)} == {"3", "20"}
+        assert [document.id for document in rows.similarity_search("row", filter={"other": 1}, **options)] == [
+            own for own in ("3", "20") if ROWS[int(own)].get("other") == 1
+        ]
+        units = rows.similarity_search_units("row", **options)
+        assert {unit.metadata["parent_id"] for unit in units} == {"3", "20"}
+    assert rows.similarity_search("row", document_ids=[]) == []
+
+
+def test_filters_without_meaning_are_refused(rows: MultiGranularFAISS) -> None:
+    for bad in ({"k": {"$near": 1}}, {"$nor": []}, {"$and": {}}, {"k": {"$in": "a"}}, {"k": {"$gt": None}}, 3):
+        with pytest.raises(InvalidInputError):
+            rows.similarity_search("row", filter=bad)  # type: ignore[arg-type]
+    with pytest.raises(ZeroDivisionError):
+        rows.similarity_search("row", filter=lambda metadata: bool(1 / 0))
+
+
+def test_deleting_and_changing_by_filter(embedding: Any) -> None:
+    documents = [
+        Document(id=str(n), page_content=f"Row {n} is here.", metadata=dict(row)) for n, row in enumerate(ROWS)
+    ]
+    with MultiGranularFAISS.from_documents(documents, embedding, propositionizer=SENTENCES) as store:
+        condition: dict[str, Any] = {"other": {"$gte": 1}, "k": {"$ne": "a"}}
+        chosen = {str(n) for n, row in enumerate(ROWS) if passes(condition, row)}
+        assert store.update_metadata({"other": 7, "new": [1]}, filter=condition) == 3 * len(chosen)
+        for granularity in store.granularities:
+            found = store.similarity_search("row", k=99, granularity=granularity, filter={"new": {"$eq": [1]}})
+            assert {document.id for document in found} == chosen
+            assert all(document.metadata["other"] == 7 for document in found)
+        store.delete(filter=lambda metadata: metadata.get("other") == 7)
+        assert {document.id for document in store.similarity_search("row", k=99)} == {d.id for d in documents} - chosen
+        assert store.get_by_ids(sorted(chosen)) == []
+        store.update_metadata({"k": "new"}, ids=["0"])
+        assert store.get_by_ids(["0"])[0].metadata == {"k": "new"}
+        store.delete()
+        for nothing in ({}, {"ids": ["1"], "filter": {"k": 1}}):
+            with pytest.raises(InvalidInputError):
+                store.update_metadata({"a": 1}, **nothing)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="clear"):
+            store.delete(filter={})
+        with pytest.raises(InvalidInputError):
+            store.delete(["1"], filter={"k": 1})
+        assert len(store.similarity_search("row", k=99)) == len(ROWS) - len(chosen)
+        store.clear()
+        assert store.similarity_search("row") == []

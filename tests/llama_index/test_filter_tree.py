@@ -1,0 +1,131 @@
+"""LlamaIndex's filters as trees, in Python and in SQLite, against LlamaIndex's own reference."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+from llama_index.core.vector_stores.utils import build_metadata_filter_fn
+
+from factoid.filters import AnyOf, matches, mismatch
+from llama_index_factoid.filter_tree import to_tree
+from tests.filters.stored import answer, connect, mismatching, passing, select_metadata
+
+METADATA = [
+    {},
+    {"n": 1, "s": "Alpha beta", "l": ["a", "b"], "m": "a"},
+    {"n": 2.5, "s": "alpha", "l": [], "m": 1},
+    {"n": -3, "s": "", "l": ["c"], "b": True, "m": ["a", 1]},
+    {"n": 0, "s": "Beta", "l": [1, 2], "b": False, "m": {"a": 1}},
+    {"n": None, "s": None, "l": None, "m": None},
+    {"n": 2**64, "s": "héé 😀 ÀB", "l": [["a"], None, "alpha"], "m": [["a"]]},
+    {"n": 1.0, "s": "a" * 300, "l": ["a" * 300], "m": True},
+]
+KEYS = ["n", "s", "l", "b", "m", "none"]
+VALUES = [1, 2.5, -3, 0, 2**64, "alpha", "Beta", "a", "", "àb", "a" * 300, "missing", None]
+LISTS = [[], ["a"], ["a", "b"], ["c", "alpha"], [1, 2], [1.5], ["a" * 300], ["missing", ""]]
+
+
+def reference(filters):
+    """Return what LlamaIndex says of each metadata: True, False, or None where it raises TypeError."""
+    decide = build_metadata_filter_fn(lambda position: METADATA[int(position)], filters)
+    results = []
+    for position in range(len(METADATA)):
+        try:
+            results.append(bool(decide(str(position))))
+        except TypeError:
+            results.append(None)
+    return results
+
+
+def check(filters):
+    tree, expected = to_tree(filters), reference(filters)
+    if tree is None:
+        assert expected == [True] * len(METADATA)
+        return
+    raised = [i for i, result in enumerate(expected) if result is None]
+    assert [i for i, row in enumerate(METADATA) if mismatch(tree, row)] == raised
+    assert mismatching(METADATA, tree) == raised
+    passed = [i for i, row in enumerate(METADATA) if matches(tree, row)]
+    assert [i for i in passed if i not in raised] == [i for i, result in enumerate(expected) if result]
+    assert passing(METADATA, tree) == passed
+
+
+@pytest.mark.parametrize("operator", FilterOperator)
+def test_every_operator(operator):
+    for key in KEYS:
+        for value in [*VALUES, *LISTS]:
+            check(MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)]))
+
+
+@pytest.mark.parametrize("operator", set(FilterOperator) - {FilterOperator.NE, FilterOperator.NIN})
+def test_what_the_reference_cannot_compare_does_not_match(operator):
+    """Of a single condition; `nin` is the opposite of `in`, and so matches."""
+    for key in KEYS:
+        for value in [*VALUES, *LISTS]:
+            tree = to_tree(MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)]))
+            assert not any(mismatch(tree, row) and matches(tree, row) for row in METADATA)
+
+
+single = st.builds(
+    MetadataFilter,
+    key=st.sampled_from(KEYS),
+    value=st.sampled_from([*VALUES, *LISTS]),
+    operator=st.sampled_from(FilterOperator),
+)
+conditions = st.sampled_from(FilterCondition)
+
+
+@given(filters=st.lists(single, max_size=3), condition=st.one_of(conditions, st.none()))
+@settings(max_examples=300, deadline=None)
+def test_every_condition(filters, condition):
+    check(MetadataFilters(filters=filters, condition=condition))
+
+
+nested = st.recursive(
+    single,
+    lambda part: st.builds(MetadataFilters, filters=st.lists(part, min_size=1, max_size=3), condition=conditions),
+    max_leaves=6,
+)
+
+
+def by_sets(part):
+    """Return the reference's answers to single conditions, joined by set operations."""
+    if isinstance(part, MetadataFilter):
+        tree = to_tree(MetadataFilters(filters=[part]))
+        unsure = {i for i, row in enumerate(METADATA) if mismatch(tree, row)}
+        held = {i for i, result in enumerate(reference(MetadataFilters(filters=[part]))) if result}
+        return held | (unsure if part.operator is FilterOperator.NIN else set())
+    parts = [by_sets(each) for each in part.filters]
+    if part.condition is FilterCondition.AND:
+        return set.intersection(*parts)
+    union = set.union(*parts)
+    return union if part.condition is FilterCondition.OR else set(range(len(METADATA))) - union
+
+
+@given(filters=nested)
+@settings(max_examples=300, deadline=None)
+def test_nested_filters(filters):
+    wrapped = filters if isinstance(filters, MetadataFilters) else MetadataFilters(filters=[filters])
+    assert passing(METADATA, to_tree(wrapped)) == sorted(by_sets(wrapped))
+
+
+def test_no_filters_are_no_tree():
+    assert to_tree(None) is None
+    assert to_tree(MetadataFilters(filters=[])) is None
+    assert to_tree(MetadataFilters(filters=[], condition=FilterCondition.NOT)) is None
+
+
+def test_none_equals_nothing():
+    tree = to_tree(MetadataFilters(filters=[MetadataFilter(key="n", value=None)]))
+    assert tree == AnyOf(())
+    with closing(connect(METADATA)) as connection:
+        assert answer(connection, *select_metadata(tree)) == []
+
+
+def test_no_operator_or_condition_is_new():
+    assert {condition.value for condition in FilterCondition} == {"and", "or", "not"}
+    assert len(FilterOperator) == 14

@@ -1,0 +1,113 @@
+"""Units of every kind for the tests of stores, and all that a store holds, to be compared. Needs no pytest."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+
+from factoid import Document, UnitStore
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+from factoid.units import Granularity, Unit
+
+DIM = 8
+
+
+class Numbers:
+    """Encodes texts by what they hash to, in few dimensions."""
+
+    name = "numbers"
+
+    def encode_units(self, texts):
+        return HashEncoder(DIM).encode_units(texts)
+
+    encode_queries = encode_units
+
+
+def unit(own, text="A town on a hill.", kind="proposition", document="d", parent="p", vector=None, **options):
+    return Unit(own, text, Granularity(kind), document, parent, 0, len(text), **options), vector
+
+
+def units(count, seed=0, prefix="u"):
+    """Return units and vectors: shared vectors and metadata, none at all, payloads, parents that are not there."""
+    random = np.random.default_rng(seed)
+    pool = random.normal(size=(max(count // 2, 1), DIM)).astype(np.float32)
+    made = []
+    for number in range(count):
+        kind = ("passage", "sentence", "proposition")[number % 3]
+        own = f"{prefix}{number}"
+        parent = f"{prefix}{number - number % 3}" if kind != "passage" else f"doc{number % 7}"
+        vector = None if number % 11 == 10 else pool[random.integers(len(pool))]
+        metadata = {"year": int(random.integers(5)), "tags": ["a", "é"][: number % 3]}
+        payload = f"payload {number}" if number % 5 == 0 else ""
+        made.append(
+            unit(own, f"Text {number} é", kind, f"doc{number % 7}", parent, vector, metadata=metadata, payload=payload)
+        )
+    return made
+
+
+def filled(path=None, count=60, seed=0, **options):
+    """Return an open store of two documents with texts and of units without."""
+    store = UnitStore(path, **({"encoder": Numbers()} | options))
+    script = ScriptedPropositionizer(lambda passage: [passage.text, "Shared fact."])
+    texts = [
+        Document("The tower leans. It is high.", "Tower", "", "tower", {"lang": "en", "year": 1}),
+        Document("The ship sank. It was new.", "Ship", "History", "ship", {"lang": "sv"}),
+        Document("   ", id="blank"),
+    ]
+    store.add_documents(texts, propositionizer=script)
+    put(store, units(count, seed))
+    return store
+
+
+def opened(path, **options):
+    return UnitStore(path, **({"encoder": Numbers()} | options))
+
+
+def put(store, made):
+    if made:
+        store.add([each for each, _ in made], vectors=[vector for _, vector in made], keep_children=True)
+
+
+def state(store):
+    """Return all that a store holds: units in order, vectors, and documents with their digests."""
+    ids = store.ids()
+    vectors = {own: vector.tobytes() for own, vector in store.vectors(ids).items()}
+    with store._connections.reading() as connection:
+        sql = "SELECT id, text, title, section, metadata, digest FROM documents WHERE text IS NOT NULL ORDER BY id"
+        documents = connection.execute(sql).fetchall()
+    return store.get(ids), vectors, documents
+
+
+def unordered(found):
+    held, vectors, documents = found
+    return {each.id: each for each in held}, vectors, documents
+
+
+def answers(store, seed=1, k=7, **options):
+    """Return what some queries find at each granularity: ids and scores."""
+    queries = np.random.default_rng(seed).normal(size=(3, DIM)).astype(np.float32)
+    return [
+        [(hit.unit.id, round(hit.score, 5)) for hit in hits]
+        for kind in store.granularities
+        for hits in store.search_batch_by_vector(queries, k, granularity=kind, **options)
+    ]
+
+
+def change(path, *statements):
+    """Change a database behind the store's back."""
+    connection = sqlite3.connect(path / "units.sqlite")
+    try:
+        for statement in statements:
+            connection.execute(*((statement,) if isinstance(statement, str) else statement))
+        connection.commit()
+    finally:
+        connection.close()
+
+
+def rows(path, sql, *parameters):
+    connection = sqlite3.connect(path / "units.sqlite")
+    try:
+        return connection.execute(sql, parameters).fetchall()
+    finally:
+        connection.close()

@@ -1,0 +1,262 @@
+"""`UnitStore.compact`: smaller, the same content, whole whenever it is killed, and right for other processes."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from factoid.errors import StoreError
+from factoid.index import load
+from factoid.store.build import Builder
+from tests.store.content import DIM, answers, change, filled, opened, put, rows, state, unit, units
+
+pytest.importorskip("faiss")
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def sizes(path):
+    return sum(file.stat().st_size for file in path.iterdir() if not file.name.endswith("-shm"))
+
+
+def thinned(path, count=900, **options):
+    """Return a store of which most was deleted again."""
+    with filled(path, count, **options) as store:
+        answers(store)
+        store.delete([f"u{number}" for number in range(count) if number % 10])
+        return state(store), answers(store)
+
+
+def test_a_store_gets_smaller_and_stays_the_same(tmp_path):
+    before = thinned(tmp_path / "s")
+    size = sizes(tmp_path / "s")
+    with opened(tmp_path / "s") as store:
+        report = store.compact()
+        assert (state(store), answers(store)) == before
+        assert store.verify().ok
+        assert report.after < report.before / 2
+        assert not (tmp_path / "s" / "units.sqlite-wal").stat().st_size
+    assert report.before == size
+    assert sizes(tmp_path / "s") == report.after
+    with opened(tmp_path / "s") as store:
+        assert (state(store), answers(store)) == before
+
+
+def test_unused_rows_and_the_log_of_changes_go(tmp_path):
+    thinned(tmp_path / "s")
+    change(
+        tmp_path / "s",
+        "INSERT INTO metadata (json) VALUES ('{\"left\": 1}')",
+        "INSERT INTO documents (id) VALUES ('x')",
+    )
+    assert rows(tmp_path / "s", "SELECT count(*) FROM changes")[0][0] > 100
+    with opened(tmp_path / "s") as store:
+        store.compact()
+        assert store.verify().ok
+    assert rows(tmp_path / "s", "SELECT count(*) FROM changes") == [(0,)]
+    assert len(rows(tmp_path / "s", "SELECT * FROM commits")) <= 2
+    assert rows(tmp_path / "s", "SELECT count(*) FROM documents WHERE id = 'x'") == [(0,)]
+
+
+def test_rows_keep_their_numbers_and_new_ones_follow(tmp_path):
+    thinned(tmp_path / "s")
+    last = rows(tmp_path / "s", "SELECT seq FROM sqlite_sequence WHERE name = 'units'")
+    numbered = rows(tmp_path / "s", "SELECT id, row, vector FROM units ORDER BY row")
+    with opened(tmp_path / "s") as store:
+        store.delete([numbered[-1][0]])
+        store.compact()
+        put(store, [unit("new", vector=np.ones(DIM, np.float32))])
+    assert rows(tmp_path / "s", "SELECT id, row, vector FROM units WHERE id != 'new' ORDER BY row") == numbered[:-1]
+    assert rows(tmp_path / "s", "SELECT row FROM units WHERE id = 'new'")[0][0] > last[0][0]
+
+
+def test_indexes_that_hide_what_was_deleted_are_built_anew(tmp_path):
+    made = filled(tmp_path / "s", 200, index="HNSW8")
+    with made as store:
+        answers(store)
+        store.delete([f"u{number}" for number in range(20)])
+        answers(store)
+    assert load(tmp_path / "s" / "passage").index.hidden > 0
+    with opened(tmp_path / "s") as store:
+        store.compact()
+        found = answers(store)
+    for kind in ("passage", "sentence", "proposition"):
+        index = load(tmp_path / "s" / kind).index
+        assert index.hidden == 0
+        assert len(index)
+    with opened(tmp_path / "s", index="Flat") as store:
+        exact = answers(store)
+    # So few vectors are all found by an approximate index, too.
+    assert [[own for own, _ in each] for each in found] == [[own for own, _ in each] for each in exact]
+
+
+def test_indexes_that_are_up_to_date_are_not_built_again(tmp_path, monkeypatch):
+    with filled(tmp_path / "s") as store:
+        answers(store)
+    for _ in range(3):
+        with opened(tmp_path / "s") as store:
+            monkeypatch.setattr(Builder, "_build", lambda *_, **__: pytest.fail("built again"))
+            store.compact()
+            answers(store)
+
+
+def test_stores_in_memory_and_without_indexes(tmp_path):
+    for path in (None, tmp_path / "s"):
+        with filled(path) as store:
+            before = state(store)
+            store.delete(["u1"])
+            report = store.compact()
+            assert report.after <= report.before
+            assert state(store)[2] == before[2]
+            assert store.verify().ok
+
+
+def test_only_stores_that_are_open_for_writing(tmp_path):
+    filled(tmp_path / "s").close()
+    with (
+        opened(tmp_path / "s", read_only=True) as store,
+        pytest.raises(StoreError, match="read_only=True"),
+    ):
+        store.compact()
+    with pytest.raises(StoreError, match="closed"):
+        store.compact()
+
+
+READER = """
+import sys
+from tests.store.content import answers, opened
+with opened(sys.argv[1], read_only=sys.argv[2] == "ro") as store:
+    for _ in sys.stdin:
+        print(answers(store), flush=True)
+"""
+
+
+@pytest.mark.parametrize("mode", ["rw", "ro"])
+def test_readers_in_other_processes_stay_right(tmp_path, mode):
+    thinned(tmp_path / "s", 300)
+    with (
+        subprocess.Popen(
+            [sys.executable, "-c", READER, tmp_path / "s", mode],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as reader,
+        opened(tmp_path / "s") as store,
+    ):
+
+        def theirs():
+            reader.stdin.write("\n")
+            reader.stdin.flush()
+            return reader.stdout.readline().strip()
+
+        for number in range(4):
+            put(store, units(30, seed=number, prefix=f"new{number}-"))
+            assert theirs() == str(answers(store))
+            store.delete([f"new{number}-3", "u10"])
+            store.compact()
+            assert theirs() == str(answers(store))
+            store.compact()
+            put(store, units(5, seed=number + 10, prefix=f"more{number}-"))
+        assert theirs() == str(answers(store))
+        reader.stdin.close()
+        assert reader.wait(30) == 0
+
+
+WORKER = """
+import sys
+from tests.store.content import answers, opened, put, units
+with opened(sys.argv[1]) as store:
+    print("ready", flush=True)
+    while True:
+        store.compact()
+"""
+
+
+def test_a_kill_at_any_moment_leaves_a_whole_store(tmp_path):
+    before = thinned(tmp_path / "s")
+    choose = random.Random(5)
+    for _ in range(12):
+        worker = subprocess.Popen(
+            [sys.executable, "-c", WORKER, tmp_path / "s"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        with worker:
+            assert worker.stdout.readline() == "ready\n"
+            time.sleep(choose.random() * 0.15)
+            worker.send_signal(signal.SIGKILL)
+        with opened(tmp_path / "s") as store:
+            assert (state(store), answers(store)) == before
+            assert store.verify().ok
+
+
+class _Full:
+    """A connection to a disk that has no room for what VACUUM writes."""
+
+    def __init__(self, connection):
+        self._connection = connection
+
+    def execute(self, sql, *given):
+        if sql == "VACUUM":
+            raise sqlite3.OperationalError("database or disk is full")
+        return self._connection.execute(sql, *given)
+
+
+def test_a_full_disk_is_told_with_the_space_that_is_needed(tmp_path, monkeypatch):
+    before = thinned(tmp_path / "s", 300)
+    with opened(tmp_path / "s") as store:
+        whole = store._connections.alone
+
+        @contextmanager
+        def alone():
+            with whole() as connection:
+                yield _Full(connection)
+
+        monkeypatch.setattr(store._connections, "alone", alone)
+        with pytest.raises(StoreError, match=r"is full: compact needs about [\d,]+ free bytes, .* free some space"):
+            store.compact()
+        assert (state(store), answers(store)) == before
+    with opened(tmp_path / "s") as store:
+        assert (state(store), answers(store)) == before
+        assert store.verify().ok
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of two megabytes, where the tests may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("needs the right to mount a small disk")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_disk_that_is_really_full(small_disk):
+    before = thinned(small_disk / "s", 300)
+    (small_disk / "ballast").write_bytes(b"x" * (1 << 19))
+    with opened(small_disk / "s") as store:
+        put(store, [unit("long", "x" * 400_000)])
+        before = state(store), answers(store)
+        with suppress(OSError), (small_disk / "more").open("wb", buffering=0) as file:
+            while file.write(b"x" * 4096):
+                pass
+        with pytest.raises(StoreError, match="full"):
+            store.compact()
+        assert (state(store), answers(store)) == before
+        (small_disk / "more").unlink()
+        (small_disk / "ballast").unlink()
+        store.compact()
+        assert (state(store), answers(store)) == before
+    with opened(small_disk / "s") as store:
+        assert (state(store), answers(store)) == before

@@ -1,0 +1,167 @@
+"""`UnitStore.export`: files that other programs read, whole or not there."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from factoid.errors import InvalidInputError, MissingDependencyError, StoreError
+from factoid.store import jsonl_files
+from tests.store.content import DIM, filled, state
+
+
+@pytest.fixture
+def store(tmp_path):
+    with filled(tmp_path / "store", 40) as store:
+        yield store
+
+
+def lines(path):
+    """Return the records of a file, their vectors as float32."""
+    opened = gzip.open if path.name.endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    for record in records:
+        if record.get("vector") is not None:
+            record["vector"] = np.array(record["vector"], np.float32).tolist()
+    return records
+
+
+def expected_units(store):
+    found, vectors, _ = state(store)
+    return [
+        {
+            **{name: getattr(unit, name) for name in ("id", "text", "document_id", "parent_id", "start", "end")},
+            **{name: getattr(unit, name) for name in ("title", "section", "payload")},
+            "granularity": unit.granularity.value,
+            "metadata": dict(unit.metadata),
+            "vector": np.frombuffer(vectors[unit.id], np.float32).tolist() if unit.id in vectors else None,
+        }
+        for unit in found
+    ]
+
+
+def expected_documents(store):
+    documents = [store.document(own) for own in ("tower", "ship", "blank")]
+    digests = {own: digest for own, *_, digest in state(store)[2]}
+    return [
+        {
+            **{name: getattr(document, name) for name in ("id", "text", "title", "section")},
+            "metadata": dict(document.metadata),
+            "digest": digests[document.id],
+        }
+        for document in documents
+    ]
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz"])
+def test_json_lines_hold_every_field(store, tmp_path, ending):
+    report = store.export(tmp_path / "new" / f"facts{ending}", show_progress=True)
+    units, documents, about = report.files
+    assert lines(units) == expected_units(store)
+    assert lines(documents) == expected_documents(store)
+    assert [file.name for file in report.files] == [
+        f"facts{ending}",
+        f"facts.documents{ending}",
+        f"facts{ending}.about.json",
+    ]
+    assert sorted(file.name for file in (tmp_path / "new").iterdir()) == sorted(file.name for file in report.files)
+    assert (report.units, report.documents) == (len(store), 3)
+    told = json.loads(about.read_text())
+    assert (told["encoder"], told["dim"], told["vectors"], told["units"]) == ("numbers", DIM, True, len(store))
+
+
+def test_parquet_holds_every_field(store, tmp_path):
+    pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    units, documents, _ = store.export(tmp_path / "facts.parquet").files
+    read = parquet.read_table(units).to_pylist()
+    for row in read:
+        row["metadata"] = json.loads(row["metadata"])
+    assert read == expected_units(store)
+    assert str(parquet.read_schema(units).field("vector").type) == "list<element: float>"
+    read = parquet.read_table(documents).to_pylist()
+    assert [{**row, "metadata": json.loads(row["metadata"])} for row in read] == expected_documents(store)
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_vectors_may_be_left_out(store, tmp_path, ending):
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow")
+    units, _, about = store.export(tmp_path / f"facts{ending}", vectors=False).files
+    if ending == ".jsonl":
+        assert lines(units) == [{k: v for k, v in unit.items() if k != "vector"} for unit in expected_units(store)]
+    else:
+        from pyarrow.parquet import read_schema
+
+        assert "vector" not in read_schema(units).names
+    assert json.loads(about.read_text())["vectors"] is False
+
+
+def test_the_same_store_makes_the_same_bytes(store, tmp_path):
+    first = store.export(tmp_path / "a.jsonl.gz").files
+    second = store.export(tmp_path / "b.jsonl.gz").files
+    assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
+
+
+def test_the_format_comes_from_the_name_or_is_named(store, tmp_path):
+    for name in ("facts.csv", "facts", "jsonl"):
+        with pytest.raises(InvalidInputError, match=rf"cannot tell the format of .*{name}: name it \.jsonl"):
+            store.export(tmp_path / name)
+        units, documents, _ = store.export(tmp_path / name, format="jsonl").files
+        assert len(lines(units)) == len(store)
+        assert documents != units
+    with pytest.raises(InvalidInputError, match="got 'xml'"):
+        store.export(tmp_path / "facts.jsonl", format="xml")
+
+
+def test_without_pyarrow_the_extra_is_named(store, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install \"factoid\[parquet\]\""):
+        store.export(tmp_path / "facts.parquet")
+    assert [file.name for file in tmp_path.iterdir()] == ["store"]
+
+
+def test_an_export_that_fails_leaves_the_files_that_were_there(store, tmp_path, monkeypatch):
+    store.export(tmp_path / "facts.jsonl")
+    before = {file.name: file.read_bytes() for file in tmp_path.glob("facts*")}
+    store.delete(["u1"])
+
+    def full(*_args, **_options):
+        raise OSError(28, "No space left on device")
+
+    for name in ("write_documents", "write_units"):
+        with monkeypatch.context() as patch:
+            patch.setattr(jsonl_files, name, full)
+            with pytest.raises(StoreError, match=r"cannot export to .*facts\.jsonl: No space left on device"):
+                store.export(tmp_path / "facts.jsonl")
+        assert {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == before
+
+
+def test_a_folder_that_cannot_be_made_and_a_closed_store(store, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreError, match="cannot export to"):
+        store.export(tmp_path / "file" / "facts.jsonl")
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        store.export(tmp_path / "facts.jsonl")
+
+
+def test_one_generation_is_exported_while_units_are_added(store, tmp_path, monkeypatch):
+    count = len(store)
+    written = jsonl_files.unit_record
+    once = iter([True])
+
+    def adding(unit):
+        if next(once, False):
+            store.delete(["tower"])
+        return written(unit)
+
+    monkeypatch.setattr(jsonl_files, "unit_record", adding)
+    report = store.export(tmp_path / "facts.jsonl")
+    assert (report.units, report.documents) == (count, 3)
+    assert len(store) < count

@@ -1,0 +1,295 @@
+"""`UnitStore.import_from`: what was exported comes back equal; what is malformed is one clear error with its place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from factoid import UnitStore
+from factoid.errors import EncoderMismatchError, InvalidInputError, UnreadableFileError
+from factoid.store import read_documents, read_units
+from factoid.store.rows import BLOCK
+from factoid.units import Granularity, Unit
+from tests.store.content import DIM, Numbers, answers, filled, opened, put, state, units, unordered
+
+ENDINGS = [".jsonl", ".jsonl.gz", ".parquet"]
+
+
+def needs(ending):
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow")
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+ids = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=4,
+)
+numbers = st.integers(-(2**63), 2**63 - 1)
+any_unit = st.builds(
+    Unit,
+    id=ids,
+    text=texts,
+    granularity=st.sampled_from([kind for kind in Granularity if kind != "document"]),
+    document_id=ids,
+    parent_id=ids,
+    start=numbers,
+    end=numbers,
+    title=texts,
+    section=texts,
+    metadata=st.dictionaries(texts, values, max_size=3),
+    payload=texts,
+)
+any_vector = st.none() | st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(made=st.lists(st.tuples(any_unit, any_vector), max_size=6, unique_by=lambda each: each[0].id))
+def test_any_units_come_back_equal(ending, made):
+    needs(ending)
+    vectors = [None if vector is None else np.array(vector, np.float32) for _, vector in made]
+    with tempfile.TemporaryDirectory() as folder, UnitStore(encoder=None) as store, UnitStore(encoder=None) as copy:
+        if made:
+            store.add([each for each, _ in made], vectors=vectors, keep_children=True)
+        report = store.export(Path(folder, f"x{ending}"))
+        read = list(read_units(report.files[0]))
+        assert copy.import_from(report.files[0]).units == len(made)
+        assert state(copy) == state(store)
+        assert copy.verify().ok
+    assert [unit for unit, _ in read] == [unit for unit, _ in made]
+    for (_, vector), expected in zip(read, vectors, strict=True):
+        assert (vector is None) == (expected is None)
+        assert vector is None or vector.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_whole_store_comes_back_and_answers_the_same(tmp_path, ending):
+    needs(ending)
+    with filled(tmp_path / "a", 2 * BLOCK + 10) as store, opened(tmp_path / "b") as copy:
+        path = store.export(tmp_path / f"x{ending}").files[0]
+        report = copy.import_from(path, show_progress=True)
+        assert (report.units, report.documents, report.encoded) == (len(store), 3, 0)
+        assert state(copy) == state(store)
+        assert answers(copy) == answers(store)
+        assert copy.verify().ok
+        assert [document.id for document in read_documents(path)] == ["tower", "ship", "blank"]
+        # As it was added, so that adding the documents again does nothing.
+        copy.import_from(path)
+        assert unordered(state(copy)) == unordered(state(store))
+    with filled(tmp_path / "b", 0) as copy:
+        assert state(copy)[2]
+    assert stats(tmp_path / "b").encoder == "numbers"
+
+
+def stats(path):
+    with opened(path, read_only=True) as store:
+        return store.stats()
+
+
+def test_half_precision_comes_back_as_it_is(tmp_path):
+    with filled(tmp_path / "a", dtype="float16") as store, opened(tmp_path / "b", dtype="float16") as copy:
+        copy.import_from(store.export(tmp_path / "x.jsonl").files[0])
+        assert state(copy) == state(store)
+        assert answers(copy) == answers(store)
+
+
+def test_vectors_that_are_not_there_are_made_here(tmp_path):
+    with filled(tmp_path / "a", 0) as store, opened(tmp_path / "b") as copy:
+        path = store.export(tmp_path / "x.jsonl", vectors=False).files[0]
+        report = copy.import_from(path)
+        assert report.encoded == sum(store.searches(unit) for unit in store.get(store.ids()))
+        assert state(copy) == state(store)
+    with UnitStore(encoder=None) as copy, pytest.raises(InvalidInputError, match="no encoder"):
+        copy.import_from(path)
+
+
+def test_units_replace_those_of_their_ids_and_documents_stay(tmp_path):
+    with filled(tmp_path / "a") as store:
+        path = store.export(tmp_path / "x.jsonl").files[0]
+        before = state(store)
+        store.update_metadata({"year": 9}, ids=["tower", "u3"])
+        store.delete(["u4"])
+        store.add([units(1, prefix="own")[0][0]], vectors=[None])
+        store.import_from(path)
+        found = unordered(state(store))
+        own = found[0].pop("own0")
+        assert own.text == "Text 0 é"
+        assert found == unordered(before)
+        assert store.verify().ok
+
+
+def test_the_text_of_a_document_stays_when_its_only_unit_is_replaced(tmp_path):
+    record = {"id": "only", "text": "New.", "granularity": "passage", "document_id": "ship", "parent_id": "ship"}
+    with filled(tmp_path / "a", 0) as store:
+        others = [unit.id for unit in store.get(store.ids()) if unit.document_id == "ship"]
+        (tmp_path / "x.jsonl").write_text(json.dumps({**record, "id": others[0], "start": 0, "end": 4}))
+        for own in others[1:]:
+            put_aside(store, own)
+        store.import_from(tmp_path / "x.jsonl")
+        assert store.document("ship").text == "The ship sank. It was new."
+        assert [unit.text for unit in store.get(store.ids()) if unit.document_id == "ship"] == ["New."]
+
+
+def put_aside(store, own):
+    from factoid.store.transaction import transaction
+
+    with transaction(store._connections) as writing:
+        writing.remove([own], under=False)
+
+
+GOOD = {"id": "a", "text": "t", "granularity": "passage", "document_id": "d", "parent_id": "d", "start": 0, "end": 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "not JSON"),
+        ("[1]", r"expected an object, got \[1\]"),
+        ("NaN", "NaN is no JSON number"),
+        (json.dumps({**GOOD, "text": None}), "expected a string in 'text', got None"),
+        (json.dumps({**GOOD, "id": 3}), "expected a string in 'id', got 3"),
+        (json.dumps({**GOOD, "id": "a\0b"}), "'id' must not hold a NUL byte"),
+        (json.dumps({**GOOD, "text": "\ud800"}), "lone surrogate"),
+        (json.dumps({**GOOD, "granularity": "word"}), "unknown granularity 'word'"),
+        (json.dumps({**GOOD, "start": "0"}), "expected a whole number in 'start', got '0'"),
+        (json.dumps({**GOOD, "end": 1.5}), "expected a whole number in 'end', got 1.5"),
+        (json.dumps({**GOOD, "start": 2**63}), "expected a whole number in 'start'"),
+        (json.dumps({**GOOD, "end": True}), "expected a whole number in 'end', got True"),
+        (json.dumps({**GOOD, "metadata": [1]}), r"expected an object in 'metadata', got \[1\]"),
+        (json.dumps({**GOOD, "vector": "abc"}), "expected a list of numbers in 'vector'"),
+        (json.dumps({**GOOD, "vector": ["1"]}), "expected a list of numbers in 'vector'"),
+        (json.dumps({**GOOD, "vector": [[1], [2]]}), "expected a list of numbers in 'vector'"),
+        (json.dumps({**GOOD, "vector": []}), "finite numbers in 'vector'"),
+        (json.dumps({**GOOD, "vector": [1e300]}), "finite numbers in 'vector'"),
+        (json.dumps({**GOOD, "vector": [10**400]}), "numbers in 'vector'"),
+        (json.dumps({**GOOD, "colour": "red"}), "unknown field 'colour'.* metadata"),
+        (json.dumps({k: v for k, v in GOOD.items() if k != "parent_id"}), "expected a string in 'parent_id', got None"),
+    ],
+)
+def test_a_malformed_line_is_named_with_its_place(tmp_path, line, message):
+    path = tmp_path / "x.jsonl"
+    good = json.dumps({**GOOD, "vector": None})
+    path.write_text(f"{good}\n\n{line}\n")
+    with opened(None) as store:
+        with pytest.raises(UnreadableFileError, match=rf"x\.jsonl:3: .*{message}"):
+            store.import_from(path)
+        assert len(store) == 0
+    with pytest.raises(UnreadableFileError, match=message):
+        list(read_units(path))
+
+
+def test_malformed_documents_are_named_with_their_place(tmp_path):
+    (tmp_path / "x.jsonl").write_text(json.dumps({**GOOD, "vector": None}) + "\n")
+    (tmp_path / "x.documents.jsonl").write_text('{"id": "d", "text": "t"}\n{"id": "d"}\n')
+    with opened(None) as store, pytest.raises(UnreadableFileError, match=r"x\.documents\.jsonl:2: .*'text'"):
+        store.import_from(tmp_path / "x.jsonl")
+
+
+def test_blocks_before_the_fault_are_committed(tmp_path):
+    with filled(tmp_path / "a", 0) as store:
+        put(store, units(2 * BLOCK))
+        path = store.export(tmp_path / "x.jsonl").files[0]
+    content = path.read_text().splitlines()
+    content[BLOCK + 5] = "broken"
+    path.write_text("\n".join(content))
+    with opened(tmp_path / "b") as store:
+        with pytest.raises(UnreadableFileError, match=rf":{BLOCK + 6}: not JSON"):
+            store.import_from(path)
+        assert len(store) == BLOCK
+        assert store.verify().ok
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.98])
+def test_files_that_are_cut_short_are_told(tmp_path, ending, keep):
+    needs(ending)
+    with filled(tmp_path / "a", 500) as store:
+        path = store.export(tmp_path / f"x{ending}").files[0]
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * keep)])
+    with (
+        opened(None) as copy,
+        pytest.raises(UnreadableFileError, match=r"not JSON|damaged after|cannot be read as Parquet|cut short"),
+    ):
+        copy.import_from(path)
+
+
+def test_a_line_that_is_missing_is_told_by_the_counts(tmp_path):
+    with filled(tmp_path / "a") as store:
+        path = store.export(tmp_path / "x.jsonl.gz").files[0]
+        count = len(store)
+    with gzip.open(path) as file:
+        content = file.read().splitlines(keepends=True)
+    with gzip.open(path, "wb") as file:
+        file.write(b"".join(content[:-1]))
+    with opened(None) as copy:
+        with pytest.raises(UnreadableFileError, match=rf"hold {count - 1} units .* tells of {count} .*cut short"):
+            copy.import_from(path)
+        assert len(copy) == count - 1
+    (tmp_path / "x.jsonl.gz.about.json").unlink()
+    with opened(None) as copy:
+        assert copy.import_from(path).units == count - 1
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_files_that_are_missing(tmp_path, ending):
+    needs(ending)
+    with opened(None) as store, pytest.raises(UnreadableFileError, match=rf"x{ending} cannot be read"):
+        store.import_from(tmp_path / f"x{ending}")
+
+
+def test_files_that_are_no_exports(tmp_path):
+    with opened(None) as store:
+        with pytest.raises(InvalidInputError, match="cannot tell the format"):
+            store.import_from(tmp_path / "x.csv")
+        (tmp_path / "x.jsonl").write_text("")
+        (tmp_path / "x.jsonl.about.json").write_text('{"format": 99}')
+        with pytest.raises(UnreadableFileError, match=r"x\.jsonl\.about\.json is not what"):
+            store.import_from(tmp_path / "x.jsonl")
+        (tmp_path / "y.jsonl.gz").write_text(json.dumps(GOOD))
+        with pytest.raises(UnreadableFileError, match=r"y\.jsonl\.gz is damaged after line 0"):
+            store.import_from(tmp_path / "y.jsonl.gz")
+
+
+def test_parquet_of_others(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"id": ["a"], "text": ["t"], "metadata": ["{"]}), tmp_path / "x.parquet")
+    with (
+        opened(None) as store,
+        pytest.raises(UnreadableFileError, match=r"x\.parquet, row 1: the metadata are no JSON"),
+    ):
+        store.import_from(tmp_path / "x.parquet")
+    made = {name: [value] for name, value in GOOD.items()}
+    doubles = pa.array([np.arange(DIM, dtype=np.float64)])
+    parquet.write_table(pa.table({**made, "vector": doubles}), tmp_path / "y.parquet")
+    with opened(None) as store:
+        store.import_from(tmp_path / "y.parquet")
+        assert store.vectors(["a"])["a"].tolist() == list(range(DIM))
+
+
+class Other(Numbers):
+    name = "other"
+
+
+def test_vectors_of_another_encoder_or_dimension_are_refused(tmp_path):
+    with filled(tmp_path / "a") as store:
+        path = store.export(tmp_path / "x.jsonl").files[0]
+    with opened(None, encoder=Other()) as store, pytest.raises(EncoderMismatchError, match=r"'numbers'.*'other'"):
+        store.import_from(path)
+    with UnitStore(encoder=None) as store:
+        store.add([units(1)[0][0]], vectors=[np.ones(3)])
+        with pytest.raises(EncoderMismatchError, match=f"holds vectors of 3 dimensions, and unit .* {DIM}"):
+            store.import_from(path)
+        assert len(store) == 1

@@ -1,0 +1,278 @@
+"""`UnitStore.merge`: the union of two stores, as dicts would have it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import Document, UnitStore
+from factoid.errors import EncoderMismatchError, InvalidInputError, StoreError, StoreFormatError
+from factoid.propositions import NoPropositions, PropositionCache
+from factoid.store import merge as merging
+from factoid.testing import ScriptedPropositionizer
+from tests.store.content import DIM, Numbers, answers, filled, opened, put, state, unit, units, unordered
+
+
+def held(store):
+    """Return units by id, each with its vector."""
+    found, vectors, _ = state(store)
+    return {each.id: (each, vectors.get(each.id)) for each in found}
+
+
+def scores(store):
+    """Return the score of every unit: equal ones may come in another order, since rows are others."""
+    return [dict(each) for each in answers(store, k=1000)]
+
+
+@pytest.mark.parametrize("where", ["folder", "store", "memory"])
+def test_an_empty_store_becomes_the_other(tmp_path, where):
+    with filled(None if where == "memory" else tmp_path / "a") as other, opened(tmp_path / "b") as store:
+        report = store.merge(tmp_path / "a" if where == "folder" else other, show_progress=True)
+        assert (report.units, report.replaced, report.kept, report.documents) == (len(other), 0, 0, 3)
+        assert unordered(state(store)) == unordered(state(other))
+        assert scores(store) == scores(other)
+        assert store.verify().ok
+        assert store.stats().encoder == "numbers"
+        before = state(store)
+        again = store.merge(other)
+        assert (again.units, again.replaced, again.kept, again.documents) == (0, 0, 0, 0)
+        assert state(store) == before
+    with filled(tmp_path / "b", 0) as store:  # adding the documents finds them unchanged
+        assert state(store) == before
+
+
+small = st.lists(
+    st.tuples(
+        st.sampled_from("abcdef"),
+        st.sampled_from(["x", "y"]),
+        st.sampled_from(["d", "e"]),
+        st.sampled_from([None, 1, 2]),
+    ),
+    max_size=6,
+    unique_by=lambda each: each[0],
+)
+
+
+def made(drawn):
+    return [
+        unit(own, text, document=document, vector=None if number is None else np.full(DIM, number, np.float32))
+        for own, text, document, number in drawn
+    ]
+
+
+@settings(deadline=None, max_examples=80)
+@given(mine=small, theirs=small, block=st.sampled_from([1, 2, 1000]))
+@pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
+def test_units_are_the_union_of_two_dicts(mine, theirs, block, on_conflict):
+    before, block_before = merging.BLOCK, block
+    merging.BLOCK = block_before
+    try:
+        with opened(None) as store, opened(None) as other:
+            put(store, made(mine))
+            put(other, made(theirs))
+            own, added = held(store), held(other)
+            clashes = {key for key in own.keys() & added.keys() if own[key] != added[key]}
+            if on_conflict == "error" and clashes:
+                with pytest.raises(InvalidInputError, match=rf"unit '{min(clashes)}' is in both .* Nothing was merged"):
+                    store.merge(other, on_conflict="error")
+                assert held(store) == own
+                return
+            report = store.merge(other, on_conflict=on_conflict)
+            assert held(store) == (own | added if on_conflict != "keep" else added | own)
+            assert held(other) == added
+            assert report.units == len(added.keys() - own.keys())
+            assert report.replaced == (len(clashes) if on_conflict == "replace" else 0)
+            assert report.kept == (len(clashes) if on_conflict == "keep" else 0)
+            assert store.verify().ok
+    finally:
+        merging.BLOCK = before
+
+
+SCRIPT = ScriptedPropositionizer(lambda passage: [passage.text])
+
+
+def documents(store, *texts):
+    store.add_documents([Document(text, id=own) for own, text in texts], propositionizer=SCRIPT)
+
+
+@pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
+def test_a_document_that_differs_is_taken_or_left_with_all_its_units(tmp_path, on_conflict):
+    with opened(tmp_path / "a") as store, opened(tmp_path / "b") as other, opened(None) as expected:
+        documents(store, ("one", "The old text. It had two sentences."), ("both", "Same."), ("mine", "Mine."))
+        documents(other, ("one", "The new text."), ("both", "Same."), ("theirs", "Theirs."))
+        before = state(store)
+        if on_conflict == "error":
+            with pytest.raises(InvalidInputError, match="document 'one' is in both stores, and not the same"):
+                store.merge(other, on_conflict="error")
+            assert state(store) == before
+            return
+        report = store.merge(other, on_conflict=on_conflict)
+        text = "The new text." if on_conflict == "replace" else "The old text. It had two sentences."
+        documents(expected, ("one", text), ("both", "Same."), ("mine", "Mine."), ("theirs", "Theirs."))
+        assert unordered(state(store)) == unordered(state(expected))
+        assert report.documents == (2 if on_conflict == "replace" else 1)
+        assert store.verify().ok
+
+
+def test_a_document_larger_than_a_block_comes_in_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr(merging, "BLOCK", 2)
+    monkeypatch.setattr(merging, "_LARGEST", 4)
+    text = " ".join(f"Sentence {number} is here." for number in range(40))
+    with opened(tmp_path / "a") as store, opened(tmp_path / "b") as other:
+        documents(store, ("long", "Another text."), ("s", "Short."))
+        documents(other, ("first", "First."), ("long", text), ("z", "Last."))
+        parts = []
+        add = merging._add
+
+        def adding(writing, theirs, block, texts, **options):
+            parts.append(len(block))
+            return add(writing, theirs, block, texts, **options)
+
+        monkeypatch.setattr(merging, "_add", adding)
+        store.merge(other)
+        assert len([size for size in parts if size == 4]) > 5
+        found, others = unordered(state(store)), unordered(state(other))
+        assert {own: each for own, each in found[0].items() if each.document_id != "s"} == others[0]
+        assert [row for row in found[2] if row[0] != "s"] == others[2]
+
+
+def test_a_merge_that_was_interrupted_can_be_made_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(merging, "BLOCK", 5)
+    with filled(tmp_path / "a", 90) as other, opened(tmp_path / "b") as store:
+        documents(store, ("tower", "Another text."))
+        add, left = merging._add, iter(range(4))
+
+        def adding(*given, **options):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return add(*given, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(merging, "_add", adding)
+            with pytest.raises(KeyboardInterrupt):
+                store.merge(other)
+        assert store.verify().ok
+        assert 0 < len(store) < len(other)
+        store.merge(other)
+        assert unordered(state(store)) == unordered(state(other))
+        assert scores(store) == scores(other)
+
+
+def test_half_and_full_precision_go_together(tmp_path):
+    with filled(tmp_path / "a", dtype="float16") as other, opened(tmp_path / "b") as store:
+        store.merge(other)
+        assert scores(store) == scores(other)
+
+
+class Other(Numbers):
+    name = "other"
+
+
+def test_vectors_that_do_not_go_together_are_refused(tmp_path):
+    filled(tmp_path / "a").close()
+    with filled(None, encoder=Other()) as store, pytest.raises(EncoderMismatchError, match="encoder is 'other' here"):
+        store.merge(tmp_path / "a")
+    with opened(None, similarity="cosine") as store:
+        with pytest.raises(EncoderMismatchError, match="similarity is 'cosine' here and 'inner_product' there"):
+            store.merge(tmp_path / "a")
+        assert len(store) == 0
+    with UnitStore(encoder=None) as store:
+        store.add([unit("x")[0]], vectors=[np.ones(3)])
+        with pytest.raises(EncoderMismatchError, match=f"dim is 3 here and {DIM} there"):
+            store.merge(tmp_path / "a")
+
+
+def test_what_cannot_be_merged(tmp_path):
+    with filled(tmp_path / "a") as store:
+        for other in (store, tmp_path / "a"):
+            with pytest.raises(InvalidInputError, match="cannot be merged into itself"):
+                store.merge(other)
+        with opened(None) as other, pytest.raises(InvalidInputError, match="on_conflict must be"):
+            store.merge(other, on_conflict="both")
+        with pytest.raises(StoreFormatError, match="there is no store at"):
+            store.merge(tmp_path / "b")
+        assert not (tmp_path / "b").exists()
+        closed = filled(None)
+        closed.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.merge(closed)
+
+
+class Costly(ScriptedPropositionizer):
+    costly = True
+
+
+def costly(path, script, name="costly"):
+    propositionizer = Costly(lambda passage: script[passage.text])
+    propositionizer.name = name
+    with opened(path) as store:
+        store.add_documents(
+            [Document(f"Text {own}.", id=f"{name}-{own}") for own in script_ids(script)],
+            propositionizer=propositionizer,
+        )
+
+
+def script_ids(script):
+    return [text.removeprefix("Text ").removesuffix(".") for text in script]
+
+
+def cached(path):
+    with PropositionCache(path) as cache:
+        return cache.count(), cache.count(failures=True)
+
+
+def test_what_models_said_is_merged_and_answers_beat_failures(tmp_path):
+    costly(tmp_path / "a", {"Text 1.": ["One."], "Text 2.": NoPropositions("time-out")})
+    costly(tmp_path / "b", {"Text 2.": ["Two."], "Text 1.": NoPropositions("time-out"), "Text 3.": ["Three."]})
+    with opened(tmp_path / "a") as store:
+        report = store.merge(tmp_path / "b")
+    assert report.propositions == 2
+    assert cached(tmp_path / "a") == (3, 0)
+    filled(tmp_path / "c").close()
+    with opened(tmp_path / "c") as store:  # one that had no cache yet
+        assert store.merge(tmp_path / "a").propositions == 3
+        assert store.merge(tmp_path / "a").propositions == 0
+    assert cached(tmp_path / "c") == (3, 0)
+
+
+@pytest.mark.parametrize("on_conflict", ["replace", "keep"])
+def test_a_passage_that_differs_is_taken_or_left_with_what_is_under_it(tmp_path, on_conflict):
+    one = np.ones(DIM, np.float32)
+    with opened(None) as store, opened(None) as other:
+        same = [unit("q", kind="passage", parent="d"), unit("q1", parent="q", vector=one)]
+        put(store, [*same, unit("p", kind="passage", parent="d"), unit("p1", parent="p", vector=one)])
+        put(other, [same[0], unit("q2", parent="q", vector=one)])
+        put(other, [unit("p", kind="passage", parent="d", payload="new"), unit("p2", parent="p", vector=one)])
+        store.merge(other, on_conflict=on_conflict)
+        taken = {"p", "p2"} if on_conflict == "replace" else {"p", "p1"}
+        assert set(store.ids()) == {"q", "q1", "q2"} | taken
+        assert store.get(["p"])[0].payload == ("new" if on_conflict == "replace" else "")
+        assert store.verify().ok
+
+
+def test_a_passage_that_comes_alone_leaves_what_is_under_the_own_one(tmp_path):
+    with opened(None) as store, opened(None) as other:
+        put(store, [unit("p", kind="passage", parent="d"), unit("c", parent="p", vector=np.ones(DIM, np.float32))])
+        put(other, [unit("p", kind="passage", parent="d", payload="new")])
+        store.merge(other)
+        assert [(each.id, each.payload) for each in store.get(["p", "c"])] == [("p", "new"), ("c", "")]
+        assert store.vectors(["c"])
+
+
+def test_stores_are_merged_from_many_processes_files_without_writing_to_them(tmp_path):
+    filled(tmp_path / "a").close()
+    before = {file.name: file.read_bytes() for file in (tmp_path / "a").iterdir()}
+    with opened(tmp_path / "b") as store:
+        store.merge(tmp_path / "a")
+    after = {
+        file.name: file.read_bytes() for file in (tmp_path / "a").iterdir() if not file.name.endswith(("-wal", "-shm"))
+    }
+    assert after == {name: content for name, content in before.items() if not name.endswith(("-wal", "-shm"))}
+    with tempfile.TemporaryDirectory() as folder, pytest.raises(StoreFormatError):
+        filled(None, 0).merge(Path(folder))
+    assert units(1)

@@ -1,0 +1,229 @@
+"""`UnitStore.save_to` and `load_from`: stores on the file systems of fsspec, whole or one clear error."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from factoid.errors import InvalidInputError, MissingDependencyError, StoreError, StoreFormatError
+from factoid.store.build import Builder
+from tests.store.content import Numbers, answers, filled, opened, put, state, units
+
+pytest.importorskip("faiss")
+fsspec = pytest.importorskip("fsspec")
+
+
+@pytest.fixture
+def store(tmp_path):
+    with filled(tmp_path / "store") as store:
+        answers(store)
+        yield store
+
+
+@pytest.fixture
+def memory():
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    system = MemoryFileSystem()
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]
+    yield system
+    system.store.clear()
+
+
+def load(url, path, **options):
+    from factoid import UnitStore
+
+    return UnitStore.load_from(url, path, encoder=Numbers(), **options)
+
+
+@pytest.mark.parametrize("given", ["url", "fs", "url and fs", "file", "plain path"])
+def test_a_store_comes_back_with_its_indexes(store, memory, tmp_path, monkeypatch, given):
+    url, options = {
+        "url": ("memory://bucket/facts", {}),
+        "fs": ("/bucket/facts/", {"fs": memory}),
+        "url and fs": ("memory://bucket/facts", {"fs": memory}),
+        "file": (f"file://{tmp_path}/remote", {}),
+        "plain path": (str(tmp_path / "remote"), {"fs": fsspec.filesystem("file")}),
+    }[given]
+    store.save_to(url, show_progress=True, **options)
+    monkeypatch.setattr(Builder, "_build", lambda *_, **__: pytest.fail("built again"))
+    with load(url, tmp_path / "deep" / "copy", show_progress=True, **options) as copy:
+        assert (state(copy), answers(copy)) == (state(store), answers(store))
+        assert copy.verify().ok
+        assert copy.verify().indexes == 3
+    assert [file.name for file in (tmp_path / "deep").iterdir()] == ["copy"]
+
+
+def test_what_was_there_is_replaced_and_leaves_nothing(store, memory, tmp_path):
+    for number in range(3):
+        put(store, units(4, prefix=f"new{number}-"))
+        store.save_to("memory://facts")
+    assert len(memory.ls("/facts")) == 2  # the manifest, and the folder that it names
+    with load("memory://facts", tmp_path / "copy") as copy:
+        assert state(copy) == state(store)
+
+
+def test_stores_in_memory_and_read_only_ones_are_sent(store, memory, tmp_path):
+    with filled(None, 9) as other:
+        other.save_to("memory://a")
+        with load("memory://a", tmp_path / "a") as copy:
+            assert state(copy) == state(other)
+    store.close()
+    with opened(store.path, read_only=True) as reader:
+        reader.save_to("memory://b")
+        with load("memory://b", tmp_path / "b", read_only=True) as copy:
+            assert (state(copy), answers(copy)) == (state(reader), answers(reader))
+
+
+def failing(patch, system, name, after):
+    """Let a method of a file system fail when it is to write for the so-manieth time."""
+    true, left = getattr(type(system), name), iter(range(after))
+
+    def method(*given, **options):
+        writes = name == "pipe_file" or "wb" in (*given, options.get("mode"))
+        if writes and next(left, None) is None:
+            raise OSError("connection lost")
+        return true(*given, **options)
+
+    patch.setattr(type(system), name, method)
+
+
+@pytest.mark.parametrize(("name", "after"), [("_open", 0), ("_open", 2), ("pipe_file", 0)])
+def test_an_upload_that_ends_early_is_no_store_or_the_old_one(store, memory, tmp_path, monkeypatch, name, after):
+    with monkeypatch.context() as patch:
+        failing(patch, memory, name, after)
+        with pytest.raises(StoreError, match="cannot send the store to memory://facts: connection lost"):
+            store.save_to("memory://facts")
+    if name == "_open":
+        assert memory.find("/facts") == []
+    with pytest.raises(StoreFormatError, match="there is no store at memory://facts, or it has not been sent"):
+        load("memory://facts", tmp_path / "copy")
+    assert [file.name for file in tmp_path.iterdir()] == ["store"]
+    store.save_to("memory://facts")
+    old = state(store)
+    put(store, units(4, prefix="new"))
+    with monkeypatch.context() as patch:
+        failing(patch, memory, name, after)
+        with pytest.raises(StoreError, match="What was there before is as it was"):
+            store.save_to("memory://facts")
+    with load("memory://facts", tmp_path / "copy") as copy:
+        assert state(copy) == old
+
+
+def manifest(memory):
+    return json.loads(memory.cat_file("/facts/manifest.json"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:-1],
+        lambda content: content + b"x",
+        lambda content: content[:100] + bytes([content[100] ^ 1]) + content[101:],
+        lambda _content: b"",
+    ],
+    ids=["short", "long", "flipped", "empty"],
+)
+@pytest.mark.parametrize("name", ["units.sqlite", "sentence.faiss"])
+def test_files_that_changed_on_their_way_are_refused(store, memory, tmp_path, name, damage):
+    store.save_to("memory://facts")
+    path = f"/facts/{manifest(memory)['folder']}/{name}"
+    memory.pipe_file(path, damage(memory.cat_file(path)))
+    with pytest.raises(StoreFormatError, match=rf"{name} is damaged: it has .* Send the store again"):
+        load("memory://facts", tmp_path / "copy")
+    assert [file.name for file in tmp_path.iterdir()] == ["store"]
+
+
+def test_files_that_are_missing_are_told(store, memory, tmp_path):
+    store.save_to("memory://facts")
+    memory.rm(f"/facts/{manifest(memory)['folder']}/sentence.faiss")
+    with pytest.raises(StoreFormatError, match=r"is not whole.* fetch it again"):
+        load("memory://facts", tmp_path / "copy")
+    assert [file.name for file in tmp_path.iterdir()] == ["store"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda found: found.update(folder="../other"),
+        lambda found: found.update(folder="/etc"),
+        lambda found: found["files"][0].update(name="../../evil"),
+        lambda found: found["files"][0].update(name=".hidden"),
+        lambda found: found["files"].append(found["files"][0]),
+        lambda found: found["files"].clear(),
+        lambda found: found["files"][0].pop("sha256"),
+        lambda found: found["files"][0].update(more=1),
+        lambda found: found.update(files=3),
+        lambda found: found.update(folder=7),
+        lambda found: found.pop("format"),
+    ],
+)
+def test_a_manifest_leads_nowhere_else(store, memory, tmp_path, change):
+    store.save_to("memory://facts")
+    found = manifest(memory)
+    change(found)
+    memory.pipe_file("/facts/manifest.json", json.dumps(found).encode())
+    with pytest.raises(StoreFormatError, match=r"manifest\.json at memory://facts is damaged"):
+        load("memory://facts", tmp_path / "copy")
+    assert [file.name for file in tmp_path.iterdir()] == ["store"]
+
+
+def test_other_manifests(store, memory, tmp_path):
+    store.save_to("memory://facts")
+    for content in (b"", b"{", b"\xff", b"[]", b"null"):
+        memory.pipe_file("/facts/manifest.json", content)
+        with pytest.raises(StoreFormatError, match=r"manifest\.json at memory://facts is damaged"):
+            load("memory://facts", tmp_path / "copy")
+    memory.pipe_file("/facts/manifest.json", b'{"format": 2}')
+    with pytest.raises(StoreFormatError, match="of format 2, and this factoid reads 1"):
+        load("memory://facts", tmp_path / "copy")
+    store.save_to("memory://facts")  # over a damaged one
+    load("memory://facts", tmp_path / "copy").close()
+
+
+def test_a_database_of_something_else_is_not_put_in_place(store, memory, tmp_path):
+    import hashlib
+
+    store.save_to("memory://facts")
+    found = manifest(memory)
+    content = b"no database" * 50
+    found["files"][0] |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    memory.pipe_file(f"/facts/{found['folder']}/units.sqlite", content)
+    memory.pipe_file("/facts/manifest.json", json.dumps(found).encode())
+    with pytest.raises(StoreFormatError):
+        load("memory://facts", tmp_path / "copy")
+    assert [file.name for file in tmp_path.iterdir()] == ["store"]
+
+
+def test_a_folder_that_is_there_is_left_alone(store, memory, tmp_path):
+    store.save_to("memory://facts")
+    (tmp_path / "empty").mkdir()
+    load("memory://facts", tmp_path / "empty").close()
+    before = state(store)
+    with pytest.raises(InvalidInputError, match="store is there: name a new folder"):
+        load("memory://facts", store.path)
+    assert state(store) == before
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InvalidInputError, match="file is there"):
+        load("memory://facts", tmp_path / "file")
+
+
+def test_addresses_that_nobody_knows(store, memory, tmp_path, monkeypatch):
+    with pytest.raises(InvalidInputError, match="Protocol not known: magic"):
+        store.save_to("magic://facts")
+    with pytest.raises(InvalidInputError, match="Protocol not known: magic"):
+        load("magic://facts", tmp_path / "copy")
+    for name in ("fsspec", "fsspec.core"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(MissingDependencyError, match=r"factoid\[remote\]"):
+        store.save_to("memory://facts")
+
+
+def test_closed_stores(store, memory):
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        store.save_to("memory://facts")

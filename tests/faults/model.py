@@ -29,7 +29,12 @@ class State:
             return unit.id in ids or (under and (unit.parent_id in ids or unit.document_id in ids))
 
         units = {own: pair for own, pair in self.units.items() if not removed(pair[0])}
-        return State(units, {own: each for own, each in self.documents.items() if own not in ids})
+        # A document goes with its last unit.
+        emptied = {unit.document_id for unit, _ in self.units.values()} - {
+            unit.document_id for unit, _ in units.values()
+        }
+        gone = emptied | (ids if under else set())
+        return State(units, {own: each for own, each in self.documents.items() if own not in gone})
 
     def with_units(self, units, vectors, *, keep_children=False):
         """Return the state after `UnitStore.add`."""

@@ -98,10 +98,8 @@ def do(store, record, folder):
             store.compact()
         case "delete_filter":
             store.delete(filter={"group": record["group"]})
-        case "metadata":  # adjust to the signature that it gets
-            store.update_metadata(
-                {own: {"group": record["group"], "version": 0} for own in _named(record, store.ids())}
-            )
+        case "metadata":
+            store.update_metadata({"group": record["group"], "version": 0}, ids=_named(record, store.ids()))
     return store
 
 
@@ -133,13 +131,22 @@ def steps(state, record):
             return [state, State()]
         case "metadata":
             metadata = {"group": record["group"], "version": 0}
+            named = set(_named(record, state.units))
             changed = {
-                own: (replace(state.units[own][0], metadata=metadata), state.units[own][1])
-                for own in _named(record, state.units)
+                own: (replace(each, metadata=dict(each.metadata) | metadata), vector)
+                for own, (each, vector) in state.units.items()
+                if own in named or each.parent_id in named
             }
-            return [state, State(state.units | changed, state.documents)]
+            whole = {each.document_id for each, _ in state.units.values()} - {
+                each.document_id for own, (each, _) in state.units.items() if own not in changed
+            }
+            documents = {
+                own: replace(each, metadata=dict(each.metadata) | metadata) if own in whole else each
+                for own, each in state.documents.items()
+            }
+            return [state, State(state.units | changed, documents)]
     return [state]
 
 
 def _intact(state, number, version):
-    return all(each.id in state.units for each in document_units(number, version))
+    return all(state.units.get(each.id, [None])[0] == each for each in document_units(number, version))

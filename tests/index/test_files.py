@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError
-from factoid.index import VectorIndex, files, load, save
+from factoid.index import VectorIndex, atomic, files, load, save
 from tests.index.cases import DIM, KINDS
 
 faiss = pytest.importorskip("faiss")
@@ -63,6 +63,7 @@ def test_the_files_and_what_faiss_reads_in_them(tmp_path):
     names = ["passage.faiss", "passage.json", "passage.rows.npy"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     manifest = json.loads((tmp_path / "passage.json").read_text())
+    assert manifest.pop("sha256")
     assert {**manifest, "files": None} == {
         "format": 2, "kind": "HNSW8", "similarity": "inner_product", "dim": 2, "shards": 1, "count": 2, "hidden": 1,
         "arrays": ["rows"], "stamp": STAMP, "files": None,
@@ -88,22 +89,21 @@ def flip(path, place):
     path.write_bytes(content)
 
 
-def rewrite(**changes):
+def rewrite(*gone, **changes):
+    """Change a manifest as somebody would who signs it again."""
+
     def damage(folder):
         path = folder / "passage.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        manifest = json.loads(path.read_text()) | changes
+        for name in (*gone, "sha256"):
+            del manifest[name]
+        path.write_text(json.dumps(manifest | {"sha256": files._digest(manifest)}))
 
     return damage
 
 
 def forget(name):
-    def damage(folder):
-        path = folder / "passage.json"
-        manifest = json.loads(path.read_text())
-        del manifest[name]
-        path.write_text(json.dumps(manifest))
-
-    return damage
+    return rewrite(name)
 
 
 @pytest.mark.parametrize("mmap", [False, True])
@@ -138,7 +138,7 @@ def test_a_cache_that_cannot_be_trusted_counts_as_missing(make_index, tmp_path, 
 def test_a_flipped_bit_anywhere_is_noticed(make_index, tmp_path, kind, mmap):
     save(make_index(kind, shards=2)[0], tmp_path / "passage", stamp={}, arrays={"rows": np.arange(99)})
     rng = np.random.default_rng(3)
-    for name in ("passage.0.faiss", "passage.1.faiss", "passage.rows.npy"):
+    for name in ("passage.0.faiss", "passage.1.faiss", "passage.rows.npy", "passage.json"):
         for place in [0, 5, *rng.integers(0, 1 << 40, 20).tolist()]:
             flip(tmp_path / name, place)
             assert load(tmp_path / "passage", mmap=mmap) is None
@@ -196,7 +196,7 @@ def test_a_full_disk_leaves_what_was_there(make_index, tmp_path, monkeypatch, ki
     save(index, tmp_path / "passage", stamp={"generation": 1}, arrays={"rows": np.arange(9)})
     before = sorted(path.name for path in tmp_path.iterdir())
     left = [room]
-    write = files._Hashing.write
+    write = atomic.Hashing.write
 
     def full(self, data):
         left[0] -= len(data)
@@ -204,7 +204,7 @@ def test_a_full_disk_leaves_what_was_there(make_index, tmp_path, monkeypatch, ki
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(self, data)
 
-    monkeypatch.setattr(files._Hashing, "write", full)
+    monkeypatch.setattr(atomic.Hashing, "write", full)
     index.remove(ids[:5])
     with pytest.raises(OSError, match="No space left"):
         save(index, tmp_path / "passage", stamp={"generation": 2}, arrays={"rows": np.arange(200_000)})
@@ -215,13 +215,17 @@ def test_a_full_disk_leaves_what_was_there(make_index, tmp_path, monkeypatch, ki
 
 
 def test_what_a_killed_process_left_is_swept(make_index, tmp_path):
-    old, new, foreign = (tmp_path / name for name in ("passage.faiss.a.part", "passage.json.b.part", "other.c.part"))
-    for path in (old, new, foreign):
+    old, left, held, foreign = (
+        tmp_path / f"{name}.part" for name in ("passage.faiss.a", "passage.json.b", "passage.json.c", "other.d")
+    )
+    for path in (old, left, held, foreign):
         path.touch()
     os.utime(old, (0, 0))
     os.utime(foreign, (0, 0))
-    save(make_index("Flat")[0], tmp_path / "passage", stamp={})
-    assert (old.exists(), new.exists(), foreign.exists()) == (False, True, True)
+    with held.open("wb") as writing:
+        certain = atomic._claim(writing)  # not on Windows, where only age tells
+        save(make_index("Flat")[0], tmp_path / "passage", stamp={})
+    assert (old.exists(), left.exists(), held.exists(), foreign.exists()) == (False, not certain, True, True)
 
 
 WRITER = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from factoid.index.atomic import sweep
 from factoid.index.choose import choose_kind, usable_kind
 from factoid.index.files import Loaded, load, save
 from factoid.index.ids import RowIds
@@ -25,6 +26,7 @@ __all__ = [
     "min_training",
     "prepare",
     "save",
+    "sweep",
     "usable_kind",
     "usable_memory",
 ]

@@ -9,31 +9,27 @@ files of another process, or on a disk that fails. What does not fit counts as m
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import logging
 import os
 import re
-import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError
+from factoid.index.atomic import Hashing, sweep, write_file
 from factoid.index.part import Part
 from factoid.index.similarity import Similarity
 from factoid.index.vector_index import VectorIndex
 
 FORMAT = 2
 
-_ABANDONED_S = 3600  # a file that was not moved into place, and that nobody wrote to for so long, has lost its process
 _BLOCK = 1 << 20
 
 logger = logging.getLogger(__name__)
@@ -75,15 +71,15 @@ def save(
         if not re.fullmatch("[a-z_]+", name):
             message = f"the name of an array is of lower-case letters and underscores, got {name!r}"
             raise InvalidInputError(message)
-    _sweep(path)
+    sweep(path)
     before = _listed(path)
     written: dict[str, dict[str, Any]] = {}
     for number, part in enumerate(index.parts):
         ending = ".faiss" if index.shards == 1 else f".{number}.faiss"
-        written[path.name + ending] = _write(path.with_name(path.name + ending), _faiss_writer(part))
+        written[path.name + ending] = write_file(path.with_name(path.name + ending), _faiss_writer(part))
     for name, array in arrays.items():
         file = path.with_name(f"{path.name}.{name}.npy")
-        written[file.name] = _write(file, _array_writer(array))
+        written[file.name] = write_file(file, _array_writer(array))
     manifest = {
         "format": FORMAT,
         "kind": index.kind,
@@ -98,7 +94,7 @@ def save(
     }
     manifest["sha256"] = _digest(manifest)
     text = json.dumps(manifest, indent=1, allow_nan=False).encode()
-    _write(_manifest(path), lambda out: out.write(text))
+    write_file(_manifest(path), lambda out: out.write(text))
     for name in before - set(written):
         path.with_name(name).unlink(missing_ok=True)
 
@@ -206,54 +202,10 @@ def _checked(file: Path, files: Mapping[str, Any]) -> BinaryIO:
     return source
 
 
-class _Hashing(io.RawIOBase):
-    """A file that is hashed as it is written."""
-
-    def __init__(self, out: BinaryIO) -> None:
-        self._out, self._hash, self.size = out, hashlib.sha256(), 0
-
-    def write(self, data: Any) -> int:
-        self._out.write(data)
-        self._hash.update(data)
-        self.size += len(data)
-        return len(data)
-
-    @property
-    def digest(self) -> str:
-        return self._hash.hexdigest()
-
-
-def _write(file: Path, write: Callable[[_Hashing], object]) -> dict[str, Any]:
-    """Write a file under another name, make sure of it and move it into place. Returns its size and checksum."""
-    part = file.with_name(f"{file.name}.{uuid4().hex}.part")
-    try:
-        with part.open("wb") as raw:
-            out = _Hashing(raw)
-            write(out)
-            raw.flush()
-            os.fsync(raw.fileno())
-        part.replace(file)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    _sync_folder(file.parent)
-    return {"size": out.size, "sha256": out.digest}
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the move itself durable, where the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _faiss_writer(part: Part) -> Callable[[_Hashing], object]:
+def _faiss_writer(part: Part) -> Callable[[Hashing], object]:
     faiss = require("faiss", extra="cpu")
 
-    def write(out: _Hashing) -> None:
+    def write(out: Hashing) -> None:
         failed: list[OSError] = []
 
         def pass_on(data: bytes) -> None:
@@ -273,7 +225,7 @@ def _faiss_writer(part: Part) -> Callable[[_Hashing], object]:
     return write
 
 
-def _array_writer(array: NDArray[Any]) -> Callable[[_Hashing], object]:
+def _array_writer(array: NDArray[Any]) -> Callable[[Hashing], object]:
     return lambda out: np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
 
 
@@ -294,11 +246,3 @@ def _listed(path: Path) -> set[str]:
         return set()
     own = re.compile(rf"{re.escape(path.name)}\.(\d+\.)?faiss|{re.escape(path.name)}\.[a-z_]+\.npy")
     return {name for name in names if isinstance(name, str) and own.fullmatch(name)}
-
-
-def _sweep(path: Path) -> None:
-    """Remove what processes that were killed left behind."""
-    for part in path.parent.glob(f"{path.name}.*.part"):
-        with suppress(OSError):
-            if time.time() - part.stat().st_mtime > _ABANDONED_S:
-                part.unlink()

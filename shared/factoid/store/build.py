@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from factoid.index import RowIds, VectorIndex, check_kind, load, save, usable_kind, usable_memory
+from factoid.index import RowIds, VectorIndex, check_kind, load, save, sweep, usable_kind, usable_memory
 from factoid.progress import progress_bar
 from factoid.search import Columns
 from factoid.store.held import Held
@@ -83,9 +83,12 @@ class Builder:
 
     def save(self, held: Held) -> None:
         """Write an index where it is newer than its files."""
-        if self.folder is None or self.read_only or held.saved or held.index is None or held.generation is None:
+        if self.folder is None or self.read_only:
             return
         path = self.folder / held.granularity
+        if held.saved or held.index is None or held.generation is None:
+            sweep(path)
+            return
         arrays = {"columns": np.stack([getattr(held.columns, each.name) for each in fields(Columns)])}
         stamp = {
             "granularity": held.granularity,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -128,7 +129,7 @@ class Transaction(Snapshot):
             drop_unused(self.connection, table, {row[column] for row in removed})
 
     def describe(self, rows: Sequence[int], changes: Metadata) -> None:
-        """Set keys of the metadata of units, and of the documents that they are of."""
+        """Set keys of the metadata of units, and of the documents of which they are all units."""
         given = [to_array(rows)]
         sql = """SELECT units.row, units.document, metadata.row, metadata.json FROM units
             JOIN metadata ON metadata.row = units.metadata WHERE units.row IN (SELECT value FROM json_each(?))"""
@@ -140,12 +141,19 @@ class Transaction(Snapshot):
         )
         self._log(rows)
         drop_unused(self.connection, "metadata", {old for _, _, old, _ in held})
-        sql = "SELECT row, metadata FROM documents WHERE text IS NOT NULL AND row IN (SELECT value FROM json_each(?))"
-        documents = self._rows(sql, [to_array({document for _, document, _, _ in held})])
-        # A document whose metadata were altered is no longer what was added: adding it again restores it.
+        # A document is as its units are: one of which all units were altered is altered with them.
+        altered_units = Counter(document for _, document, _, _ in held)
+        documents = [to_array(altered_units)]
+        among = "IN (SELECT value FROM json_each(?))"
+        counts = dict(self._rows(f"SELECT document, count(*) FROM units WHERE document {among} GROUP BY 1", documents))  # noqa: S608
+        sql = f"SELECT row, metadata FROM documents WHERE text IS NOT NULL AND row {among}"  # noqa: S608
+        # One that has altered units is no longer what was added: adding it again restores it.
         self.connection.executemany(
             "UPDATE documents SET metadata = ?, digest = '' WHERE row = ?",
-            [(to_json(json.loads(text) | dict(changes)), row) for row, text in documents],
+            [
+                (to_json(json.loads(text) | dict(changes)) if counts[row] == altered_units[row] else text, row)
+                for row, text in self._rows(sql, documents)
+            ],
         )
 
     def clear(self) -> None:

@@ -32,3 +32,20 @@ def test_dry_run_of_the_gpu_command(tmp_path):
     for label, line in (("loop", loop), ("copying", copying), ("int8", eight_bits)):
         assert label in line
         assert float(line.split()[-1]) > 0  # hours for FactoidWiki
+
+
+def test_dry_run_of_indexes_on_gpus():
+    pytest.importorskip("faiss")
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.store.gpu", "--dry-run", "--batches", "1,8"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()[4:]
+    assert [line.split(" | ")[:2] for line in lines] == [
+        [f"| {kind}", batch] for kind in ("Flat, fp16 on the GPU", "IVF64,Flat") for batch in ("1", "8")
+    ]
+    assert all(float(line.split(" | ")[2].replace(",", "")) > 0 for line in lines)

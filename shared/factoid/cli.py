@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
 
-from factoid.commands import batch, demo, estimate, index, search, split, store, train
+from factoid.commands import batch, demo, estimate, index, search, split, store, train, tune
 from factoid.errors import FactoidError
 
 COMMANDS: dict[str, ModuleType] = {
     "index": index,
     "search": search,
     "store": store,
+    "tune": tune,
     "split": split,
     "estimate": estimate,
     "batch": batch,

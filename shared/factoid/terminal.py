@@ -77,11 +77,23 @@ def show_hit(rank: int, hit: Hit, *, color: bool = False) -> str:
     lines = [
         wrap(place(unit) or "(no title)", indent=" " * 12, first=f"{rank:>3}  {hit.score:.3f}  "),
         wrap(excerpt(unit.text, *span), indent=" " * 5, color=color),
-        *(wrap(plain(match.unit.text), indent=" " * 14, first=f"     • {match.score:.3f}  ") for match in matches),
+        *(line for match in matches for line in _match(match)),
+        *_around(hit),
     ]
     if source := unit.metadata.get("source"):
         lines.append(f"     {plain(str(source))}")
     return "\n".join(lines)
+
+
+def _match(match: Hit) -> list[str]:
+    fact = wrap(plain(match.unit.text), indent=" " * 14, first=f"     • {match.score:.3f}  ")
+    return [fact, *_around(match)]
+
+
+def _around(hit: Hit) -> list[str]:
+    """Return the text that stands around a hit, if it was asked for."""
+    text = plain(" ".join(unit.text for unit in hit.neighbours))
+    return [wrap(text, indent=" " * 14, first=f"{'in':>12}  ")] if text else []
 
 
 def _head(text: str, chars: int) -> str:

@@ -85,3 +85,18 @@ def test_index_refuses_another_encoder(fails, docs, store, monkeypatch):
 
 def test_index_refuses_passages_of_no_words(fails, docs, tmp_path):
     assert "--words must be at least 1" in fails("index", docs, "--store", tmp_path / "s", "--words", "0")
+
+
+def test_index_sets_kinds_and_similarity(run, fails, docs, tmp_path):
+    path = tmp_path / "s"
+    kinds = ["--index", "SQ8", "--index", "proposition=HNSW32"]
+    assert run("index", docs, "--store", path, *kinds, "--similarity", "cosine")[0] == 0
+    stats = json.loads(run("store", "stats", path, "--json")[1])
+    assert stats["kinds"] == {"passage": "SQ8", "sentence": "SQ8", "proposition": "HNSW32"}
+    assert stats["similarity"] == "cosine"
+    assert run("index", docs, "--store", path, "--index", "passage=auto")[0] == 0
+    stats = json.loads(run("store", "stats", path, "--json")[1])
+    assert stats["kinds"] == {"passage": "auto", "sentence": "SQ8", "proposition": "HNSW32"}
+    assert stats["similarity"] == "cosine"
+    assert "no FAISS factory string" in fails("index", docs, "--store", path, "--index", "Sphere")
+    assert "unknown granularity" in fails("index", docs, "--store", path, "--index", "fact=Flat")

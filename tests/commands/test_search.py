@@ -97,3 +97,52 @@ def test_search_checks_k_and_the_question(run, fails, store):
     assert "lone surrogate" in fails("search", store, "caf\udce9")
     code, out, _ = run("search", store, "Vasa", "-k", "1000", "--json")
     assert (code, len(json.loads(out)["hits"])) == (0, 3)
+
+
+def hits(run, store, question, *options):
+    code, out, err = run("search", store, question, *options, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)["hits"]
+
+
+def test_search_mixes_granularities(run, store):
+    found = hits(run, store, "Building began in which year?", "--granularity", "mixed", "-k", "3")
+    kinds = {match["unit"]["granularity"] for match in found[0]["matches"]}
+    assert kinds == {"passage", "sentence", "proposition"}
+    assert found[0]["score"] == pytest.approx(3 / 61)  # first of three lists, by reciprocal ranks
+    assert "• " in run("search", store, "Building began", "--granularity", "mixed")[1]
+
+
+def test_search_shows_what_stands_around_a_fact(run, store):
+    question = ("The tower leaned", "-k", "1", "--expand", "1")
+    (hit,) = hits(run, store, *question)
+    texts = [unit["text"] for unit in hit["matches"][0]["neighbours"]]
+    assert texts == ["Building began in 1173.", "The tower leaned by 1178."]
+    assert re.search(
+        r"^ +in  Building began in 1173\. The tower leaned by 1178\.$", run("search", store, *question)[1], re.M
+    )
+    assert "• " not in run("search", store, *question, "--granularity", "passage")[1]
+    (passage,) = hits(run, store, *question, "--granularity", "passage")
+    assert [unit["granularity"] for unit in passage["neighbours"]] == ["passage", "passage"]
+
+
+def test_search_has_thresholds_and_diversity(run, fails, store):
+    question = "The Vasa sank in 1628."
+    every = hits(run, store, question)
+    assert len(every) == 3
+    best = hits(run, store, question, "--min-score", "0.9")
+    assert [hit["unit"]["id"] for hit in best] == [every[0]["unit"]["id"]]
+    assert [hit["unit"]["id"] for hit in hits(run, store, question, "--mmr", "1")] == [
+        hit["unit"]["id"] for hit in every
+    ]
+    assert "mmr must be from 0" in fails("search", store, "Vasa", "--mmr", "2")
+    assert "expand must be at least 0" in fails("search", store, "Vasa", "--expand", "-1")
+
+
+def test_search_tells_an_approximate_index_how_wide_to_search(run, fails, docs, tmp_path):
+    path = tmp_path / "graph"
+    run("index", docs, "--store", path, "--index", "HNSW32")
+    assert hits(run, path, "Vasa", "--parameters", '{"efSearch": 9}', "-k", "1")[0]["unit"]["title"] == "Vasa"
+    assert "no search parameter 'nprobe'" in fails("search", path, "Vasa", "--parameters", '{"nprobe": 9}')
+    assert "--parameters must be a JSON object of names" in fails("search", path, "Vasa", "--parameters", "9")
+    assert "refine must be at least 1" in fails("search", path, "Vasa", "--refine", "0")

@@ -24,13 +24,14 @@ from factoid.commands.options import (
 )
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files import find_files, read_file
+from factoid.index import Similarity
 from factoid.store import UnitStore
 from factoid.terminal import count
 from factoid.units import Granularity
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from factoid.store import AddReport
@@ -50,6 +51,19 @@ def configure(parser: ArgumentParser) -> None:
         metavar="LIST",
         help="what can be searched, separated by commas (default: passage,sentence,proposition)",
     )
+    parser.add_argument(
+        "--index",
+        action="append",
+        metavar="KIND",
+        help="the kind of index: auto, or a FAISS factory string such as Flat, HNSW32 or IVF1024,SQ8; "
+        "GRANULARITY=KIND for one of them, may be repeated (default: what the store was told before, else auto); "
+        "factoid tune helps to choose",
+    )
+    parser.add_argument(
+        "--similarity",
+        choices=[str(each) for each in Similarity],
+        help="what a score is (default: what the store was told before, else inner_product)",
+    )
     add_splitting(parser)
     add_unsupported(parser)
     add_cache(parser, "keep the propositions in a file that stores can share (default: those of models, in the store)")
@@ -64,7 +78,13 @@ def run(args: Namespace) -> None:
     unreadable: list[str] = []
     documents = _readable(find_files(args.paths), unreadable)
     propositionizer = make_propositionizer(args) if Granularity.PROPOSITION in args.granularities else None
-    with UnitStore(args.store, encoder=make_encoder(args), granularities=args.granularities) as store:
+    with UnitStore(
+        args.store,
+        encoder=make_encoder(args),
+        granularities=args.granularities,
+        index=args.index and _kinds(args.index),
+        similarity=args.similarity,
+    ) as store:
         if args.retry_failed:
             store.retry_failures()
             if args.cache:
@@ -103,6 +123,15 @@ def _print(store: str, report: AddReport, total: Mapping[Granularity, int], seco
         print(report.decomposition)
     held = ", ".join(count(total[kind], kind) for kind in GRANULARITIES if kind in total)
     print(f"{store} now holds {held or 'nothing: there was no text to index'}")
+
+
+def _kinds(values: Sequence[str]) -> dict[str, str]:
+    """Return the kind of each granularity that the options name, later ones in place of earlier ones."""
+    kinds: dict[str, str] = {}
+    for value in values:
+        name, named, kind = value.partition("=")
+        kinds |= {Granularity(name): kind} if named else dict.fromkeys(GRANULARITIES, value)
+    return kinds
 
 
 def _granularities(value: str) -> tuple[Granularity, ...]:

@@ -6,13 +6,15 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
 
 from factoid._optional import require
 from factoid.encode import Encoder, SentenceTransformerEncoder
-from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError, StoreError
 from factoid.propositions.decompose import Policy
+from factoid.store import UnitStore
 from factoid.units import Granularity, check_text
 
 if TYPE_CHECKING:
@@ -161,11 +163,11 @@ def add_encoder(parser: ArgumentParser) -> None:
     )
 
 
-def add_granularity(parser: ArgumentParser, meaning: str) -> None:
-    """Add the choice of one granularity."""
+def add_granularity(parser: ArgumentParser, meaning: str, *further: str) -> None:
+    """Add the choice of one granularity, or of a further name."""
     parser.add_argument(
         "--granularity",
-        choices=[str(kind) for kind in GRANULARITIES],
+        choices=[*map(str, GRANULARITIES), *further],
         default=str(Granularity.PROPOSITION),
         help=f"{meaning} (default: proposition)",
     )
@@ -176,8 +178,13 @@ def add_filter(parser: ArgumentParser, meaning: str) -> None:
     parser.add_argument("--filter", metavar="JSON", help=f'{meaning}, as in \'{{"year": {{"$gte": 1990}}}}\'')
 
 
-def read_filter(text: str | None) -> dict[str, Any] | None:
-    """Return the filter that the options give.
+def read_object(name: str, text: str | None, *, holding: str) -> dict[str, Any] | None:
+    """Return what an option gives as JSON, None where it is not given.
+
+    Args:
+        name: The option, as in "--filter".
+        text: Its value.
+        holding: What the object holds, for the error.
 
     Raises:
         InvalidInputError: It is no JSON object.
@@ -185,14 +192,41 @@ def read_filter(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        condition = json.loads(text)
+        value = json.loads(text)
     except ValueError as error:
-        message = f"--filter must be JSON, got {text!r}: {error}"
+        message = f"{name} must be JSON, got {text!r}: {error}"
         raise InvalidInputError(message) from error
-    if not isinstance(condition, dict):
-        message = f"--filter must be a JSON object of conditions, got {text!r}"
+    if not isinstance(value, dict):
+        message = f"{name} must be a JSON object of {holding}, got {text!r}"
         raise InvalidInputError(message)
-    return condition
+    return value
+
+
+def read_filter(text: str | None) -> dict[str, Any] | None:
+    """Return the filter that the options give.
+
+    Raises:
+        InvalidInputError: It is no JSON object.
+    """
+    return read_object("--filter", text, holding="conditions")
+
+
+def open_store(path: str, **options: Any) -> UnitStore:
+    """Open a store that is there: UnitStore would make one.
+
+    Raises:
+        StoreError: There is none.
+        EncoderMismatchError: It was built by another encoder; says which option names that.
+    """
+    folder = Path(path)
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        message = f"there is no store at {folder}. Make one with: factoid index FILE… --store {folder}"
+        raise StoreError(message)
+    try:
+        return UnitStore(folder, **options)
+    except EncoderMismatchError as error:
+        message = f"{error}. Name the first one with --encoder"
+        raise EncoderMismatchError(message) from error
 
 
 def add_quiet(parser: ArgumentParser) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from factoid.commands.options import (
     add_encoder,
@@ -13,16 +12,20 @@ from factoid.commands.options import (
     add_granularity,
     check_question,
     make_encoder,
+    open_store,
     print_json,
     read_filter,
+    read_object,
 )
 from factoid.context import pack_context
-from factoid.errors import EncoderMismatchError, StoreError
-from factoid.store import UnitStore
+from factoid.errors import StoreError
+from factoid.store.options import MIXED
 from factoid.terminal import count, show_hit, wants_color
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
+    from factoid.store import UnitStore
 
 SUMMARY = "find the passages that answer a question, and the facts in them"
 
@@ -32,8 +35,29 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("store", metavar="STORE", help="a store that factoid index made")
     parser.add_argument("question", metavar="QUESTION", help="what to search for")
     parser.add_argument("-k", type=int, default=5, metavar="N", help="how many passages (default: 5)")
-    add_granularity(parser, "the units that are compared with the question")
+    add_granularity(parser, "the units that are compared with the question; mixed for all, ranked together", MIXED)
     add_filter(parser, "only units whose metadata pass a filter")
+    parser.add_argument("--min-score", type=float, metavar="S", help="only what has a unit of at least this score")
+    parser.add_argument(
+        "--mmr",
+        type=float,
+        metavar="WEIGHT",
+        help="results that are unlike each other: weight of the question from 0 (only unlike counts) to 1 (it does not)",
+    )
+    parser.add_argument(
+        "--expand", type=int, default=0, metavar="N", help="show so many sentences before and after each fact"
+    )
+    parser.add_argument(
+        "--parameters",
+        metavar="JSON",
+        help="how wide an approximate index searches, as in '{\"nprobe\": 32}' or '{\"efSearch\": 128}'",
+    )
+    parser.add_argument(
+        "--refine",
+        type=int,
+        metavar="N",
+        help="for compressed indexes: candidates per result that are scored again with the exact vectors (default: 10)",
+    )
     parser.add_argument(
         "--words", type=int, metavar="N", help="print the first N words of the best units instead: a reader's context"
     )
@@ -44,14 +68,20 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> None:
     """Run the command."""
     check_question(args.question)
-    condition = read_filter(args.filter)
+    options: dict[str, Any] = {
+        "granularity": args.granularity,
+        "filter": read_filter(args.filter),
+        "min_score": args.min_score,
+        "mmr": args.mmr,
+        "parameters": read_object("--parameters", args.parameters, holding="names and numbers"),
+        "refine": args.refine,
+    }
     with _open(args) as store:
-        hits = store.search(args.question, args.k, granularity=args.granularity, filter=condition)
+        hits = store.search(args.question, args.k, expand=args.expand, **options)
         context = None
         if args.words is not None:
             # Every unit has a word at least, so this many fill the budget.
-            wanted = max(args.words, 1)
-            units = store.search(args.question, wanted, granularity=args.granularity, parents=False, filter=condition)
+            units = store.search(args.question, max(args.words, 1), parents=False, **options)
             context = pack_context(units, words=args.words)
     if args.json:
         found = {"question": args.question, "granularity": args.granularity, "hits": [asdict(hit) for hit in hits]}
@@ -65,19 +95,12 @@ def run(args: Namespace) -> None:
 
 def _open(args: Namespace) -> UnitStore:
     """Open a store that is there and has what is asked for."""
-    path = Path(args.store)
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):  # UnitStore would make one
-        message = f"there is no store at {path}. Make one with: factoid index FILE… --store {path}"
-        raise StoreError(message)
-    try:
-        store = UnitStore(path, encoder=make_encoder(args))
-    except EncoderMismatchError as error:
-        message = f"{error}. Name the first one with --encoder"
-        raise EncoderMismatchError(message) from error
+    store = open_store(args.store, encoder=make_encoder(args))
     counts = store.counts()
-    if not counts.get(args.granularity):
+    if not (any(counts.values()) if args.granularity == MIXED else counts.get(args.granularity)):
         store.close()
         held = ", ".join(count(number, kind) for kind, number in counts.items()) or "nothing"
-        message = f"the store at {path} holds no {args.granularity}s. It holds {held}"
+        wanted = "units" if args.granularity == MIXED else f"{args.granularity}s"
+        message = f"the store at {args.store} holds no {wanted}. It holds {held}"
         raise StoreError(message)
     return store

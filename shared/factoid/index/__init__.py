@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from factoid.index.atomic import sweep
-from factoid.index.choose import choose_kind, usable_kind
+from factoid.index.choose import choose_kind, kinds_to_try, usable_kind
 from factoid.index.files import Loaded, load, save
 from factoid.index.ids import RowIds
 from factoid.index.kinds import AUTO, Kind, check_kind, min_training
@@ -22,6 +22,7 @@ __all__ = [
     "VectorIndex",
     "check_kind",
     "choose_kind",
+    "kinds_to_try",
     "load",
     "min_training",
     "prepare",

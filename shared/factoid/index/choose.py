@@ -26,6 +26,7 @@ _SMALL_COMPONENTS = 20_000_000  # 80 MB: exact whatever the memory
 _LINKS = 32
 _SHARE = 0.5  # of the memory: the rest is for the encoder, SQLite's pages and a copy while the index is rebuilt
 _MOST_LISTS = 65_536
+_FEWEST_IN_LISTS = 1_000  # vectors below which lists are not worth a try
 _SEARCHED_LISTS = 16_384  # up to here comparing a query with all centroids is cheap
 
 
@@ -52,9 +53,19 @@ def choose_kind(count: int, dim: int, memory_bytes: int) -> str:
     lists = _lists(count)
     if count * (dim + 16) <= room:
         return f"{lists},SQ8"
-    if hasattr(require("faiss", extra="cpu"), "IndexIVFRaBitQ"):
-        return f"{lists},RaBitQ"
-    return f"{lists},PQ{math.gcd(dim, 2 * (dim // 8)) if dim % 4 else dim // 4}x4fs"
+    return f"{lists},{_smallest(dim)}"
+
+
+def kinds_to_try(count: int, dim: int) -> list[str]:
+    """Return kinds that are worth comparing on so many vectors: one of each family and size, `Flat` first.
+
+    Args:
+        count: Vectors that are there.
+        dim: Number of components of each.
+    """
+    codes = [EXACT, "SQ8", _smallest(dim)]
+    lists = _lists(count)
+    return [*codes, f"HNSW{_LINKS}", *([f"{lists},{code}" for code in codes] if count >= _FEWEST_IN_LISTS else [])]
 
 
 def usable_kind(kind: str, dim: int, count: int, memory_bytes: int) -> str:
@@ -68,6 +79,13 @@ def usable_kind(kind: str, dim: int, count: int, memory_bytes: int) -> str:
     """
     wanted = choose_kind(count, dim, memory_bytes) if kind == "auto" else kind
     return wanted if count >= check_kind(wanted, dim).min_training else EXACT
+
+
+def _smallest(dim: int) -> str:
+    """Return the codes that take the least room."""
+    if hasattr(require("faiss", extra="cpu"), "IndexIVFRaBitQ"):
+        return "RaBitQ"
+    return f"PQ{math.gcd(dim, 2 * (dim // 8)) if dim % 4 else dim // 4}x4fs"
 
 
 def _lists(count: int) -> str:

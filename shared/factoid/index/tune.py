@@ -17,6 +17,7 @@ from factoid.index.kinds import Kind, check_kind
 from factoid.index.shards import best
 from factoid.index.similarity import Similarity, prepare
 from factoid.index.vector_index import VectorIndex, check_k, check_vectors
+from factoid.progress import progress
 
 Grid = Mapping[str, Iterable[Mapping[str, int]]]
 
@@ -59,6 +60,7 @@ def tune(
     similarity: Similarity = Similarity.INNER_PRODUCT,
     parameter_grid: Grid | None = None,
     refine: int = 4,
+    show_progress: bool = False,
 ) -> list[TuneRow]:
     """Build an index of each kind and search it with each setting.
 
@@ -70,6 +72,7 @@ def tune(
         similarity: What the score is.
         parameter_grid: Settings to try for each kind; kinds that are not in it get those of `settings`.
         refine: Lossy kinds are asked for this many times k, which are scored again with the exact vectors; 0 for not.
+        show_progress: Show a progress bar over kinds.
 
     Raises:
         InvalidInputError: There are no vectors or no queries, or a kind does not exist.
@@ -87,7 +90,7 @@ def tune(
     vectors, queries = prepare(vectors, similarity), prepare(queries, similarity)
     least = exact_search(vectors, queries, k)[0][:, -1]
     rows = []
-    for kind in checked:
+    for kind in progress(checked, show=show_progress, unit=" kinds"):
         if len(vectors) < kind.min_training:
             logger.warning("%r needs %d vectors, there are %d: left out", kind.name, kind.min_training, len(vectors))
             continue
@@ -144,6 +147,7 @@ def _measure(
 ) -> tuple[float, list[float]]:
     """Return the recall and the seconds of each query."""
     found, times, wanted = 0, [], min(k, len(vectors))
+    index.search(queries[:1], wanted, parameters=parameters)  # the first one starts threads, and is not timed
     for query, threshold in zip(queries, least, strict=True):
         start = time.perf_counter()
         _, ids = index.search(query[None], wanted * max(refine, 1), parameters=parameters)

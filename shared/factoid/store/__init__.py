@@ -12,6 +12,7 @@ from factoid.store.merge import MergeReport
 from factoid.store.reading import GRANULARITIES
 from factoid.store.records import to_json
 from factoid.store.stats import StoreStats
+from factoid.store.tuning import TuneReport
 from factoid.store.unit_store import UnitStore
 from factoid.store.verify import VerifyReport
 
@@ -23,6 +24,7 @@ __all__ = [
     "ImportReport",
     "MergeReport",
     "StoreStats",
+    "TuneReport",
     "UnitStore",
     "VerifyReport",
     "read_documents",

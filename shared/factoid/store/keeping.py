@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from factoid.encode import Encoder
+import numpy as np
+
+from factoid.encode import Encoder, Vectors
+from factoid.errors import InvalidInputError
 from factoid.store.adding import StoreAdder
 from factoid.store.compact import CompactReport, compact
 from factoid.store.connections import Connections
@@ -16,7 +20,9 @@ from factoid.store.merge import MergeReport, OnConflict, merge
 from factoid.store.remote import load_from, save_to
 from factoid.store.snapshot import Snapshot
 from factoid.store.stats import StoreStats, stats
+from factoid.store.tuning import TuneReport, measure
 from factoid.store.verify import VerifyReport, verify
+from factoid.units import Granularity, check_text
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -33,6 +39,61 @@ class StoreKeeper(StoreAdder):
         """
         with self._connections.reading() as connection:
             return stats(Snapshot(connection), self.path)
+
+    def tune(
+        self,
+        *,
+        granularity: str = Granularity.PROPOSITION,
+        kinds: Sequence[str] | None = None,
+        questions: Sequence[str] | None = None,
+        queries: int = 200,
+        k: int = 10,
+        refine: int = 10,
+        limit: int = 100_000,
+        show_progress: bool = False,
+    ) -> TuneReport:
+        """Measure what kinds of index give on the vectors of this store: recall against exact search, time and bytes.
+
+        Nothing in the store is changed. Memory is needed for `limit` vectors, and for an index of them.
+
+        Args:
+            granularity: Whose vectors.
+            kinds: FAISS factory strings; None for those that are worth a try for so many vectors.
+            questions: What users ask, encoded here. None for vectors of the store itself, taken at random and left out of
+                what is searched; questions lie farther from facts than these do, so their recall may be lower.
+            queries: How many searches to make, at most.
+            k: How many vectors each of them is to find.
+            refine: Candidates of lossy kinds that are scored again with the exact vectors, for each of the k.
+            limit: Vectors to measure on, at most; of more, so many are taken at random.
+            show_progress: Show a progress bar over kinds.
+
+        Raises:
+            InvalidInputError: There are too few vectors, questions without an encoder, an unknown kind, or a number out
+                of its range.
+            StoreError: The store is closed.
+        """
+        self._check_open()
+        encoded = None if questions is None else self._encode_questions(list(questions)[:queries])
+        return measure(
+            self._connections,
+            Granularity(granularity),
+            encoded,
+            kinds=kinds,
+            similarity=self.similarity,
+            queries=queries,
+            k=k,
+            refine=refine,
+            limit=limit,
+            show_progress=show_progress,
+        )
+
+    def _encode_questions(self, questions: list[str]) -> Vectors:
+        if self.encoder is None:
+            message = "this store has no encoder for questions: give UnitStore an encoder, or no questions"
+            raise InvalidInputError(message)
+        for question in questions:
+            check_text(question, "question")
+        return np.asarray(self.encoder.encode_queries(questions), np.float32)
 
     def verify(self, *, repair: bool = False, show_progress: bool = False) -> VerifyReport:
         """Check that the store is whole: the database, every vector, all references, metadata and index files.

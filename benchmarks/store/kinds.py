@@ -1,7 +1,7 @@
 """Kinds of index on real vectors: recall@10 after refinement, bytes, latency; and all of that at 257 million propositions.
 
     python -m benchmarks.store.kinds ../shared/data/squad-v1.1-dev/dev-v1.1.even.json
-    python -m benchmarks.store.kinds FILE --kinds RaBitQ "IVF*,SQ8" --large 400000 --into docs/store.md
+    python -m benchmarks.store.kinds FILE --kinds RaBitQ "IVF*,SQ8" --large 400000 --into docs/store-benchmarks.md
 
 Recall is that of a SQuAD file's questions among its propositions, all-MiniLM-L6-v2 for both. An index of so few vectors
 says little of latency, so that each kind is also measured on a larger one, made of the same vectors with noise.

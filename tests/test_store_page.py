@@ -1,0 +1,58 @@
+"""The programs in docs/store.md print what the page says, and its tables name what there is."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factoid import UnitStore
+from factoid.commands.store import VERBS
+from factoid.filters import Operator
+from factoid.index import check_kind
+from factoid.store.options import SearchOptions
+
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "store.md").read_text(encoding="utf-8")
+
+
+def test_the_programs_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    fsspec = pytest.importorskip("fsspec")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    programs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+    assert len(programs) == PAGE.count("```python") == 7
+    for program, printed in programs:
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(program, "store.md", "exec"), names)
+        assert output.getvalue() == printed
+    fsspec.filesystem("memory").store.clear()
+
+
+def test_every_option_of_a_search_is_explained() -> None:
+    rows = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE))))
+    assert {field.name for field in fields(SearchOptions)} <= rows
+
+
+def test_every_operator_is_explained() -> None:
+    assert {operator.name for operator in Operator} <= set(re.findall(r"`([A-Z_]+)`", PAGE))
+
+
+def test_every_kind_and_method_named_is_there() -> None:
+    pytest.importorskip("faiss")
+    kinds = re.findall(r"`([A-Z][\w,]*\d[\w,]*)`", PAGE.partition("## Kinds of index")[2].partition('`"auto"`')[0])
+    assert len(kinds) >= 9
+    for kind in kinds:
+        assert check_kind(kind, 384).name == kind
+    for name in re.findall(r"`(\w+)\((?!path)", PAGE.partition("## Keeping a store")[2]):
+        assert hasattr(UnitStore, name), name
+    settings = inspect.signature(UnitStore).parameters
+    assert all(f"`{name}" in PAGE or f"{name}=" in PAGE for name in settings if name not in ("path", "granularities"))
+    assert all(verb in PAGE for verb in VERBS)

@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 
+from benchmarks.store.report import fill
 from factoid import UnitStore
 from factoid.commands.store import VERBS
 from factoid.filters import Operator
 from factoid.index import check_kind
 from factoid.store.options import SearchOptions
 
-PAGE = (Path(__file__).resolve().parents[1] / "docs" / "store.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = (DOCS / "store.md").read_text(encoding="utf-8")
+BENCHMARKS = DOCS / "store-benchmarks.md"
 
 
 def test_the_programs_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,6 +37,17 @@ def test_the_programs_print_what_the_page_says(tmp_path: Path, monkeypatch: pyte
             exec(compile(program, "store.md", "exec"), names)
         assert output.getvalue() == printed
     fsspec.filesystem("memory").store.clear()
+
+
+@pytest.mark.parametrize("table", ["store", "kinds", "gpu"])
+def test_the_benchmarks_find_their_place(tmp_path: Path, table: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(BENCHMARKS.read_text(encoding="utf-8"), encoding="utf-8")
+    for text in ("| first |", "| second |"):
+        fill(page, table, text)
+    written = page.read_text(encoding="utf-8")
+    assert f"<!-- table: {table} -->\n\n| second |\n\n<!-- end -->" in written
+    assert "| first |" not in written
 
 
 def test_every_option_of_a_search_is_explained() -> None:

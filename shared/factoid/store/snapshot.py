@@ -177,6 +177,11 @@ class Snapshot:
         flat = np.frombuffer(b"".join([found[row] for row in rows.tolist()]), self.dtype)
         return flat.reshape(len(rows), -1).astype(np.float32, copy=False)
 
+    def vector_rows(self, granularity: Granularity) -> RowIds:
+        """Return the rows of the distinct vectors of a granularity, ascending."""
+        sql = "SELECT vector FROM units WHERE granularity = ? AND vector IS NOT NULL"
+        return _ids(row for (row,) in self.connection.execute(sql, [granularity]))
+
     def vector_blocks(self, rows: RowIds) -> Iterator[tuple[RowIds, Vectors]]:
         """Yield vectors by row in blocks of bounded size. Shapes: (n,), (n, dim)."""
         for start in range(0, len(rows), _BLOCK):

@@ -84,14 +84,15 @@ def measure(
     whole_number("refine", refine, least=0)
     with connections.reading() as connection:
         snapshot = Snapshot(connection)
-        ids = snapshot.columns(granularity).distinct_vectors()
+        ids = snapshot.vector_rows(granularity)
         if len(ids) < (2 if questions is None else 1):
             message = (
                 f"the store holds {len(ids)} distinct vectors of {granularity}s: too few to compare searches of them"
             )
             raise InvalidInputError(message)
         held = min(queries, max(1, len(ids) // (_HELD_OUT + 1))) if questions is None else 0
-        chosen = np.random.default_rng(0).permutation(ids)[: held + limit]
+        random = np.random.default_rng(0)  # the same vectors every time
+        chosen = ids[random.choice(len(ids), min(len(ids), held + limit), replace=False)]
         vectors = _read(snapshot, np.sort(chosen[held:]))
         asked = _read(snapshot, chosen[:held]) if questions is None else questions
     known = [check_kind(kind, vectors.shape[1]) for kind in kinds or kinds_to_try(len(vectors), vectors.shape[1])]

@@ -63,6 +63,7 @@ def test_the_files_and_what_faiss_reads_in_them(tmp_path):
     names = ["passage.faiss", "passage.json", "passage.rows.npy"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     manifest = json.loads((tmp_path / "passage.json").read_text())
+    assert len(manifest.pop("sha256")) == 64
     assert {**manifest, "files": None} == {
         "format": 2, "kind": "HNSW8", "similarity": "inner_product", "dim": 2, "shards": 1, "count": 2, "hidden": 1,
         "arrays": ["rows"], "stamp": STAMP, "files": None,
@@ -88,10 +89,16 @@ def flip(path, place):
     path.write_bytes(content)
 
 
+def signed(manifest):
+    """Give a manifest the check sum that it would have been written with, so that it is what it says that counts."""
+    own = {name: value for name, value in manifest.items() if name != "sha256"}
+    return {**own, "sha256": sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()}
+
+
 def rewrite(**changes):
     def damage(folder):
         path = folder / "passage.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        path.write_text(json.dumps(signed(json.loads(path.read_text()) | changes)))
 
     return damage
 
@@ -101,7 +108,7 @@ def forget(name):
         path = folder / "passage.json"
         manifest = json.loads(path.read_text())
         del manifest[name]
-        path.write_text(json.dumps(manifest))
+        path.write_text(json.dumps(signed(manifest) if name != "sha256" else manifest))
 
     return damage
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from factoid import UnitStore
-from factoid.errors import InvalidInputError
-from tests.store.content import DIM, filled, state, unit
+from factoid.errors import InvalidInputError, StoreError
+from tests.store.content import DIM, filled, opened, state, unit
 
 GOOD = unit("new")[0]
 QUERY = np.ones(DIM, np.float32)
@@ -88,3 +89,43 @@ def test_a_setting_that_is_unknown_makes_no_store(tmp_path, setting, told):
     with pytest.raises(InvalidInputError, match=told):
         UnitStore(tmp_path / "s", encoder=None, **setting)
     assert not (tmp_path / "s").exists()
+
+
+def test_a_string_is_no_list_of_ids():
+    with filled() as store:
+        for method in (store.get, store.vectors):
+            with pytest.raises(InvalidInputError, match="expected a list of ids, got the string 'u1'"):
+                method("u1")
+
+
+@pytest.mark.parametrize("how", ["moved", "deleted", "replaced"])
+def test_nothing_is_written_to_a_store_that_lost_its_place(tmp_path, how):
+    """The write would seem to succeed, and be gone with the last handle."""
+    path = tmp_path / "s"
+    with filled(path) as store:
+        store.copy_to(tmp_path / "copy")
+        path.rename(tmp_path / "elsewhere")
+        if how == "deleted":
+            shutil.rmtree(tmp_path / "elsewhere")
+        if how == "replaced":
+            (tmp_path / "copy").rename(path)
+        with pytest.raises(StoreError, match="moved, deleted or replaced while it was open"):
+            store.add([GOOD], vectors=[QUERY])
+        assert store.get(["new"]) == []
+    if how == "replaced":
+        with opened(path) as store:
+            store.add([GOOD], vectors=[QUERY])
+
+
+def test_parameters_go_to_the_indexes_that_know_them():
+    pytest.importorskip("faiss")
+    kinds = {"passage": "IVF4,Flat", "sentence": "HNSW8", "proposition": "IVF64,Flat"}  # both too large for these few
+    options = {"granularity": "mixed", "parents": False, "k": 50}
+    with filled(index=kinds) as store:
+        wanted = store.search_by_vector(QUERY, **options)
+        found = store.search_by_vector(QUERY, **options, parameters={"nprobe": 4, "efSearch": 64})
+        assert found == wanted
+        store.search_by_vector(QUERY, granularity="passage", parameters={"nprobe": 4})
+        for granularity, parameters in (("passage", {"nprobes": 4}), ("sentence", {"nprobe": 4})):
+            with pytest.raises(InvalidInputError, match="no search parameter 'nprobe"):
+                store.search_by_vector(QUERY, granularity=granularity, parameters=parameters)

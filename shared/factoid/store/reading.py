@@ -148,6 +148,7 @@ class StoreReader:
 
     def get(self, ids: Sequence[str]) -> list[Unit]:
         """Return the units with these ids, in this order; unknown ids are left out."""
+        _check_ids(ids)
         with self._connections.reading() as connection:
             return Snapshot(connection).units_by_id(ids)
 
@@ -157,6 +158,7 @@ class StoreReader:
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of these units by id; without those that have none. Shape of each: (dim,)."""
+        _check_ids(ids)
         with self._connections.reading() as connection:
             return Snapshot(connection).vectors_by_id(ids)
 
@@ -200,7 +202,8 @@ class StoreReader:
                   counts) to 1 (it does not), among the `fetch_k` best hits (20, at least k).
                 * `expand`: Put into `neighbours` so many sentences before and after each matched fact, with those it
                   stands in; around a passage, passages.
-                * `parameters`: For approximate indexes, such as {"nprobe": 32} or {"efSearch": 128}.
+                * `parameters`: For approximate indexes, such as {"nprobe": 32} or {"efSearch": 128}; of several, each takes
+                  those that it knows. Exact ones, such as those of stores that are too small to train another, need none.
                 * `refine`: For compressed indexes: so many candidates per hit are scored again exactly.
 
         Raises:
@@ -259,3 +262,9 @@ class StoreReader:
         with self._connections.writing() as connection:
             connection.execute(sql, ["settings", self._settings.to_json()])
             connection.execute(sql, ["dtype", dtype])
+
+
+def _check_ids(ids: Sequence[str]) -> None:
+    if isinstance(ids, str):
+        message = f"expected a list of ids, got the string {ids!r}"
+        raise InvalidInputError(message)

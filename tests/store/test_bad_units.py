@@ -83,6 +83,8 @@ def test_ids_may_come_from_an_iterator(name):
         ({"index": {"passage": 5}}, "index must be a FAISS factory string"),
         ({"shards": "2"}, "shards must be a whole number, got '2'"),
         ({"shards": 0}, "shards must be at least 1, got 0"),
+        ({"device": "tpu"}, "expected a device such as"),
+        ({"device": []}, "expected a device such as"),
     ],
 )
 def test_a_setting_that_is_unknown_makes_no_store(tmp_path, setting, told):

@@ -14,6 +14,7 @@ from factoid.encode import Encoder, Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.filters import Comparison, Filter, Tree
 from factoid.index import Similarity
+from factoid.index.gpu import check_device
 from factoid.store.build import Builder
 from factoid.store.connections import Connections, closed
 from factoid.store.finding import find
@@ -58,6 +59,7 @@ class StoreReader:
             raise InvalidInputError(message)
         # Refuse bad settings before a file is made.
         Settings().given(similarity=similarity, index=index, shards=shards)
+        check_device(device)
         self.encoder = encoder
         self.path = None if path is None else Path(path)
         self._closing = threading.Lock()

@@ -215,7 +215,7 @@ def test_neighbours_of_plain_chunks_are_chunks():
         ({"granularity": "mixed", "fusion": "sum"}, "fusion"),
         ({"expand": -1}, "expand must be at least 0"),
         ({"refine": 0}, "refine must be at least 1"),
-        ({"parameters": {"nprobe": 3}}, "nprobe"),
+        ({"parameters": {"nprobes": 3}}, "no search parameter .nprobes."),
     ],
 )
 def test_options_out_of_range(store, options, message):

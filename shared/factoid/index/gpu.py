@@ -71,7 +71,7 @@ def to_gpu(
     """
     if device == "cpu":
         return index
-    numbers = _numbers([device] if isinstance(device, str) else list(device))
+    numbers = _numbers(device)
     present = count_gpus()
     if not present:
         _say_once(
@@ -158,7 +158,18 @@ class GpuPart(Part):
         return super()._run(queries, k, values, selector)
 
 
-def _numbers(devices: list[str]) -> list[int]:
+def check_device(device: str | Sequence[str]) -> None:
+    """Refuse what names no device, here or elsewhere. Needs no FAISS.
+
+    Raises:
+        InvalidInputError: Says what a device is.
+    """
+    if device != "cpu":
+        _numbers(device)
+
+
+def _numbers(device: str | Sequence[str]) -> list[int]:
+    devices = [device] if isinstance(device, str) else list(device)
     found = [re.fullmatch(r"cuda(?::(\d+))?", device) if isinstance(device, str) else None for device in devices]
     numbers = [int(match[1] or 0) for match in found if match]
     if not numbers or len(numbers) < len(found) or len(set(numbers)) < len(numbers):

@@ -31,6 +31,10 @@ Parameters = Mapping[str, int]
 _QUERY_BITS = 8
 
 
+# All that a search of some kind can be told.
+NAMES = frozenset({"nprobe", "quantizer_efSearch", "efSearch", "qb"})
+
+
 def check_parameters(kind: Kind, parameters: Parameters | None) -> dict[str, int]:
     """Return the parameters as a dict.
 

@@ -24,6 +24,18 @@ logger = logging.getLogger(__name__)
 _HIDDEN = 0.25
 _GROWN = 4
 
+# An index keeps the kind that is for more vectors than it holds, as long as it would be for so many times as many.
+_MARGIN = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What an index lacks to be of a later generation: vectors that are gone, that have come, and all its units then."""
+
+    gone: RowIds
+    come: RowIds
+    columns: Columns
+
 
 @dataclass(frozen=True, slots=True)
 class Builder:
@@ -56,10 +68,8 @@ class Builder:
             self._read(held, snapshot)
         since, held.generation = held.generation, None  # whatever interrupts what follows, nothing half done is used
         held.selections.clear()
-        if since == generation or (since is not None and self._caught_up(held, snapshot, since)):
-            held.generation = generation
-            return
-        self._build(held, snapshot, show_progress=show_progress)
+        if since is None or not self._caught_up(held, snapshot, since):
+            self._build(held, snapshot, show_progress=show_progress)
         held.generation = generation
 
     def renew(self, held: Held, snapshot: Snapshot, *, show_progress: bool = False) -> None:
@@ -119,26 +129,25 @@ class Builder:
 
     def _caught_up(self, held: Held, snapshot: Snapshot, since: int) -> bool:
         """Carry what has changed since a generation into an index; tell whether it is then as good as one built anew."""
-        delta = snapshot.delta(held.granularity, since)
-        if delta is None or held.index is None:
+        if held.index is None:
             return False
-        index, before, after = held.index, held.columns, held.columns.replaced(delta.removed, delta.added)
-        if not self._fits(index, after, held):
+        change = _change(held, snapshot, since)
+        index = held.index
+        if change is None or not self._fits(held, index, len(index) + len(change.come) - len(change.gone)):
             return False
-        positions, _ = before.positions_of_rows(delta.removed)
-        touched = np.union1d(before.vectors[positions], delta.added.vectors)
-        was, now = _among(touched, before), _among(touched, after)
-        held.saved = held.saved and not len(delta.removed) and not len(delta.added)
-        index.remove(touched[was & ~now])
-        for rows, vectors in snapshot.vector_blocks(touched[now & ~was]):
+        held.saved = held.saved and change.columns is held.columns
+        index.remove(change.gone)
+        for rows, vectors in snapshot.vector_blocks(change.come):
             index.add(rows, vectors)
-        held.columns = after
+        held.columns = change.columns
         return index.hidden <= _HIDDEN * (len(index) + index.hidden)
 
-    def _fits(self, index: VectorIndex, columns: Columns, held: Held) -> bool:
-        """Tell whether an index is of the kind that is wanted for so many vectors."""
-        count = len(columns.distinct_vectors())
-        if index.kind != self._kind(held.granularity, count, index.dim):
+    def _fits(self, held: Held, index: VectorIndex, count: int) -> bool:
+        """Tell whether an index is of the kind that is wanted for so many vectors, or for somewhat more of them.
+
+        Without that margin, a store about the size at which the kind changes would be built anew with every few writes.
+        """
+        if index.kind not in {self._kind(held.granularity, each, index.dim) for each in (count, int(count * _MARGIN))}:
             return False
         return index.exact or count <= _GROWN * max(held.built_for, 1)
 
@@ -175,6 +184,27 @@ class Builder:
 def _sample(ids: RowIds, size: int) -> RowIds:
     """Return at most so many ids, chosen at random, the same ones every time, in their order."""
     return np.sort(np.random.default_rng(0).choice(ids, size, replace=False)) if len(ids) > size else ids
+
+
+def _change(held: Held, snapshot: Snapshot, since: int) -> _Change | None:
+    """Return what has changed since a generation, or None where that is not one of this store's, or not known any more."""
+    before, nothing = held.columns, np.empty(0, np.int64)
+    if since == snapshot.generation:
+        return _Change(nothing, nothing, before)
+    if not snapshot.follows(since):
+        return None
+    delta = snapshot.delta(held.granularity, since)
+    if delta is None:  # ids of vectors are never given twice: those that are still there are the same
+        after = snapshot.columns(held.granularity)
+        had, has = before.distinct_vectors(), after.distinct_vectors()
+        gone, come = np.setdiff1d(had, has, assume_unique=True), np.setdiff1d(has, had, assume_unique=True)
+        return _Change(gone, come, after)
+    if not len(delta.removed) and not len(delta.added):
+        return _Change(nothing, nothing, before)
+    after = before.replaced(delta.removed, delta.added)
+    touched = np.union1d(before.vectors[before.mask_of_rows(delta.removed)], delta.added.vectors)
+    was, now = _among(touched, before), _among(touched, after)
+    return _Change(touched[was & ~now], touched[now & ~was], after)
 
 
 def _among(ids: RowIds, columns: Columns) -> np.ndarray:

@@ -52,10 +52,7 @@ def compact(connections: Connections, views: Views, *, show_progress: bool = Fal
         before = _size(connection, connections.path)
     with transaction(connections) as writing:
         drop_all_unused(writing)
-        # The last commit stays, so that indexes which are up to date need not be built again; nothing changed since.
-        writing.connection.execute("DELETE FROM changes")
-        writing.connection.execute("DELETE FROM commits WHERE generation < ?", [writing.generation])
-        writing.put("logged", 0)
+        writing.forget_changes()
     views.renew(show_progress=show_progress)
     views.save()
     with connections.alone() as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.filters import register
+from factoid.sqlite_file import FILE
 from factoid.store.records import DamagedRowError
 from factoid.store.schema import failure, open_reader, prepare
 
@@ -34,11 +36,13 @@ class Connections:
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._writer: sqlite3.Connection | None = None
+        self._file: os.stat_result | None = None  # of the writer
         if read_only:
             self._idle.append(self._reader())
         else:
             self._writer = prepare(path)
             register(self._writer)
+            self._file = None if path is None else (path / FILE).stat()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -63,6 +67,7 @@ class Connections:
         """Commit what the block writes as one, or nothing of it. Waits for the writes of other threads and processes."""
         with self._lock, self._failures():
             connection = self._writing_connection()
+            self._check_place()
             try:
                 connection.execute("BEGIN IMMEDIATE")  # within: Ctrl-C may come right after it
                 yield connection
@@ -95,6 +100,20 @@ class Connections:
                 raise StoreError(message)
             raise closed()
         return self._writer
+
+    def _check_place(self) -> None:
+        """Refuse to write to a file that has lost its name: what is committed there is gone when it is closed."""
+        if self._file is None or self.path is None:
+            return
+        try:
+            same = os.path.samestat((self.path / FILE).stat(), self._file)
+        except OSError:
+            same = False
+        if not same:
+            message = (
+                f"the store at {self.path} was moved, deleted or replaced while it was open: open it again where it is"
+            )
+            raise StoreError(message)
 
     def _taken(self) -> sqlite3.Connection:
         if self._closed:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.index import prepare
+from factoid.index.parameters import NAMES
 from factoid.search import Group, View, best_fused, best_groups, diverse_groups
 from factoid.store.held import Held, Mask
 from factoid.store.options import SearchOptions
@@ -38,7 +40,7 @@ def find(snapshot: Snapshot, held: Sequence[Held], queries: Vectors, k: int, opt
         for each in held
         if (mask := each.selection(snapshot, options.filter, options.document_ids, options.unit_ids)) is not None
     }
-    found = _groups(views, queries, wide, options, allowed)
+    found = _groups(views, queries, wide, options, allowed, _parameters(held, options.parameters or {}))
     if options.mmr is not None:
         weight, given = options.mmr, list(views.values())
         found = [
@@ -57,6 +59,7 @@ def _groups(
     k: int,
     options: SearchOptions,
     allowed: Mapping[Granularity, Mask],
+    parameters: Mapping[Granularity, Mapping[str, Any]],
 ) -> list[list[Group]]:
     if not views:
         return [[] for _ in queries]
@@ -68,7 +71,7 @@ def _groups(
             k,
             level=options.level,
             allowed=allowed.get(kind),
-            parameters=options.parameters,
+            parameters=parameters.get(kind),
             refine=options.refine,
             min_score=options.min_score,
         )
@@ -79,10 +82,23 @@ def _groups(
         level=options.level,
         method=options.fusion,
         allowed=allowed,
-        parameters=dict.fromkeys(views, options.parameters) if options.parameters else None,
+        parameters=parameters,
         refine=options.refine,
         min_score=options.min_score,
     )
+
+
+def _parameters(held: Sequence[Held], given: Mapping[str, Any]) -> dict[Granularity, Mapping[str, Any]]:
+    """Return what each index is told: all but what is meant for others.
+
+    An exact index needs none of it. Those of small stores are exact whatever kind is set: it cannot be trained yet.
+    """
+    indexes = {each.granularity: each.index for each in held if each.index is not None}
+    known = {name for index in indexes.values() for name in (NAMES if index.exact else index.ability.parameters)}
+    return {
+        kind: {name: value for name, value in given.items() if name in index.ability.parameters or name not in known}
+        for kind, index in indexes.items()
+    }
 
 
 def _hits(snapshot: Snapshot, found: Sequence[Sequence[Group]], options: SearchOptions) -> list[list[Hit]]:

@@ -49,11 +49,13 @@ def check_index(snapshot: Snapshot, folder: Path | None, kind: Granularity, foun
         found.add_mendable(kind, f"the index {path} is damaged: the next search builds it again")
         return True
     index, stamp, arrays = read.index, read.stamp, read.arrays
+    if stamp.get("generation") != snapshot.generation:
+        return True
     if index.dim != snapshot.get("dim"):
         found.add_mendable(
             kind, f"the index {path} holds vectors of {index.dim} dimensions: the next search builds it again"
         )
-    elif stamp.get("generation") == snapshot.generation:
+    else:
         columns = snapshot.columns(kind)
         wanted = np.stack([getattr(columns, each.name) for each in fields(Columns)])
         ids = columns.distinct_vectors()

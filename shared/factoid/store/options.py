@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, SupportsFloat, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
@@ -32,6 +33,12 @@ class SearchOptions:
     parameters: Mapping[str, Any] | None = None
     refine: int | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("granularity", "document_ids", "unit_ids"):
+            given = getattr(self, name)
+            if isinstance(given, Iterable) and not isinstance(given, str):  # iterators, too, are read more than once
+                object.__setattr__(self, name, list(given))
+
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
         """Return the granularities to compare with the query.
 
@@ -40,7 +47,7 @@ class SearchOptions:
         """
         if self.granularity == MIXED:
             return list(searched)
-        names = [self.granularity] if isinstance(self.granularity, str) else list(self.granularity)
+        names = [self.granularity] if isinstance(self.granularity, str) else list(self.granularity or ())
         kinds = list(dict.fromkeys(Granularity(name) for name in names))
         missing = [kind for kind in kinds if kind not in searched]
         if missing or not kinds:
@@ -69,6 +76,8 @@ class SearchOptions:
         if self.fusion not in get_args(Fusion):
             message = f"fusion must be 'rrf' or 'max', got {self.fusion!r}"
             raise InvalidInputError(message)
+        _number("mmr", self.mmr)
+        _number("min_score", self.min_score)
         if self.mmr is not None and not 0 <= self.mmr <= 1:
             message = f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}"
             raise InvalidInputError(message)
@@ -76,9 +85,14 @@ class SearchOptions:
         whole_number("fetch_k", self.fetch_k)
         if self.refine is not None:
             whole_number("refine", self.refine)
+        if self.parameters is not None and not isinstance(self.parameters, Mapping):
+            message = f'parameters must be a dict such as {{"nprobe": 32}}, got {self.parameters!r}'
+            raise InvalidInputError(message)
         for name in ("document_ids", "unit_ids"):
-            if isinstance(getattr(self, name), str):
-                message = f"{name} must be a list of ids, got the string {getattr(self, name)!r}"
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, list):
+                what = f"the string {given!r}" if isinstance(given, str) else repr(given)
+                message = f"{name} must be a list of ids, got {what}"
                 raise InvalidInputError(message)
 
 
@@ -97,3 +111,12 @@ def whole_number(name: str, value: object, *, least: int = 1) -> int:
         message = f"{name} must be at least {least}, got {number}"
         raise InvalidInputError(message)
     return number
+
+
+def _number(name: str, value: object) -> None:
+    """Refuse what is no number; None is left out."""
+    if value is None:
+        return
+    if isinstance(value, str | bytes) or not isinstance(value, SupportsFloat) or math.isnan(float(value)):
+        message = f"{name} must be a number, got {value!r}"
+        raise InvalidInputError(message)

@@ -14,6 +14,7 @@ from factoid.encode import Encoder, Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.filters import Comparison, Filter, Tree
 from factoid.index import Similarity
+from factoid.index.gpu import check_device
 from factoid.store.build import Builder
 from factoid.store.connections import Connections, closed
 from factoid.store.finding import find
@@ -58,6 +59,7 @@ class StoreReader:
             raise InvalidInputError(message)
         # Refuse bad settings before a file is made.
         Settings().given(similarity=similarity, index=index, shards=shards)
+        check_device(device)
         self.encoder = encoder
         self.path = None if path is None else Path(path)
         self._closing = threading.Lock()
@@ -148,6 +150,7 @@ class StoreReader:
 
     def get(self, ids: Sequence[str]) -> list[Unit]:
         """Return the units with these ids, in this order; unknown ids are left out."""
+        _check_ids(ids)
         with self._connections.reading() as connection:
             return Snapshot(connection).units_by_id(ids)
 
@@ -157,6 +160,7 @@ class StoreReader:
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of these units by id; without those that have none. Shape of each: (dim,)."""
+        _check_ids(ids)
         with self._connections.reading() as connection:
             return Snapshot(connection).vectors_by_id(ids)
 
@@ -200,7 +204,8 @@ class StoreReader:
                   counts) to 1 (it does not), among the `fetch_k` best hits (20, at least k).
                 * `expand`: Put into `neighbours` so many sentences before and after each matched fact, with those it
                   stands in; around a passage, passages.
-                * `parameters`: For approximate indexes, such as {"nprobe": 32} or {"efSearch": 128}.
+                * `parameters`: For approximate indexes, such as {"nprobe": 32} or {"efSearch": 128}; of several, each takes
+                  those that it knows. Exact ones, such as those of stores that are too small to train another, need none.
                 * `refine`: For compressed indexes: so many candidates per hit are scored again exactly.
 
         Raises:
@@ -259,3 +264,9 @@ class StoreReader:
         with self._connections.writing() as connection:
             connection.execute(sql, ["settings", self._settings.to_json()])
             connection.execute(sql, ["dtype", dtype])
+
+
+def _check_ids(ids: Sequence[str]) -> None:
+    if isinstance(ids, str):
+        message = f"expected a list of ids, got the string {ids!r}"
+        raise InvalidInputError(message)

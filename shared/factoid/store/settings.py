@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from factoid.errors import InvalidInputError
 from factoid.index import AUTO, Similarity, check_kind
+from factoid.store.options import whole_number
 from factoid.store.records import DamagedRowError
 from factoid.store.snapshot import Snapshot
 from factoid.units import Granularity
@@ -49,10 +50,12 @@ class Settings:
         if isinstance(index, str):
             kinds = dict.fromkeys(Granularity, index)
         elif index is not None:
+            if not isinstance(index, Mapping) or not all(isinstance(kind, str) for kind in index.values()):
+                message = f"index must be a FAISS factory string, or a dict of one for each granularity, got {index!r}"
+                raise InvalidInputError(message)
             kinds |= {Granularity(name): kind for name, kind in index.items()}
-        if shards is not None and shards < 1:
-            message = f"shards must be at least 1, got {shards}"
-            raise InvalidInputError(message)
+        if shards is not None:
+            whole_number("shards", shards)
         return Settings(Similarity(similarity or self.similarity), kinds, shards or self.shards)
 
     def kind(self, granularity: Granularity) -> str:

@@ -211,8 +211,14 @@ class Snapshot:
         """Return what a search must know of all units of a granularity that have vectors."""
         return self._columns(granularity, "units.granularity = :kind", {})
 
+    def follows(self, generation: int) -> bool:
+        """Tell whether this is the same store as at an earlier generation, with more written to it, and not filled anew."""
+        return bool(self._rows("SELECT 1 FROM commits WHERE generation = ?", [generation]))
+
     def delta(self, granularity: Granularity, since: int) -> Delta | None:
-        """Return what has changed since a generation, or None if that is not known any more."""
+        """Return what has changed since a generation that this one follows, or None if that is not known any more."""
+        if since < int(self.get("forgotten") or 0):
+            return None
         commit = self.connection.execute("SELECT last FROM commits WHERE generation = ?", [since]).fetchone()
         if commit is None:
             return None

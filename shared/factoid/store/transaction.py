@@ -19,7 +19,7 @@ from factoid.store.records import to_array, to_json
 from factoid.store.snapshot import Snapshot
 from factoid.units import Document, Granularity, Metadata, Unit
 
-# Changes kept for readers of earlier generations. Beyond, readers read everything anew, which is then the faster.
+# Changes kept for readers of earlier generations, and commits. Beyond, readers compare what they hold with what is there.
 _LOGGED = 200_000
 
 
@@ -58,13 +58,12 @@ class Transaction(Snapshot):
         """Insert units that are not there; `vectors` holds those of units that are searched, by position.
 
         Raises:
-            InvalidInputError: An id with a NUL byte, a text with lone surrogates, or metadata that JSON cannot hold.
+            InvalidInputError: An id that is no string or holds a NUL byte, a text with lone surrogates, an unknown
+                granularity, a span that is not of whole numbers, or metadata that JSON cannot hold.
             EncoderMismatchError: A vector too large for the store's float16.
         """
         for unit in units:
-            if "\0" in unit.id + unit.parent_id + unit.document_id:
-                message = f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}"
-                raise InvalidInputError(message)
+            _check(unit)
         documents = intern_documents(self.connection, dict.fromkeys(unit.document_id for unit in units))
         metadata = [to_json(unit.metadata) for unit in units]
         described = intern_metadata(self.connection, dict.fromkeys(metadata))
@@ -178,17 +177,22 @@ class Transaction(Snapshot):
     def finish(self) -> None:
         """Give what was written its generation, and what readers of earlier ones have to know."""
         logged = int(self.get("logged") or 0) + self._logged + 1
+        self.put("logged", logged)
         if logged > _LOGGED:
             self.forget_changes()
-            logged = 0
-        self.put("logged", logged)
         self.put("generation", self._after)
         self.connection.execute("INSERT INTO commits VALUES (?, ?)", [self._after, self._next("units") - 1])
 
     def forget_changes(self) -> None:
-        """Forget what readers of earlier generations would have had to know: they read everything anew."""
+        """Forget what readers of earlier generations would have had to know: they compare what they hold with what is there."""
         self.connection.execute("DELETE FROM changes")
-        self.connection.execute("DELETE FROM commits")
+        self.connection.execute(
+            """DELETE FROM commits WHERE generation <
+            (SELECT generation FROM commits ORDER BY generation DESC LIMIT 1 OFFSET ?)""",
+            [_LOGGED],
+        )
+        self.put("forgotten", self._after)
+        self.put("logged", 0)
 
     # The parts
 
@@ -207,3 +211,25 @@ class Transaction(Snapshot):
         """Note the units under passages that come or go: they have another parent from now on."""
         sql = "SELECT row FROM units WHERE parent_id IN (SELECT value FROM json_each(?))"
         self._log([row for (row,) in self._rows(sql, [to_array(parents)])])
+
+
+def _check(unit: Unit) -> None:
+    """Refuse what could not be read back: it would make all of the store look damaged."""
+    ids = (unit.id, unit.parent_id, unit.document_id)
+    if not all(isinstance(own, str) for own in ids):
+        message = f"the ids of a unit, its parent and its document must be strings, got {ids}"
+        raise InvalidInputError(message)
+    if "\0" in "".join(ids):
+        message = f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}"
+        raise InvalidInputError(message)
+    Granularity(unit.granularity)
+    if not isinstance(unit.start, int) or not isinstance(unit.end, int):
+        message = f"the span of a unit must be two whole numbers, got {unit.start!r} and {unit.end!r} for {unit.id!r}"
+        raise InvalidInputError(message)
+    for name, value in (("title", unit.title), ("section", unit.section), ("payload", unit.payload)):
+        if not isinstance(value, str):
+            message = f"the {name} of a unit must be a string, got {value!r} for {unit.id!r}"
+            raise InvalidInputError(message)
+    if not isinstance(unit.metadata, Mapping):
+        message = f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}"
+        raise InvalidInputError(message)

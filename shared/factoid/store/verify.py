@@ -73,15 +73,15 @@ def verify(connections: Connections, views: Views, *, mend: bool = False, show_p
     Raises:
         StoreError: The store is closed, or is to be mended and is read-only or cannot be written.
     """
-    report, found = _checked(connections, show_progress=show_progress)
+    report, found = _checked(connections, views, show_progress=show_progress)
     if not mend or not found.mendable:
         return report
     repair(connections, views, found.mendable)
-    after, _ = _checked(connections, show_progress=show_progress)
+    after, _ = _checked(connections, views, show_progress=show_progress)
     return replace(after, repaired=tuple(found.mendable.values()))
 
 
-def _checked(connections: Connections, *, show_progress: bool) -> tuple[VerifyReport, Findings]:
+def _checked(connections: Connections, views: Views, *, show_progress: bool) -> tuple[VerifyReport, Findings]:
     found = Findings()
     counts: dict[str, Any] = {}
     with connections.reading() as connection:
@@ -95,9 +95,10 @@ def _checked(connections: Connections, *, show_progress: bool) -> tuple[VerifyRe
                     check_vectors(snapshot, found, bar.update)
                     check_metadata(snapshot, found, bar.update)
                 if len(found.problems) == len(found.mendable):  # else there is nothing to hold indexes against
-                    counts["indexes"] = sum(
-                        check_index(snapshot, connections.path, kind, found) for kind in Granularity
-                    )
+                    counts["indexes"] = 0
+                    for kind in Granularity:
+                        with views.unwritten(kind):
+                            counts["indexes"] += check_index(snapshot, connections.path, kind, found)
         except (sqlite3.DatabaseError, UnicodeDecodeError, json.JSONDecodeError) as error:
             found.add_lost(f"the database cannot be read to its end: {error}")
     return VerifyReport(**counts, problems=tuple(found.problems)), found

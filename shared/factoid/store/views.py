@@ -73,6 +73,15 @@ class Views:
                 self._held[kind] = (lock, Held(kind))
 
     @contextmanager
+    def unwritten(self, kind: Granularity) -> Iterator[None]:
+        """Have nobody here write the files of an index during the block."""
+        if kind not in self._held:
+            yield
+            return
+        with self._held[kind][0].shared():
+            yield
+
+    @contextmanager
     def closing(self) -> Iterator[None]:
         """Wait for searches under way, and let none begin during the block."""
         with ExitStack() as stack:

@@ -1,0 +1,133 @@
+"""Units and options that cannot be right are refused, and leave the store as it was."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from factoid import UnitStore
+from factoid.errors import InvalidInputError, StoreError
+from tests.store.content import DIM, filled, opened, state, unit
+
+GOOD = unit("new")[0]
+QUERY = np.ones(DIM, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"granularity": "word"}, "unknown granularity 'word'"),
+        ({"id": 5}, "must be strings"),
+        ({"document_id": None}, "must be strings"),
+        ({"parent_id": "a\0b"}, "NUL byte"),
+        ({"start": None}, "span .* whole numbers"),
+        ({"end": 1.5}, "span .* whole numbers"),
+        ({"title": None}, "title of a unit must be a string"),
+        ({"payload": b"x"}, "payload of a unit must be a string"),
+        ({"metadata": None}, "metadata must be a dict"),
+    ],
+)
+def test_a_unit_that_could_not_be_read_back_is_refused(change, told):
+    with filled() as store:
+        before = state(store)
+        with pytest.raises(InvalidInputError, match=told):
+            store.add([GOOD, replace(GOOD, **({"id": "other"} | change))], vectors=[QUERY, QUERY])
+        assert state(store) == before
+        assert store.verify().ok
+
+
+def test_a_granularity_may_be_its_name():
+    with filled() as store:
+        store.add([replace(GOOD, granularity="passage")], vectors=[QUERY])
+        assert store.get(["new"])[0].granularity == "passage"
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"granularity": None}, "name one, or several"),
+        ({"min_score": "high"}, "min_score must be a number, got 'high'"),
+        ({"min_score": float("nan")}, "min_score must be a number"),
+        ({"mmr": "much"}, "mmr must be a number"),
+        ({"parameters": ["nprobe"]}, "parameters must be a dict"),
+        ({"document_ids": 5}, "document_ids must be a list of ids, got 5"),
+        ({"unit_ids": "u1"}, "unit_ids must be a list of ids, got the string 'u1'"),
+    ],
+)
+def test_an_option_of_another_type_is_refused(option, told):
+    with filled() as store, pytest.raises(InvalidInputError, match=told):
+        store.search_by_vector(QUERY, **option)
+
+
+@pytest.mark.parametrize("name", ["document_ids", "unit_ids"])
+def test_ids_may_come_from_an_iterator(name):
+    """Several granularities read them several times."""
+    pytest.importorskip("faiss")
+    ids = ["doc1", "doc2"] if name == "document_ids" else ["u3", "u4", "u5"]
+    with filled() as store:
+        options = {"granularity": "mixed", "parents": False, "k": 50}
+        wanted = store.search_by_vector(QUERY, **options, **{name: ids})
+        assert wanted
+        assert store.search_by_vector(QUERY, **options, **{name: iter(ids)}) == wanted
+        assert store.search_by_vector(QUERY, **options, **{name: set(ids)}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ({"similarity": "l2"}, "unknown similarity 'l2': expected inner_product or cosine"),
+        ({"index": ["Flat"]}, "index must be a FAISS factory string"),
+        ({"index": {"passage": 5}}, "index must be a FAISS factory string"),
+        ({"shards": "2"}, "shards must be a whole number, got '2'"),
+        ({"shards": 0}, "shards must be at least 1, got 0"),
+        ({"device": "tpu"}, "expected a device such as"),
+        ({"device": []}, "expected a device such as"),
+    ],
+)
+def test_a_setting_that_is_unknown_makes_no_store(tmp_path, setting, told):
+    with pytest.raises(InvalidInputError, match=told):
+        UnitStore(tmp_path / "s", encoder=None, **setting)
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_string_is_no_list_of_ids():
+    with filled() as store:
+        for method in (store.get, store.vectors):
+            with pytest.raises(InvalidInputError, match="expected a list of ids, got the string 'u1'"):
+                method("u1")
+
+
+@pytest.mark.parametrize("how", ["moved", "deleted", "replaced"])
+def test_nothing_is_written_to_a_store_that_lost_its_place(tmp_path, how):
+    """The write would seem to succeed, and be gone with the last handle."""
+    path = tmp_path / "s"
+    with filled(path) as store:
+        store.copy_to(tmp_path / "copy")
+        path.rename(tmp_path / "elsewhere")
+        if how == "deleted":
+            shutil.rmtree(tmp_path / "elsewhere")
+        if how == "replaced":
+            (tmp_path / "copy").rename(path)
+        with pytest.raises(StoreError, match="moved, deleted or replaced while it was open"):
+            store.add([GOOD], vectors=[QUERY])
+        assert store.get(["new"]) == []
+    if how == "replaced":
+        with opened(path) as store:
+            store.add([GOOD], vectors=[QUERY])
+
+
+def test_parameters_go_to_the_indexes_that_know_them():
+    pytest.importorskip("faiss")
+    kinds = {"passage": "IVF4,Flat", "sentence": "HNSW8", "proposition": "IVF64,Flat"}  # both too large for these few
+    options = {"granularity": "mixed", "parents": False, "k": 50}
+    with filled(index=kinds) as store:
+        wanted = store.search_by_vector(QUERY, **options)
+        found = store.search_by_vector(QUERY, **options, parameters={"nprobe": 4, "efSearch": 64})
+        assert found == wanted
+        store.search_by_vector(QUERY, granularity="passage", parameters={"nprobe": 4})
+        for granularity, parameters in (("passage", {"nprobes": 4}), ("sentence", {"nprobe": 4})):
+            with pytest.raises(InvalidInputError, match="no search parameter 'nprobe"):
+                store.search_by_vector(QUERY, granularity=granularity, parameters=parameters)

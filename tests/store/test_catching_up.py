@@ -1,0 +1,166 @@
+"""How an index that is held, or was written, follows a store that has changed: what is built anew, and what is not."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from factoid import UnitStore
+from factoid.store import build, transaction
+from factoid.units import Granularity
+from tests.store.content import DIM, answers, opened, rows, unit
+
+pytest.importorskip("faiss")
+
+SENTENCES = Granularity.SENTENCE
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """The number of vectors of each index that was built from nothing."""
+    counts = []
+    original = build.Builder._build
+
+    def counting(self, held, snapshot, **options):
+        original(self, held, snapshot, **options)
+        counts.append(0 if held.index is None else len(held.index))
+
+    monkeypatch.setattr(build.Builder, "_build", counting)
+    return counts
+
+
+def vectors(count, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, DIM)).astype(np.float32)
+
+
+def add(store, first, count):
+    made = [unit(f"s{number}", f"Text {number}.", "sentence")[0] for number in range(first, first + count)]
+    store.add(made, vectors=vectors(count, seed=first))
+
+
+def filled(path, count, **options):
+    store = UnitStore(path, encoder=None, granularities=["sentence"], **options)
+    add(store, 0, count)
+    return store
+
+
+def best(store, seed=7, k=5):
+    (query,) = vectors(1, seed)
+    return [hit.unit.id for hit in store.search_by_vector(query, k, granularity="sentence", parents=False)]
+
+
+def brute(store, seed=7, k=5):
+    held = store.vectors(store.ids())
+    (query,) = vectors(1, seed)
+    return sorted(held, key=lambda own: -float(held[own] @ query))[:k]
+
+
+def kind(store):
+    return store._views._held[SENTENCES][1].index.kind
+
+
+def test_another_kind_takes_the_place_of_the_one_on_disk(tmp_path):
+    with filled(tmp_path / "s", 300, index="HNSW8") as store:
+        best(store)
+    for wanted in ("Flat", "IVF2,Flat", "HNSW8,SQ8", "auto"):
+        with UnitStore(tmp_path / "s", encoder=None, index=wanted) as store:
+            assert best(store) == brute(store)
+            assert kind(store) == ("Flat" if wanted == "auto" else wanted)
+
+
+def test_a_count_about_a_threshold_does_not_build_anew_with_every_write(built):
+    with filled(None, 256, index="IVF2,Flat") as store:  # just enough to be trained
+        best(store)
+        for _ in range(3):
+            store.delete(["s0", "s1"])
+            assert best(store) == brute(store)
+            add(store, 0, 2)
+            assert best(store) == brute(store)
+        assert built == [256]
+        store.delete([f"s{number}" for number in range(100)])
+        assert best(store) == brute(store)
+        assert (kind(store), built) == ("Flat", [256, 156])
+
+
+def test_the_kind_changes_as_soon_as_there_are_enough(built):
+    with filled(None, 255, index="IVF2,Flat") as store:
+        best(store)
+        add(store, 255, 1)
+        assert best(store) == brute(store)
+        assert (kind(store), built) == ("IVF2,Flat", [255, 256])
+
+
+@pytest.mark.parametrize("forgets", ["log", "compact"])
+def test_a_reader_follows_although_the_changes_are_forgotten(tmp_path, monkeypatch, built, forgets):
+    with filled(tmp_path / "s", 50, index="Flat") as writer, opened(tmp_path / "s", read_only=True) as reader:
+        assert best(reader) == brute(reader)
+        built.clear()
+        if forgets == "log":
+            monkeypatch.setattr(transaction, "_LOGGED", 12)
+        for number in range(0, 40, 10):
+            writer.delete([f"s{number}"])
+            add(writer, number + 1, 2)
+            writer.update_metadata({"year": number}, ids=[f"s{number + 5}"])
+        add(writer, 100, 5)
+        if forgets == "compact":
+            writer.compact()
+        assert rows(tmp_path / "s", "SELECT count(*) FROM changes WHERE row <= 50")[0][0] < 10
+        assert best(reader, k=20) == brute(writer, k=20)
+        found = reader.search_by_vector(vectors(1)[0], granularity="sentence", filter={"year": 20}, parents=False)
+        assert [hit.unit.id for hit in found] == ["s25"]
+        assert not built
+
+
+def test_a_store_that_was_filled_anew_is_not_followed(tmp_path, monkeypatch, built):
+    monkeypatch.setattr(transaction, "_LOGGED", 3)
+    with filled(tmp_path / "s", 50) as writer, opened(tmp_path / "s", read_only=True) as reader:
+        assert best(reader) == brute(reader)
+        built.clear()
+        writer.clear()
+        add(writer, 200, 30)
+        assert best(reader) == brute(writer)
+        assert built == [30]
+
+
+def test_the_record_of_commits_does_not_grow_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(transaction, "_LOGGED", 10)
+    with filled(tmp_path / "s", 1) as store:
+        for number in range(1, 60):
+            add(store, number, 1)
+        with store._connections.reading() as connection:
+            assert connection.execute("SELECT count(*) FROM commits").fetchone()[0] <= 22
+
+
+def test_index_files_of_before_a_clear_are_no_problem(tmp_path):
+    with opened(tmp_path / "s") as store:
+        store.add([unit("u1")[0]], vectors=vectors(1))
+        answers(store)
+        store.refresh()
+        store.clear()
+        assert store.verify().ok
+
+
+def test_verify_does_not_look_at_files_that_are_being_written(tmp_path, monkeypatch):
+    """A check beside a writing thread would find files that do not belong together."""
+    writing, proceed = threading.Event(), threading.Event()
+    original = build.save
+
+    def slow(index, path, **options):
+        original(index, path, **options)
+        path.with_name(f"{path.name}.faiss").write_bytes(b"")  # as in the middle of it
+        writing.set()
+        proceed.wait(0.5)
+        original(index, path, **options)
+
+    monkeypatch.setattr(build, "save", slow)
+    with filled(tmp_path / "s", 20) as store:
+        best(store)
+        saving = threading.Thread(target=store.refresh)
+        saving.start()
+        assert writing.wait(10)
+        report = store.verify()
+        proceed.set()
+        saving.join()
+        assert report.ok

@@ -31,6 +31,20 @@ _CLASSES: dict[str, type[BaseNode]] = {
 }
 
 
+def checked_nodes(nodes: Sequence[BaseNode]) -> Sequence[BaseNode]:
+    """Return nodes that are some.
+
+    Raises:
+        InvalidInputError: A single node instead of several, or something that is none.
+    """
+    for node in [nodes] if isinstance(nodes, BaseNode) else nodes:
+        if node is nodes or not isinstance(node, BaseNode):
+            what = "a single one" if node is nodes else f"{type(node).__name__} among them"
+            message = f"expected a list of nodes, got {what}"
+            raise InvalidInputError(message)
+    return nodes
+
+
 def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]:
     """Return a node as a unit, followed by its stand-ins.
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 import numpy as np
 
 from factoid.encode import Vectors
+from factoid.errors import InvalidInputError
 
 
 class Similarity(StrEnum):
@@ -14,6 +15,11 @@ class Similarity(StrEnum):
 
     INNER_PRODUCT = "inner_product"
     COSINE = "cosine"
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        message = f"unknown similarity {value!r}: expected one of {', '.join(cls)}"
+        raise InvalidInputError(message)
 
 
 def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:

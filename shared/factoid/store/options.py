@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import Any, Self, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
@@ -32,6 +34,19 @@ class SearchOptions:
     parameters: Mapping[str, Any] | None = None
     refine: int | None = None
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return options as they were given.
+
+        Raises:
+            TypeError: An option that no search has.
+        """
+        names = [each.name for each in fields(cls)]
+        if unknown := sorted(set(given) - set(names)):
+            message = f"unknown options {unknown} of a search: expected some of {', '.join(names)}"
+            raise TypeError(message)
+        return cls(**given)
+
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
         """Return the granularities to compare with the query.
 
@@ -40,7 +55,10 @@ class SearchOptions:
         """
         if self.granularity == MIXED:
             return list(searched)
-        names = [self.granularity] if isinstance(self.granularity, str) else list(self.granularity)
+        names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
+        if not isinstance(names, Iterable):
+            message = f"granularity must be one of {', '.join(searched)}, a list of them, or {MIXED!r}, got {names!r}"
+            raise InvalidInputError(message)
         kinds = list(dict.fromkeys(Granularity(name) for name in names))
         missing = [kind for kind in kinds if kind not in searched]
         if missing or not kinds:
@@ -71,6 +89,10 @@ class SearchOptions:
             raise InvalidInputError(message)
         if self.mmr is not None and not 0 <= self.mmr <= 1:
             message = f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}"
+            raise InvalidInputError(message)
+        least = self.min_score
+        if least is not None and (not isinstance(least, Real) or math.isnan(least)):
+            message = f"min_score must be a number, got {least!r}"
             raise InvalidInputError(message)
         whole_number("expand", self.expand, least=0)
         whole_number("fetch_k", self.fetch_k)

@@ -37,11 +37,13 @@ def checked_nodes(nodes: Sequence[BaseNode]) -> Sequence[BaseNode]:
     Raises:
         InvalidInputError: A single node instead of several, or something that is none.
     """
-    for node in [nodes] if isinstance(nodes, BaseNode) else nodes:
-        if node is nodes or not isinstance(node, BaseNode):
-            what = "a single one" if node is nodes else f"{type(node).__name__} among them"
-            message = f"expected a list of nodes, got {what}"
-            raise InvalidInputError(message)
+    given = "a single one" if isinstance(nodes, BaseNode) else None
+    wrong = given or next(
+        (f"{type(node).__name__} among them" for node in nodes if not isinstance(node, BaseNode)), None
+    )
+    if wrong:
+        message = f"expected a list of nodes, got {wrong}"
+        raise InvalidInputError(message)
     return nodes
 
 

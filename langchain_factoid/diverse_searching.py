@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from langchain_core.documents import Document
@@ -97,7 +98,7 @@ def diverse(fetch_k: int, lambda_mult: float, options: dict[str, Any]) -> dict[s
     Raises:
         InvalidInputError: `lambda_mult` is not from 0 to 1.
     """
-    if not 0 <= lambda_mult <= 1:
+    if not isinstance(lambda_mult, Real) or not 0 <= lambda_mult <= 1:
         message = f"lambda_mult must be from 0 (only diversity counts) to 1 (it does not), got {lambda_mult!r}"
         raise InvalidInputError(message)
     return options | {"mmr": lambda_mult, "fetch_k": fetch_k}

@@ -8,7 +8,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from factoid.encode import Encoder, Vectors
-from factoid.errors import EncoderMismatchError
+from factoid.errors import EncoderMismatchError, InvalidInputError
 
 # Where LangChain's integrations keep the name of their model.
 _MODEL_NAMES = ("model", "model_name", "model_id")
@@ -25,9 +25,16 @@ class EmbeddingsEncoder:
     Attributes:
         name: Class and model name, by which a store knows its encoder again. A cache around the embeddings is no part
             of it.
+
+    Raises:
+        InvalidInputError: Not embeddings.
     """
 
     def __init__(self, embeddings: Embeddings) -> None:
+        if not (hasattr(embeddings, "embed_documents") and hasattr(embeddings, "embed_query")):
+            own = ": EncoderEmbeddings makes some of an encoder" if hasattr(embeddings, "encode_units") else ""
+            message = f"expected LangChain Embeddings, got {type(embeddings).__name__}{own}"
+            raise InvalidInputError(message)
         self.embeddings = embeddings
         inner = getattr(embeddings, "underlying_embeddings", embeddings)  # as CacheBackedEmbeddings has it
         models = [getattr(inner, name, None) for name in _MODEL_NAMES]

@@ -55,7 +55,12 @@ class Querying(VectorStore):
         return await self._encoder.aencode_queries(_checked(queries))
 
     def _search(self, embedding: Sequence[float], k: int, **options: Any) -> list[Hit]:
-        return self._store.search_by_vector(np.asarray(embedding, np.float32), k, **self._defaults(options))
+        try:
+            vector = np.asarray(embedding, np.float32)
+        except (TypeError, ValueError) as error:
+            message = f"expected the vector of a query, a list of numbers, got {type(embedding).__name__}"
+            raise InvalidInputError(message) from error
+        return self._store.search_by_vector(vector, k, **self._defaults(options))
 
     async def _asearch(self, embedding: Sequence[float], k: int, **options: Any) -> list[Hit]:
         return await asyncio.to_thread(self._search, embedding, k, **options)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
-from pydantic import Field, model_validator
+from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
 from factoid.errors import InvalidInputError
-from factoid.filters import Filter
+from factoid.filters import Filter, parse_filter
 from factoid.store.options import SearchOptions
 from langchain_factoid.convert import with_fields
 from langchain_factoid.diverse_searching import diverse
@@ -55,6 +55,8 @@ class MultiGranularRetriever(BaseRetriever):
         pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
     """
 
+    model_config = ConfigDict(extra="forbid")
+
     store: MultiGranularFAISS
     k: int = Field(default=4, ge=1)
     granularity: str | Sequence[str] | None = None
@@ -78,7 +80,23 @@ class MultiGranularRetriever(BaseRetriever):
                 f"search_type={self.search_type!r}, score_threshold={self.score_threshold}"
             )
             raise InvalidInputError(message)
+        options, _ = self._options({})
+        if isinstance(options.get("filter"), Mapping):
+            parse_filter(options["filter"])
+        del options["k"]
+        try:
+            SearchOptions.of(options).check()
+        except TypeError as error:  # pydantic makes its own of ValueErrors only
+            raise InvalidInputError(str(error)) from error
         return self
+
+    @override
+    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
+        """Return what a trace says of this retriever: as LangChain's own over a vector store, store and embeddings."""
+        params = super()._get_ls_params(**kwargs)
+        params["ls_vector_store_provider"] = type(self.store).__name__
+        params["ls_embedding_provider"] = type(self.store.embeddings).__name__
+        return params
 
     @override
     def _get_relevant_documents(

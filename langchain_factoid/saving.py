@@ -178,6 +178,6 @@ def _check_there(folder: Path) -> None:
     if (folder / FILE).is_file():
         return
     message = f"there is no store in {folder}: it has no {FILE}"
-    if any(folder.glob("*.pkl")):
+    if any(folder.glob("*.pkl")) or folder.with_name(f"{folder.name}.pkl").is_file():  # as the community names them
         message += ". Pickles of the community's FAISS are not read: add the documents to a new store"
     raise StoreFormatError(message)

@@ -25,6 +25,9 @@ def check(documents: Iterable[Document], ids: Iterable[str | None] | None) -> No
     Raises:
         InvalidInputError: Not documents, another number of ids, lone surrogates, or metadata that JSON would change.
     """
+    if isinstance(documents, Document):
+        message = "expected a list of documents, got a single one"
+        raise InvalidInputError(message)
     if not isinstance(documents, Sequence):
         return
     if isinstance(ids, Sequence):

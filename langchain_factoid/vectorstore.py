@@ -64,6 +64,8 @@ class MultiGranularFAISS(Documents, DocumentSearch, UnitSearch, DiverseSearch, S
         shards: Cut each index into parts that are searched side by side (Dense X Retrieval, Appendix C, has 8).
         dtype: How vectors are kept on disk, "float32" or, in half the space, "float16"; chosen when the store is made.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share the work.
+        gpu_shard: Several GPUs hold a part of each index instead of a copy, for indexes that are too large for one.
+        gpu_float16: GPUs hold exact indexes in half precision; hits are scored again with the exact vectors.
         mmap: Leave the index files on disk, and read only what a search touches.
         read_only: Refuse changes and leave the folder untouched; it may lie on a read-only disk.
 
@@ -87,6 +89,8 @@ class MultiGranularFAISS(Documents, DocumentSearch, UnitSearch, DiverseSearch, S
         shards: int | None = None,
         dtype: str | None = None,
         device: str | Sequence[str] = "cpu",
+        gpu_shard: bool = False,
+        gpu_float16: bool = False,
         mmap: bool = False,
         read_only: bool = False,
     ) -> None:
@@ -101,6 +105,8 @@ class MultiGranularFAISS(Documents, DocumentSearch, UnitSearch, DiverseSearch, S
             shards=shards,
             dtype=dtype,
             device=device,
+            gpu_shard=gpu_shard,
+            gpu_float16=gpu_float16,
             mmap=mmap,
             read_only=read_only,
         )

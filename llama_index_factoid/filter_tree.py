@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
+from factoid.errors import InvalidInputError
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree
 
 _OPERATORS = {
@@ -33,7 +34,13 @@ def to_tree(filters: MetadataFilters | None) -> Tree | None:
 
     Where the reference raises TypeError, because a stored value is of a type that the operator does not compare, the tree
     does not match; `factoid.filters.select_mismatches` finds those values.
+
+    Raises:
+        InvalidInputError: Something else than filters.
     """
+    if filters is not None and not isinstance(filters, MetadataFilters):
+        message = f"filters must be MetadataFilters, got {type(filters).__name__}"
+        raise InvalidInputError(message)
     if filters is None or not filters.filters:
         return None
     parts = tuple(_part(each) for each in filters.filters)

@@ -40,7 +40,13 @@ def matching_ids(store: UnitStore, node_ids: Sequence[str] | None, filters: Meta
         store: Where the nodes are.
         node_ids: The nodes to choose from, in this order; None for all, oldest first.
         filters: What their metadata have to pass.
+
+    Raises:
+        InvalidInputError: A single id instead of several; as `compile_filters`.
     """
+    if isinstance(node_ids, str):
+        message = f"node_ids must be a list of ids, got the string {node_ids[:60]!r}"
+        raise InvalidInputError(message)
     tree = compile_filters(store, filters)
     if node_ids is None:
         return store.ids(tree)

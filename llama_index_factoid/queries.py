@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
+from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery, VectorStoreQueryMode
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Tree
@@ -78,8 +78,8 @@ def run(store: UnitStore, queries: Sequence[VectorStoreQuery], options: QueryOpt
     asked: dict[Any, dict[str, Any]] = {}
     trees: dict[str, Tree | None] = {}
     for position, query in enumerate(queries):
-        filters = query.filters.model_dump_json() if query.filters else ""
-        if filters not in trees:
+        filters = query.filters.model_dump_json() if isinstance(query.filters, MetadataFilters) else ""
+        if filters not in trees or not filters:  # whatever is no filter is refused there
             trees[filters] = compile_filters(store, query.filters)
         search = _search(query, trees[filters], options, kinds)
         key = (len(query.query_embedding or ()), filters, repr(search | {"filter": None}))
@@ -127,12 +127,19 @@ def _search(
             raise InvalidInputError(message)
         fetched = options.mmr_prefetch_k or int(options.mmr_prefetch_factor * query.similarity_top_k)
         search |= {"mmr": weight, "fetch_k": max(1, query.similarity_top_k, fetched) * copies}
-    elif query.mode != VectorStoreQueryMode.DEFAULT:
-        raise _refused(query.mode)
+    else:
+        check_mode(query.mode)
     return search
 
 
-def _refused(mode: VectorStoreQueryMode) -> InvalidInputError:
+def check_mode(mode: VectorStoreQueryMode) -> None:
+    """Refuse modes that no search by vectors can answer.
+
+    Raises:
+        InvalidInputError: Says what to use in its place.
+    """
+    if mode in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR):
+        return
     name = str(getattr(mode, "value", mode))
     if mode in _LEARNERS:
         advice = "it would train a model on all vectors for each query: use mode default or mmr"
@@ -141,7 +148,8 @@ def _refused(mode: VectorStoreQueryMode) -> InvalidInputError:
             "it needs more than vectors: use mode default or mmr, and fuse the results with those of a keyword retriever "
             "in llama_index.core.retrievers.QueryFusionRetriever"
         )
-    return InvalidInputError(f"this store does not answer mode {name!r}, {advice}")
+    message = f"this store does not answer mode {name!r}, {advice}"
+    raise InvalidInputError(message)
 
 
 def _check_holds(store: UnitStore, kinds: Sequence[Granularity]) -> None:

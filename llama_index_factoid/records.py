@@ -31,6 +31,22 @@ _CLASSES: dict[str, type[BaseNode]] = {
 }
 
 
+def checked_nodes(nodes: Sequence[BaseNode]) -> Sequence[BaseNode]:
+    """Return nodes that are some.
+
+    Raises:
+        InvalidInputError: A single node instead of several, or something that is none.
+    """
+    given = "a single one" if isinstance(nodes, BaseNode) else None
+    wrong = given or next(
+        (f"{type(node).__name__} among them" for node in nodes if not isinstance(node, BaseNode)), None
+    )
+    if wrong:
+        message = f"expected a list of nodes, got {wrong}"
+        raise InvalidInputError(message)
+    return nodes
+
+
 def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]:
     """Return a node as a unit, followed by its stand-ins.
 

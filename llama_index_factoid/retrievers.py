@@ -14,8 +14,10 @@ from llama_index.core.settings import Settings
 from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery, VectorStoreQueryMode
 
 from factoid.errors import InvalidInputError
+from factoid.store.options import SearchOptions, whole_number
 from llama_index_factoid.convert import add_fields
-from llama_index_factoid.queries import Returns
+from llama_index_factoid.filter_tree import to_tree
+from llama_index_factoid.queries import QueryOptions, Returns, check_mode
 from llama_index_factoid.results import MultiGranularQueryResult
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore
 
@@ -43,8 +45,8 @@ class MultiGranularRetriever(BaseRetriever):
         **options: Those of the framework's `BaseRetriever`, as `callback_manager`.
 
     Raises:
-        InvalidInputError: The store is of another class; on use, k is below 1, an option is unknown, or the store does
-            not search this granularity.
+        InvalidInputError: The store is of another class, k is below 1, an option is unknown, or the store does not
+            search this granularity, or does not answer this mode.
     """
 
     def __init__(
@@ -74,11 +76,14 @@ class MultiGranularRetriever(BaseRetriever):
             embed_model = store._embed_model
         self._store = vector_store
         self._embed_model = resolve_embed_model(embed_model or Settings.embed_model)
-        self._k = k
+        self._k = whole_number("k", k)
         self._filters = filters
         self._mode = _mode(mode)
         self._search = {"granularity": granularity, "returns": returns, "expand": expand, "min_score": min_score}
         self._search |= search_kwargs or {}
+        chosen = QueryOptions.of(self._search, granularity=vector_store.granularity, returns=vector_store.returns)
+        SearchOptions(granularity=chosen.granularity).kinds(vector_store.client.granularities)
+        to_tree(filters)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         embedding = query_bundle.embedding
@@ -106,10 +111,12 @@ class MultiGranularRetriever(BaseRetriever):
 
 def _mode(name: str) -> VectorStoreQueryMode:
     try:
-        return VectorStoreQueryMode(name)
+        mode = VectorStoreQueryMode(name)
     except ValueError as error:
         message = f"unknown mode {name!r}: use mode default or mmr"
         raise InvalidInputError(message) from error
+    check_mode(mode)
+    return mode
 
 
 def _texts(query_bundle: QueryBundle) -> list[str]:

@@ -24,7 +24,7 @@ from llama_index_factoid.convert import Kind, granularity_of
 from llama_index_factoid.filters import compile_filters, matching_ids
 from llama_index_factoid.persistence import fetch, remove_with, save
 from llama_index_factoid.queries import QueryOptions, Returns, run
-from llama_index_factoid.records import is_stand_in, stand_ins_of, to_node, to_units, to_vector
+from llama_index_factoid.records import checked_nodes, is_stand_in, stand_ins_of, to_node, to_units, to_vector
 from llama_index_factoid.results import MultiGranularQueryResult
 
 _PERSIST_PATH = f"{DEFAULT_PERSIST_DIR}/{DEFAULT_VECTOR_STORE}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}"
@@ -53,6 +53,8 @@ class MultiGranularFaissVectorStore(AsyncTwins):
         shards: Cut each index into parts that are searched side by side.
         dtype: How vectors are kept on disk, "float32" or, in half the space, "float16"; chosen when the store is made.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or several GPUs that share the work.
+        gpu_shard: Several GPUs hold a part of each index instead of a copy.
+        gpu_float16: GPUs hold exact indexes in half precision; hits are scored again with the exact vectors.
         mmap: Leave the index files on disk, and read only what a search touches.
         read_only: Refuse writes and leave the folder untouched.
 
@@ -74,6 +76,8 @@ class MultiGranularFaissVectorStore(AsyncTwins):
     shards: int | None = None
     dtype: str | None = None
     device: str | tuple[str, ...] = "cpu"
+    gpu_shard: bool = False
+    gpu_float16: bool = False
     mmap: bool = False
     read_only: bool = False
     _store: UnitStore = PrivateAttr()
@@ -90,12 +94,15 @@ class MultiGranularFaissVectorStore(AsyncTwins):
         shards: int | None = None,
         dtype: str | None = None,
         device: str | Sequence[str] = "cpu",
+        gpu_shard: bool = False,
+        gpu_float16: bool = False,
         mmap: bool = False,
         read_only: bool = False,
         **fields: Any,
     ) -> None:
         fields |= {"path": None if path is None else str(path), "granularity": granularity, "returns": returns}
         fields |= {"granularities": granularities, "index": index, "similarity": similarity, "shards": shards}
+        fields |= {"gpu_shard": gpu_shard, "gpu_float16": gpu_float16}
         super().__init__(**fields | {"dtype": dtype, "device": device, "mmap": mmap, "read_only": read_only})
         asked = (self.granularity,) if isinstance(self.granularity, str) else self.granularity
         if not asked or not {*asked} <= {"mixed", *self.granularities}:
@@ -110,6 +117,8 @@ class MultiGranularFaissVectorStore(AsyncTwins):
             shards=self.shards,
             dtype=self.dtype,
             device=self.device,
+            gpu_shard=self.gpu_shard,
+            gpu_float16=self.gpu_float16,
             mmap=self.mmap,
             read_only=self.read_only,
         )
@@ -143,7 +152,7 @@ class MultiGranularFaissVectorStore(AsyncTwins):
             EncoderMismatchError: Embeddings of another dimension than the store's.
         """
         units, vectors = [], []
-        for node in nodes:
+        for node in checked_nodes(nodes):
             made = to_units(node, self._store.granularities)
             units += made
             vectors += [to_vector(node)] * len(made)
@@ -165,7 +174,14 @@ class MultiGranularFaissVectorStore(AsyncTwins):
         return [to_node(unit) for unit in units if not is_stand_in(unit)]
 
     def delete(self, ref_doc_id: str, **_: Any) -> None:
-        """Delete all nodes of a document; a node without a source is its own."""
+        """Delete all nodes of a document; a node without a source is its own.
+
+        Raises:
+            InvalidInputError: Not one id.
+        """
+        if not isinstance(ref_doc_id, str):
+            message = f"delete takes the id of one document, got {ref_doc_id!r}"
+            raise InvalidInputError(message)
         self._store.delete([ref_doc_id])
 
     def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any) -> None:

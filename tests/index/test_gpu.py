@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, MissingDependencyError
 from factoid.index import gpu, gpu_copy, load, save
 from factoid.index.gpu import count_gpus, to_gpu
 from tests.index.cases import brute_force
@@ -113,9 +114,26 @@ def test_without_a_gpu_everything_stays_on_the_cpu_with_one_line(make_index, mon
     gpu._say_once.cache_clear()
     index = make_index("Flat")[0]
     assert [to_gpu(index, device=device) for device in ("cuda", "cuda:3", "cpu")] == [index] * 3
-    assert [record.message for record in caplog.records] == [
-        f"there is no GPU that FAISS {faiss.__version__} can use: searching on the CPU"
-    ]
+    (record,) = caplog.records
+    assert record.message.startswith(f"there is no GPU that FAISS {faiss.__version__} can use: searching on the CPU")
+
+
+def test_a_faiss_without_gpus_is_told_how_to_get_one(monkeypatch, caplog):
+    monkeypatch.delattr(faiss, "StandardGpuResources", raising=False)
+    gpu._say_once.cache_clear()
+    assert (gpu.check_device("cuda"), gpu.check_device("cpu")) == ([], [])
+    monkeypatch.setattr(faiss, "StandardGpuResources", object, raising=False)
+    monkeypatch.setattr(faiss, "get_num_gpus", lambda: 0)
+    gpu._say_once.cache_clear()
+    assert gpu.check_device(["cuda:0", "cuda:1"]) == []
+    assert ["factoid[gpu]" in record.message for record in caplog.records] == [True, False]
+
+
+def test_without_faiss_a_gpu_asks_for_the_one_with_gpus(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(MissingDependencyError, match=r"factoid\[gpu\]"):
+        gpu.check_device("cuda")
+    assert gpu.check_device("cpu") == []
 
 
 def test_gpus_are_counted(cards, monkeypatch):
@@ -125,7 +143,7 @@ def test_gpus_are_counted(cards, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "device", ["", "gpu", "cuda:", "cuda:-1", [], ["cuda", "cuda:0"], ["cpu", "cuda"], [1], "cuda:2"]
+    "device", ["", "gpu", "cuda:", "cuda:-1", [], ["cuda", "cuda:0"], ["cpu", "cuda"], [1], "cuda:2", None, 1]
 )
 def test_devices_that_are_none(make_index, cards, device):
     with pytest.raises(

@@ -8,6 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreError, StoreFormatError
+from factoid.testing import HashEncoder
 from langchain_factoid import MultiGranularFAISS
 from tests.langchain.documents import OLM, SENTENCES
 
@@ -16,6 +17,7 @@ def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, e
     embedded = list(embedding.embedded)
     for bad, message in [
         ("text", "got str"),
+        ({"page_content": "text"}, "got dict"),
         (Document.model_construct(page_content="a\ud800b", metadata={}, id=None), "lone surrogate"),
         (Document(page_content="x", metadata={"when": (1, 2)}), "'when'"),
         (Document(page_content="x", metadata={"when": object()}), "'when'"),
@@ -25,6 +27,8 @@ def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, e
     ]:
         with pytest.raises(InvalidInputError, match=message):
             filled.add_documents([Document(page_content="New and good."), bad])  # type: ignore[list-item]
+    with pytest.raises(InvalidInputError, match="expected a list of documents, got a single one"):
+        filled.add_documents(OLM)
     with pytest.raises(InvalidInputError, match="number of ids"):
         filled.add_documents([OLM], ids=["a", "b"])
     with pytest.raises(InvalidInputError, match="number of metadatas"):
@@ -53,12 +57,33 @@ def test_bad_searches_are_refused(filled: MultiGranularFAISS) -> None:
         filled.similarity_search_by_vector([1.0, 2.0])
     with pytest.raises(EncoderMismatchError, match="not finite"):
         filled.similarity_search_by_vector([float("nan")] * 256)
+    with pytest.raises(InvalidInputError, match="expected the vector of a query, a list of numbers, got str"):
+        filled.similarity_search_by_vector("olm")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="lambda_mult must be from 0"):
+        filled.max_marginal_relevance_search("olm", lambda_mult="0.5")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="expected a list of ids"):
+        filled.get_by_ids("olm")
     for query, message in (("a\ud800", "lone surrogate"), (None, "query must be a str")):
         with pytest.raises(InvalidInputError, match=message):
             filled.similarity_search(query)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="takes a list of ids"):
         filled.delete("olm")
     assert len(filled.similarity_search("olm", k=1000)) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [("model", "got str"), (None, "got NoneType"), (HashEncoder(), "got HashEncoder: EncoderEmbeddings makes some")],
+)
+def test_what_is_no_embeddings_is_refused_before_a_store_is_made(tmp_path: Path, given: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        MultiGranularFAISS(given, path=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+def test_gpu_options_reach_the_core(embedding: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="expected a device"):
+        MultiGranularFAISS(embedding, path=tmp_path / "store", device="gpu", gpu_shard=True, gpu_float16=True)
 
 
 def test_bad_embeddings_are_refused(embedding: Any, tmp_path: Path) -> None:

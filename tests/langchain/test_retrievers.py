@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.output_parsers import StrOutputParser
@@ -111,6 +112,10 @@ def test_bad_fields_are_refused(filled: MultiGranularFAISS, embedding: Any) -> N
         ("granularity", "document", "no index of documents"),
         ("k", 0, "greater than or equal to 1"),
         ("filter", 3, "filter"),
+        ("filter", {"year": {"$near": 3}}, "unknown operator"),
+        ("search_kwargs", {"refien": 3}, "unknown options .'refien'. of a search: expected some of .*refine"),
+        ("search_kwargs", {"fusion": "sum"}, "fusion must be"),
+        ("search_kwarg", {}, "Extra inputs are not permitted"),
         ("store", None, "MultiGranularFAISS"),
     ]:
         with pytest.raises(ValidationError, match=message):
@@ -119,6 +124,19 @@ def test_bad_fields_are_refused(filled: MultiGranularFAISS, embedding: Any) -> N
         with pytest.raises(ValidationError, match="no index of propositions"):
             MultiGranularRetriever(store=sentences, granularity="proposition")
         assert MultiGranularRetriever(store=sentences).invoke("eyes") == []
+
+
+def test_traces_name_the_store_and_the_embeddings(filled: MultiGranularFAISS) -> None:
+    class Trace(BaseCallbackHandler):
+        def on_retriever_start(self, *_: Any, metadata: dict[str, Any], **__: Any) -> None:
+            told.update(metadata)
+
+    told: dict[str, Any] = {}
+    MultiGranularRetriever(store=filled, metadata={"own": 1}).invoke("eyes", config={"callbacks": [Trace()]})
+    names = {"ls_vector_store_provider": "MultiGranularFAISS", "ls_embedding_provider": "HashEmbeddings", "own": 1}
+    assert told.items() >= names.items()
+    own = filled.as_retriever()._get_ls_params()
+    assert own.items() >= {name: each for name, each in names.items() if name != "own"}.items()
 
 
 async def test_in_a_chain(filled: MultiGranularFAISS) -> None:

@@ -111,6 +111,10 @@ def test_bad_places_are_refused(filled: MultiGranularFAISS, embedding: Any, tmp_
     (tmp_path / "old" / "index.pkl").write_bytes(pickle.dumps({}))
     with pytest.raises(StoreFormatError, match="add the documents to a new store"):
         MultiGranularFAISS.load_local(tmp_path / "old", embedding)
+    with pytest.raises(
+        StoreFormatError, match="add the documents to a new store"
+    ):  # the community's name for the files
+        MultiGranularFAISS.load_local(tmp_path / "old", embedding, "index", allow_dangerous_deserialization=True)
     with pytest.raises(StoreFormatError):
         filled.save_local(tmp_path / "old")
     with pytest.raises(StoreFormatError, match="no store at"):

@@ -93,6 +93,39 @@ def test_modes_without_sense_here(store, mode):
 
 
 @pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda store: store.add(TextNode(text="x", embedding=[0.0] * DIM)),
+            "expected a list of nodes, got a single one",
+        ),
+        (lambda store: store.add([{"text": "x"}]), "got dict among them"),
+        (lambda store: store.delete(None), "the id of one document, got None"),
+        (lambda store: store.delete(["pisa"]), "the id of one document"),
+        (lambda store: store.get_nodes("pisa"), "node_ids must be a list of ids, got the string 'pisa'"),
+        (lambda store: store.delete_nodes("pisa"), "node_ids must be a list of ids"),
+        (lambda store: store.get_nodes(filters={"year": 1}), "filters must be MetadataFilters, got dict"),
+        (
+            lambda store: store.query(ask(np.ones(DIM), filters={"year": 1})),
+            "filters must be MetadataFilters, got dict",
+        ),
+        (lambda store: store.query(ask(np.ones(DIM), filters={})), "filters must be MetadataFilters, got dict"),
+    ],
+)
+def test_arguments_of_another_type_are_refused(store, nodes, call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call(store)
+    assert store.get_nodes() == [bare(each) for each in nodes]
+
+
+@pytest.mark.parametrize("settings", [{"device": "gpu"}, {"device": []}, {"similarity": "l2"}])
+def test_bad_settings_are_refused_before_a_store_is_made(tmp_path, settings):
+    with pytest.raises(InvalidInputError, match="expected"):
+        MultiGranularFaissVectorStore(tmp_path / "store", gpu_shard=True, gpu_float16=True, **settings)
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"granularity": "paragraph"}, "unknown granularity 'paragraph'"),

@@ -145,8 +145,17 @@ def test_inside_a_fusion_retriever(index):
 def test_bad_input(index, embed_model):
     with pytest.raises(InvalidInputError, match="got SimpleVectorStore"):
         MultiGranularRetriever(VectorStoreIndex([], embed_model=embed_model))
-    with pytest.raises(InvalidInputError, match="at least 1, got 0"):
-        MultiGranularRetriever(index, k=0).retrieve("tower")
-    with pytest.raises(InvalidInputError, match="unknown granularity"):
-        MultiGranularRetriever(index, granularity="word").retrieve("tower")
+    for options, message in [
+        ({"k": 0}, "at least 1, got 0"),
+        ({"k": "2"}, "whole number, got '2'"),
+        ({"granularity": "word"}, "unknown granularity"),
+        ({"granularity": "document"}, "no index of documents"),
+        ({"returns": "both"}, "returns must be one of parents, units"),
+        ({"mode": "nearest"}, "unknown mode 'nearest'"),
+        ({"mode": "sparse"}, "does not answer mode 'sparse'"),
+        ({"filters": {"about": "cat"}}, "filters must be MetadataFilters, got dict"),
+        ({"search_kwargs": {"nprobe": 3}}, r"unknown options \['nprobe'\]"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            MultiGranularRetriever(index, **options)
     assert MultiGranularRetriever(index).retrieve("") != []

@@ -36,6 +36,12 @@ MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
 # Up to this many results the GPU is asked for more than k and the filter is applied to them.
 _MOST_WIDENED = MOST_RESULTS // 4
 
+# Both packages write into one folder, so the one that was installed last counts, and removing one breaks the other.
+_INSTALL = (
+    " (this FAISS was built without GPUs; on a machine with one: pip uninstall -y faiss-cpu faiss-gpu; "
+    'pip install "factoid[gpu]")'
+)
+
 logger = logging.getLogger(__name__)
 
 
@@ -43,6 +49,28 @@ def count_gpus() -> int:
     """Return how many GPUs FAISS can use: 0 with faiss-cpu."""
     faiss = require("faiss", extra="cpu")
     return int(faiss.get_num_gpus()) if hasattr(faiss, "StandardGpuResources") else 0
+
+
+def check_device(device: str | Sequence[str]) -> list[int]:
+    """Return the numbers of the GPUs to search on: none for the CPU, or where there is no GPU, which is logged once.
+
+    Raises:
+        InvalidInputError: There is no such device.
+        MissingDependencyError: A GPU is asked for, and FAISS is not installed.
+    """
+    if device == "cpu":
+        return []
+    numbers = _numbers(device)
+    faiss = require("faiss", extra="gpu")
+    present = count_gpus()
+    if not present:
+        advice = "" if hasattr(faiss, "StandardGpuResources") else _INSTALL
+        _say_once(f"there is no GPU that FAISS {faiss.__version__} can use: searching on the CPU{advice}")
+        return []
+    if max(numbers) >= present:
+        message = f"there is no device cuda:{max(numbers)}: FAISS sees {present} GPU{'s' * (present > 1)}"
+        raise InvalidInputError(message)
+    return numbers
 
 
 def to_gpu(
@@ -69,18 +97,9 @@ def to_gpu(
     Raises:
         InvalidInputError: There is no such device.
     """
-    if device == "cpu":
+    numbers = check_device(device)
+    if not numbers:
         return index
-    numbers = _numbers(device)
-    present = count_gpus()
-    if not present:
-        _say_once(
-            f"there is no GPU that FAISS {require('faiss', extra='cpu').__version__} can use: searching on the CPU"
-        )
-        return index
-    if max(numbers) >= present:
-        message = f"there is no device cuda:{max(numbers)}: FAISS sees {present} GPU{'s' * (present > 1)}"
-        raise InvalidInputError(message)
     if not _has_gpu_form(index):
         logger.warning("indexes of the kind %r have no GPU form: searching on the CPU", index.kind)
         return index
@@ -158,22 +177,12 @@ class GpuPart(Part):
         return super()._run(queries, k, values, selector)
 
 
-def check_device(device: str | Sequence[str]) -> None:
-    """Refuse what names no device, here or elsewhere. Needs no FAISS.
-
-    Raises:
-        InvalidInputError: Says what a device is.
-    """
-    if device != "cpu":
-        _numbers(device)
-
-
-def _numbers(device: str | Sequence[str]) -> list[int]:
-    devices = [device] if isinstance(device, str) else list(device)
+def _numbers(device: object) -> list[int]:
+    devices = list(device) if isinstance(device, Sequence) and not isinstance(device, str) else [device]
     found = [re.fullmatch(r"cuda(?::(\d+))?", device) if isinstance(device, str) else None for device in devices]
     numbers = [int(match[1] or 0) for match in found if match]
     if not numbers or len(numbers) < len(found) or len(set(numbers)) < len(numbers):
-        message = f'expected a device such as "cpu", "cuda", "cuda:1" or ["cuda:0", "cuda:1"], got {devices!r}'
+        message = f'expected a device such as "cpu", "cuda", "cuda:1" or ["cuda:0", "cuda:1"], got {device!r}'
         raise InvalidInputError(message)
     return numbers
 

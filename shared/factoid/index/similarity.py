@@ -18,7 +18,7 @@ class Similarity(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> None:
-        message = f"unknown similarity {value!r}: expected {' or '.join(cls)}"
+        message = f"unknown similarity {value!r}: expected one of {', '.join(cls)}"
         raise InvalidInputError(message)
 
 

@@ -161,4 +161,4 @@ class Connections:
 
 def closed() -> StoreError:
     """Return the error to raise where a closed store is used."""
-    return StoreError("the store is closed: open it again with UnitStore(path, encoder=...)")
+    return StoreError("the store is closed: open it again by its folder")

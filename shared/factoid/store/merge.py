@@ -35,7 +35,8 @@ class MergeReport:
         units: Units added.
         replaced: Units of the other store that took the place of units with the same id.
         kept: Units of the other store that were left out, because the own ones were kept.
-        documents: Documents added or replaced.
+        documents: Sources that `add_documents` keeps, added or replaced. Units that come without, as from the frameworks'
+            stores, are counted as units only.
         propositions: Results of costly propositionizers added to the cache.
     """
 

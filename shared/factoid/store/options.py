@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, SupportsFloat, get_args
+from dataclasses import dataclass, fields
+from typing import Any, Self, SupportsFloat, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
@@ -39,6 +39,19 @@ class SearchOptions:
             if isinstance(given, Iterable) and not isinstance(given, str):  # iterators, too, are read more than once
                 object.__setattr__(self, name, list(given))
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return options as they were given.
+
+        Raises:
+            TypeError: An option that no search has.
+        """
+        names = [each.name for each in fields(cls)]
+        if unknown := sorted(set(given) - set(names)):
+            message = f"unknown options {unknown} of a search: expected some of {', '.join(names)}"
+            raise TypeError(message)
+        return cls(**given)
+
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
         """Return the granularities to compare with the query.
 
@@ -47,7 +60,10 @@ class SearchOptions:
         """
         if self.granularity == MIXED:
             return list(searched)
-        names = [self.granularity] if isinstance(self.granularity, str) else list(self.granularity or ())
+        names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
+        if not isinstance(names, Iterable):
+            message = f"granularity must be one of {', '.join(searched)}, a list of them, or {MIXED!r}, got {names!r}"
+            raise InvalidInputError(message)
         kinds = list(dict.fromkeys(Granularity(name) for name in names))
         missing = [kind for kind in kinds if kind not in searched]
         if missing or not kinds:
@@ -115,8 +131,6 @@ def whole_number(name: str, value: object, *, least: int = 1) -> int:
 
 def _number(name: str, value: object) -> None:
     """Refuse what is no number; None is left out."""
-    if value is None:
-        return
-    if isinstance(value, str | bytes) or not isinstance(value, SupportsFloat) or math.isnan(float(value)):
+    if value is not None and (not isinstance(value, SupportsFloat) or math.isnan(value)):
         message = f"{name} must be a number, got {value!r}"
         raise InvalidInputError(message)

@@ -47,8 +47,9 @@ class StoreReader:
         mmap: bool = False,
         read_only: bool = False,
     ) -> None:
-        given = None if granularities is None else tuple(Granularity(name) for name in granularities)
-        if given is not None and (not given or Granularity.DOCUMENT in given):
+        named = granularities is not None and not isinstance(granularities, str)
+        given = tuple(Granularity(name) for name in granularities or ()) if named else None
+        if granularities is not None and (not given or Granularity.DOCUMENT in given):
             message = f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}"
             raise InvalidInputError(message)
         if dtype is not None and dtype not in _DTYPES:
@@ -101,6 +102,12 @@ class StoreReader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __getstate__(self) -> None:
+        """Refuse to be pickled or copied: two stores would close one another's files."""
+        where = f"open {str(self.path)!r} again" if self.path else "copy_to(folder) writes what it holds to disk"
+        message = f"a {type(self).__name__} cannot be pickled or copied: {where}"
+        raise TypeError(message)
 
     def __len__(self) -> int:
         return sum(self.counts().values())
@@ -235,7 +242,7 @@ class StoreReader:
 
     def search_batch_by_vector(self, vectors: Vectors, k: int = 5, **options: Any) -> list[list[Hit]]:
         """Do as `search` for several queries that are already encoded. Shape: (n, dim)."""
-        chosen = SearchOptions(**options)
+        chosen = SearchOptions.of(options)
         chosen.check()
         count = whole_number("k", k)
         kinds = chosen.kinds(self.granularities)

@@ -48,7 +48,7 @@ def test_a_granularity_may_be_its_name():
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ({"granularity": None}, "name one, or several"),
+        ({"granularity": None}, "granularity must be one of"),
         ({"min_score": "high"}, "min_score must be a number, got 'high'"),
         ({"min_score": float("nan")}, "min_score must be a number"),
         ({"mmr": "much"}, "mmr must be a number"),
@@ -78,7 +78,7 @@ def test_ids_may_come_from_an_iterator(name):
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
-        ({"similarity": "l2"}, "unknown similarity 'l2': expected inner_product or cosine"),
+        ({"similarity": "l2"}, "unknown similarity 'l2': expected one of inner_product, cosine"),
         ({"index": ["Flat"]}, "index must be a FAISS factory string"),
         ({"index": {"passage": 5}}, "index must be a FAISS factory string"),
         ({"shards": "2"}, "shards must be a whole number, got '2'"),

@@ -47,7 +47,7 @@ with opened(sys.argv[1]) as store:
 @pytest.mark.parametrize("moment", [1, 7])
 def test_a_process_killed_at_any_moment_leaves_whole_documents(tmp_path, moment):
     path = tmp_path / "store"
-    command = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parents[1])]
+    command = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parents[2])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         lines = [process.stdout.readline() for _ in range(moment)]
         process.send_signal(signal.SIGKILL)

@@ -238,7 +238,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from factoid import Document
 from tests.propositions.passages import LoggingStream, passages
-from tests.test_store_cache import opened
+from tests.store.test_proposition_cache import opened
 documents = [Document(unit.text, id=unit.id) for unit in passages(1000)]
 print("ready", flush=True)
 with opened(sys.argv[2]) as store:
@@ -250,7 +250,7 @@ def test_an_indexing_process_that_is_killed_asks_again_what_was_in_flight_only(p
     chance = random.Random(7)
     kills = 0
     while True:
-        command = [sys.executable, "-c", WORKER, str(Path(__file__).parents[1]), str(path), str(tmp_path / "log")]
+        command = [sys.executable, "-c", WORKER, str(Path(__file__).parents[2]), str(path), str(tmp_path / "log")]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
             process.stdout.readline()
             time.sleep(chance.uniform(0.05, 0.6))

@@ -13,7 +13,7 @@ from factoid.errors import InvalidInputError
 from factoid.index.ids import IdTable, RowIds
 from factoid.index.kinds import Kind, innermost, make, matches
 from factoid.index.parameters import search_parameters, widths
-from factoid.index.scan import LEAST_QUERIES, scan
+from factoid.index.scan import LEAST_COMPONENTS, LEAST_QUERIES, scan, shared_scan
 
 # A walk through a graph compares about this many vectors for each of its `efSearch` candidates. Where there are no more to
 # choose from, comparing them all is as fast, and exact.
@@ -146,8 +146,11 @@ class Part:
         kind, count = self.kind, len(self.ids.by_position)
         if selected is not None and not kind.filterable:
             return self._widen(queries, k, selected, given)
-        if kind.exact and selected is None and len(queries) >= LEAST_QUERIES:
-            return scan(self._matrix(self.index), queries, k)
+        if kind.exact and selected is None:
+            if len(queries) >= LEAST_QUERIES:
+                return scan(self._matrix(self.index), queries, k)
+            if count * kind.dim >= LEAST_COMPONENTS:
+                return shared_scan(self._matrix(self.index), queries, k)
         candidates = count if selected is None else len(selected)
         values = widths(kind, given, share=candidates / count, k=k, count=count)
         if kind.family == "graph" and not given and candidates <= _COMPARED_PER_CANDIDATE * values["efSearch"]:

@@ -1,17 +1,26 @@
-"""An exact search of many queries at once, by matrix products.
+"""Exact searches of all vectors, on all cores.
 
-FAISS compares a batch with a flat index one query after the other (its `distance_compute_blas_threshold` is 128,000
-queries); a product of matrices reads every vector once for all of them.
+FAISS compares one query with a flat index on one core; here cores share the vectors. It compares a batch one query after the
+other (its `distance_compute_blas_threshold` is 128,000 queries); a product of matrices reads every vector once for all.
 """
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import pairwise
+
 import numpy as np
 
+from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.index.ids import RowIds
 
-LEAST_QUERIES = 12  # below, FAISS is the faster
+LEAST_QUERIES = 12  # below, FAISS is faster than matrix products
+LEAST_COMPONENTS = 10_000_000  # below, one core is as fast as several
+
+_MOST_CORES = 8  # more wait for the memory
 
 _BLOCK = 8192  # vectors scored at a time: 2 MB of scores for 64 queries stay in the cache
 _QUERIES = 256  # queries scored at a time
@@ -30,6 +39,30 @@ def scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
     """
     found = [_scan(vectors, queries[start : start + _QUERIES], k) for start in range(0, len(queries), _QUERIES)]
     return np.concatenate([scores for scores, _ in found]), np.concatenate([positions for _, positions in found])
+
+
+def shared_scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
+    """Do as `scan` for few queries: each core compares them with some of the vectors."""
+    faiss = require("faiss", extra="cpu")
+    cores = min(os.cpu_count() or 1, _MOST_CORES)
+    bounds = np.linspace(0, len(vectors), cores + 1).astype(int).tolist()
+
+    def part(start: int, end: int) -> tuple[Vectors, RowIds]:
+        scores, positions = faiss.knn(queries, vectors[start:end], min(k, end - start), faiss.METRIC_INNER_PRODUCT)
+        return scores, np.where(positions >= 0, positions + start, -1)
+
+    jobs = [_pool(cores, os.getpid()).submit(part, *span) for span in pairwise(bounds)]
+    found = [job.result() for job in jobs]
+    scores, positions = np.hstack([scores for scores, _ in found]), np.hstack([positions for _, positions in found])
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(positions, order, axis=1)
+
+
+@lru_cache(maxsize=2)
+def _pool(size: int, _process: int) -> ThreadPoolExecutor:  # a fork leaves threads behind
+    # The number of FAISS's own threads is a setting of the thread that calls it.
+    one = require("faiss", extra="cpu").omp_set_num_threads
+    return ThreadPoolExecutor(size, thread_name_prefix="factoid-scan", initializer=one, initargs=(1,))
 
 
 def _scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.store.contestant import OneByOne, Unsupported
 from benchmarks.store.corpus import Batch, Corpus, Floats, unit_text
 from benchmarks.store.operations import Condition
 
@@ -21,6 +20,7 @@ class Core:
         from factoid import Granularity, Unit, UnitStore
 
         self.options = _exact(UnitStore)
+        self.parameters: dict[str, int] | None = None
         self.Granularity, self.Unit, self.UnitStore = Granularity, Unit, UnitStore
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
@@ -35,14 +35,15 @@ class Core:
         self.store = self._store(folder)
 
     def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
-        hits = self.store.search_by_vector(query, k, parents=False, filter=_where(condition))
+        options = {"parents": False, "filter": _where(condition), "parameters": self.parameters}
+        hits = self.store.search_by_vector(query, k, **options)
         return [hit.unit.id for hit in hits]
 
     def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
         return self._batch(queries, k, parents=False)
 
     def parents(self, query: Floats, k: int) -> list[str]:
-        return [hit.unit.id for hit in self.store.search_by_vector(query, k)]
+        return [hit.unit.id for hit in self.store.search_by_vector(query, k, parameters=self.parameters)]
 
     def parents_batch(self, queries: Floats, k: int) -> list[list[str]]:
         return self._batch(queries, k, parents=True)
@@ -79,11 +80,8 @@ class Core:
         store.add(units, vectors=vectors)
 
     def _batch(self, queries: Floats, k: int, *, parents: bool) -> list[list[str]]:
-        search = getattr(self.store, "search_batch_by_vector", None)
-        if search is None:
-            reason = "no batch API"
-            raise Unsupported(reason)
-        return [[hit.unit.id for hit in hits] for hits in search(queries, k, parents=parents)]
+        found = self.store.search_batch_by_vector(queries, k, parents=parents, parameters=self.parameters)
+        return [[hit.unit.id for hit in hits] for hits in found]
 
 
 class Graph(Core):
@@ -92,9 +90,10 @@ class Graph(Core):
     def __init__(self) -> None:
         super().__init__()
         self.options = {"index": "HNSW32"}
+        self.parameters = {"efSearch": 128}  # for a recall like that of Chroma's graph
 
 
-class LangChain(OneByOne):
+class LangChain:
     """`MultiGranularFAISS` with an index of sentences: each unit is one of its document."""
 
     def __init__(self) -> None:
@@ -124,6 +123,18 @@ class LangChain(OneByOne):
         found = self.store.similarity_search_units_with_score("q", k, granularity="sentence", filter=_where(condition))
         return [document.page_content for document, _ in found]
 
+    def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
+        self.embeddings.batch = queries
+        texts = list(map(str, range(len(queries))))
+        found = self.store.similarity_search_units_batch(texts, k, granularity="sentence")
+        return [[document.page_content for document in each] for each in found]
+
+    def parents_batch(self, queries: Floats, k: int) -> list[list[str | None]]:
+        self.embeddings.batch = queries
+        texts = list(map(str, range(len(queries))))
+        found = self.store.similarity_search_batch(texts, k, granularity="sentence")
+        return [[document.id for document in each] for each in found]
+
     def parents(self, query: Floats, k: int) -> list[str | None]:
         self.embeddings.query = query
         return [document.id for document, _ in self.store.similarity_search_with_score("q", k, granularity="sentence")]
@@ -141,17 +152,18 @@ class LangChain(OneByOne):
         self.store.close()
 
 
-class LlamaIndex(OneByOne):
+class LlamaIndex:
     """`MultiGranularFaissVectorStore` with an index of propositions, under a `VectorStoreIndex`."""
 
     def __init__(self) -> None:
         from llama_index.core import MockEmbedding, VectorStoreIndex
+        from llama_index.core.vector_stores import VectorStoreQuery
 
         from benchmarks.store import community
         from llama_index_factoid import MultiGranularFaissVectorStore
 
         self.community, self.Store = community, MultiGranularFaissVectorStore
-        self.over, self.embedding = VectorStoreIndex.from_vector_store, MockEmbedding
+        self.over, self.embedding, self.Query = VectorStoreIndex.from_vector_store, MockEmbedding, VectorStoreQuery
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         self.open(folder, corpus)
@@ -170,6 +182,16 @@ class LlamaIndex(OneByOne):
 
     def parents(self, query: Floats, k: int) -> list[str]:
         return self.community.retrieve(self.index, query, k)
+
+    def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
+        return self._batch(queries, k, returns="units")
+
+    def parents_batch(self, queries: Floats, k: int) -> list[list[str]]:
+        return self._batch(queries, k, returns="parents")
+
+    def _batch(self, queries: Floats, k: int, *, returns: str) -> list[list[str]]:
+        asked = [self.Query(query_embedding=query.tolist(), similarity_top_k=k) for query in queries]
+        return [result.ids for result in self.store.query_batch(asked, returns=returns)]
 
     def add(self, batch: Batch) -> None:
         self.store.add(self.community.nodes(batch, self.metadata, passages=True))

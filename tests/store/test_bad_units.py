@@ -81,6 +81,7 @@ def test_ids_may_come_from_an_iterator(name):
         ({"similarity": "l2"}, "unknown similarity 'l2': expected one of inner_product, cosine"),
         ({"index": ["Flat"]}, "index must be a FAISS factory string"),
         ({"index": {"passage": 5}}, "index must be a FAISS factory string"),
+        ({"index": "Fla"}, "'Fla' is no FAISS factory string"),
         ({"shards": "2"}, "shards must be a whole number, got '2'"),
         ({"shards": 0}, "shards must be at least 1, got 0"),
         ({"device": "tpu"}, "expected a device such as"),

@@ -6,7 +6,7 @@ from factoid.index.atomic import sweep
 from factoid.index.choose import choose_kind, kinds_to_try, usable_kind
 from factoid.index.files import Loaded, load, save
 from factoid.index.ids import RowIds
-from factoid.index.kinds import AUTO, Kind, check_kind, min_training
+from factoid.index.kinds import AUTO, Kind, check_factory, check_kind, min_training
 from factoid.index.memory import usable_memory
 from factoid.index.parameters import Parameters
 from factoid.index.similarity import Similarity, prepare
@@ -20,6 +20,7 @@ __all__ = [
     "RowIds",
     "Similarity",
     "VectorIndex",
+    "check_factory",
     "check_kind",
     "choose_kind",
     "kinds_to_try",

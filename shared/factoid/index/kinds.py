@@ -31,6 +31,7 @@ AUTO = "auto"
 # FAISS's own threshold, below which it warns that the centroids are poor, and a sample that is ample.
 _POINTS_PER_CENTROID = 39
 _SAMPLED_PER_CENTROID = 50
+_USUAL_DIMS = (384, 768, 1024, 1536, 3072, 256, 6, 7, 100)  # a product quantiser's bytes must divide them
 _CONSTRUCTION = 200  # candidates when a vector is put into a graph; FAISS's own 40 makes graphs that find less
 _SMALLEST_TRAINING = 256
 _SMALLEST_SAMPLE = 65_536
@@ -141,6 +142,23 @@ def check_kind(kind: str, dim: int) -> Kind:
         max_training=max(_SMALLEST_SAMPLE, _SAMPLED_PER_CENTROID * centroids, least) if trained else 0,
         code_bytes=int(holder.code_size),
     )
+
+
+def check_factory(kind: str) -> None:
+    """Refuse what is no kind, whatever the dimensions, which are not known before there are vectors.
+
+    Raises:
+        InvalidInputError: FAISS cannot build it for any usual number of dimensions.
+    """
+    refused = []
+    for dim in _USUAL_DIMS:
+        try:
+            check_kind(kind, dim)
+        except InvalidInputError as error:
+            refused.append(error)
+        else:
+            return
+    raise refused[0]
 
 
 def min_training(kind: str, dim: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from factoid.errors import InvalidInputError
-from factoid.index import AUTO, Similarity, check_kind
+from factoid.index import AUTO, Similarity, check_factory, check_kind
 from factoid.store.options import whole_number
 from factoid.store.records import DamagedRowError
 from factoid.store.snapshot import Snapshot
@@ -44,7 +44,7 @@ class Settings:
         """Return these settings with those that are given in place of their own.
 
         Raises:
-            InvalidInputError: An unknown similarity or granularity, or no shard.
+            InvalidInputError: An unknown similarity, granularity or kind of index, or no shard.
         """
         kinds = dict(self.kinds)
         if isinstance(index, str):
@@ -54,6 +54,8 @@ class Settings:
                 message = f"index must be a FAISS factory string, or a dict of one for each granularity, got {index!r}"
                 raise InvalidInputError(message)
             kinds |= {Granularity(name): kind for name, kind in index.items()}
+        for kind in set(kinds.values()) - {AUTO, *self.kinds.values()}:
+            check_factory(kind)
         if shards is not None:
             whole_number("shards", shards)
         return Settings(Similarity(similarity or self.similarity), kinds, shards or self.shards)

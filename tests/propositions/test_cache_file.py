@@ -203,7 +203,7 @@ def test_a_full_disk_is_an_error_and_what_was_kept_is_safe(cache, path):
     cache.put("m", passages(10), map_facts(10))
     (pages,) = cache._connection.execute("PRAGMA page_count").fetchone()
     cache._connection.execute(f"PRAGMA max_page_count = {pages + 1}")
-    with pytest.raises(StoreError, match=r"database or disk is full\. What it held before is safe"):
+    with pytest.raises(StoreError, match=r"database or disk is full\. What was committed before is safe"):
         cache.put("m", passages(1000), map_facts(1000))
     with PropositionCache(path) as other:
         assert other.get("m", passages(11)) == [*map_facts(10), None]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
@@ -63,7 +63,7 @@ def run(args: Namespace) -> None:
     progress = show_progress(args)
     if propositionizer is None:
         for unit in _cut(tqdm(passages, unit=" passages", disable=not progress), granularity):
-            print_json(asdict(unit))
+            print_json(_fields(unit))
         return
     if args.retry_failed:
         if not args.cache:
@@ -76,9 +76,16 @@ def run(args: Namespace) -> None:
         for decomposition in _propositions(bar, cached, args):
             report += decomposition.report
             for unit in decomposition.units:
-                print_json(asdict(unit))
+                print_json(_fields(unit))
     if not args.quiet:
         print(report, file=sys.stderr)
+
+
+def _fields(unit: Unit) -> dict[str, Any]:
+    """Return what a unit that was just cut holds: a payload comes only from those who store units."""
+    fields = asdict(unit)
+    del fields["payload"]
+    return fields
 
 
 def _cut(passages: Iterable[Unit], granularity: Granularity) -> Iterator[Unit]:

@@ -16,6 +16,7 @@ import numpy as np
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.index.ids import RowIds
+from factoid.products import products
 
 LEAST_QUERIES = 12  # below, FAISS is faster than matrix products
 LEAST_COMPONENTS = 10_000_000  # below, one core is as fast as several
@@ -69,7 +70,7 @@ def _scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
     best = np.full((len(queries), k), -np.inf, np.float32)
     positions = np.full((len(queries), k), -1, np.int64)
     for start in range(0, len(vectors), _BLOCK):
-        scores = queries @ vectors[start : start + _BLOCK].T
+        scores = products(queries, vectors[start : start + _BLOCK].T)
         better = scores > best[:, -1:]
         rows, columns = np.nonzero(better)
         if (

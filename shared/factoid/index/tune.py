@@ -17,6 +17,7 @@ from factoid.index.kinds import Kind, check_kind
 from factoid.index.shards import best
 from factoid.index.similarity import Similarity, prepare
 from factoid.index.vector_index import VectorIndex, check_k, check_vectors
+from factoid.products import products
 from factoid.progress import progress
 
 Grid = Mapping[str, Iterable[Mapping[str, int]]]
@@ -125,7 +126,7 @@ def exact_search(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, R
     scores = np.empty((len(queries), 0), np.float32)
     ids = np.empty((len(queries), 0), np.int64)
     for start in range(0, len(vectors), _CHUNK):
-        found = queries @ vectors[start : start + _CHUNK].T
+        found = products(queries, vectors[start : start + _CHUNK].T)
         numbers = np.broadcast_to(np.arange(start, start + found.shape[1]), found.shape)
         some = min(k, found.shape[1])
         if some < found.shape[1]:
@@ -152,7 +153,7 @@ def _measure(
         start = time.perf_counter()
         _, ids = index.search(query[None], wanted * max(refine, 1), parameters=parameters)
         own = ids[0][ids[0] >= 0]
-        scores = vectors[own] @ query
+        scores = products(vectors[own], query)
         if refine:
             chosen = np.argsort(-scores, kind="stable")[:wanted]
             own, scores = own[chosen], scores[chosen]

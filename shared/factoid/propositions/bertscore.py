@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError
+from factoid.products import products
 
 if TYPE_CHECKING:
     from factoid.propositions.score import Similarity
@@ -122,7 +123,7 @@ def _scores(a: Sequence[Embedded], b: Sequence[Embedded]) -> Matrix:
         return scores
     left, right = [a[at] for at in rows], [b[at] for at in columns]
     starts, ends = ([0, *np.cumsum([len(tokens) for tokens in side])[:-1]] for side in (left, right))
-    cosines = np.concatenate(left) @ np.concatenate(right).T
+    cosines = products(np.concatenate(left), np.concatenate(right).T)
     precision = np.add.reduceat(np.maximum.reduceat(cosines, ends, axis=1), starts, axis=0)
     recall = np.add.reduceat(np.maximum.reduceat(cosines, starts, axis=0), ends, axis=1)
     precision /= np.array([[len(tokens)] for tokens in left])

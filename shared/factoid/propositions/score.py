@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.errors import InvalidInputError
+from factoid.products import products
 from factoid.propositions.bertscore import BERTScore
 
 __all__ = [
@@ -167,7 +168,7 @@ class EncoderSimilarity:
 
         def cosines(a: Sequence[str], b: Sequence[str]) -> Matrix:
             left, right = (vectors[[rows[text] for text in side]] for side in (a, b))
-            return np.asarray(left @ right.T)
+            return np.asarray(products(left, right.T))
 
         return cosines
 

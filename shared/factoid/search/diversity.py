@@ -8,6 +8,7 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
+from factoid.products import products
 from factoid.search.ranges import Ids
 from factoid.search.records import Group, Scored
 from factoid.search.view import View
@@ -31,13 +32,13 @@ def most_diverse(query: Vectors, vectors: Vectors, *, k: int, lambda_mult: float
         return []
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     directions = vectors / np.where(norms > 0, norms, 1)
-    relevance = directions @ (query / (np.linalg.norm(query) or 1))
+    relevance = products(directions, query / (np.linalg.norm(query) or 1))
     marginal, nearest = relevance.copy(), np.full(len(vectors), -np.inf)
     chosen: list[int] = []
     while len(chosen) < min(k, len(vectors)):
         best = int(marginal.argmax())
         chosen.append(best)
-        nearest = np.maximum(nearest, directions @ directions[best])
+        nearest = np.maximum(nearest, products(directions, directions[best]))
         marginal = lambda_mult * relevance - (1 - lambda_mult) * nearest
         marginal[chosen] = -np.inf
     return chosen

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from factoid.encode import Vectors
+from factoid.products import products
 from factoid.search.ranges import Ids
 from factoid.search.view import View
 
@@ -129,7 +130,7 @@ def pair_scores(view: View, queries: Vectors, which: Ids, ids: Ids) -> Vectors:
             distinct, place = np.unique(ids[pairs], return_inverse=True)
             vectors = view.exact(distinct)
             if len(queries) == 1:
-                scores[pairs] = (vectors @ queries[0])[place]
+                scores[pairs] = products(vectors, queries[0])[place]
             else:
                 scores[pairs] = np.einsum("ij,ij->i", queries[which[pairs]], vectors[place])
     return scores

@@ -1,0 +1,1 @@
+"""Articles by the names of what they are about, in one file."""

@@ -1,0 +1,84 @@
+"""The records of an article store: articles, redirects to them, and the names under which they are found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from factoid.entities.articles.names import NameKind
+from factoid.errors import InvalidInputError
+from factoid.units import check_text
+
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """An article about one entity.
+
+    Attributes:
+        title: Its name; unique in a store.
+        text: Its body, without markup.
+        aliases: Other names of the entity.
+        links: What it links to, as pairs of the link's text and the target's title; they tell how often a name means an
+            entity. A store keeps their counts, not the links.
+        metadata: What JSON can hold; given back with the article.
+    """
+
+    title: str
+    text: str
+    aliases: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        check_text(self.title, "title")
+        check_text(self.text, "text")
+        if isinstance(self.aliases, str) or not all(isinstance(alias, str) for alias in self.aliases):
+            message = f"aliases of {self.title!r} must be several strings, got {self.aliases!r}"
+            raise InvalidInputError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """Another name that leads to an article: `name` to the article, or to the redirect, called `target`."""
+
+    name: str
+    target: str
+
+
+Record = Article | Redirect
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name of an article, as a store knows it.
+
+    Attributes:
+        form: The name as it is written.
+        kind: What it is to the article.
+        count: How many links with this text lead to the article; 0 where no links are known.
+        article_id: Number of the article in its store.
+        title: The article's title.
+    """
+
+    form: str
+    kind: NameKind
+    count: int
+    article_id: int
+    title: str
+
+
+def first_words(text: str, words: int) -> str:
+    """Return the first words of a text, with single spaces between them (Entity Retrieval, §3)."""
+    if words < 1:
+        message = f"words must be at least 1, got {words}"
+        raise InvalidInputError(message)
+    taken = []
+    for match in _WORD.finditer(text):
+        taken.append(match[0])
+        if len(taken) == words:
+            break
+    return " ".join(taken)

@@ -1,0 +1,57 @@
+"""Names of articles: how they are written, and the key under which they are found.
+
+MediaWiki writes a title with spaces or underscores, and its first letter in upper case. A key also forgets case, the forms
+of quotes and dashes, and Unicode's several ways to write one character.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import IntEnum
+
+_SPACES = re.compile(r"[\s_\u200b\u200e\u200f\ufeff]+")  # white space, underscores, and marks without width
+_TYPOGRAPHY = str.maketrans("‘’‚‛ʼ′＇“”„‟″‐‑‒–—−", "'''''''" + '"""""' + "------")
+_IN_BRACKETS = re.compile(r"(.+?)\s*\(([^()]+)\)")
+_AFTER_COMMA = re.compile(r"([^,&]+), ([^,&]+)")
+
+
+class NameKind(IntEnum):
+    """What a name is to its article; the lower, the more it says."""
+
+    TITLE = 0
+    REDIRECT = 1
+    ALIAS = 2
+    ANCHOR = 3  # the text of links to the article
+    BASE = (
+        4  # the title without what tells it from others: "Mercury" of "Mercury (planet)", "Albany" of "Albany, Georgia"
+    )
+
+
+def clean_name(name: str) -> str:
+    """Return a name in NFC with single spaces for white space and underscores, and none around it."""
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", name)).strip()
+
+
+def canonical_title(title: str) -> str:
+    """Return a title as MediaWiki shows it: `clean_name` with the first letter in upper case."""
+    title = clean_name(title)
+    first = title[:1].upper()
+    return first + title[1:] if len(first) == 1 else title  # "ß" has no single upper case
+
+
+def name_key(name: str) -> str:
+    """Return the key of a name: equal for names that differ in case, quotes, dashes, spaces or composition only."""
+    return unicodedata.normalize("NFC", clean_name(name).translate(_TYPOGRAPHY).casefold())
+
+
+def split_title(title: str) -> tuple[str, str]:
+    """Return a title's base and what tells it from others of that base, or the title and "".
+
+    "Mercury (planet)" gives "Mercury" and "planet"; "Albany, Georgia" gives "Albany" and "Georgia".
+    """
+    if match := _IN_BRACKETS.fullmatch(title):
+        return match[1], match[2]
+    if (match := _AFTER_COMMA.fullmatch(title)) and match[2][:1].isupper() and len(match[2].split()) <= 3:
+        return match[1], match[2]
+    return title, ""

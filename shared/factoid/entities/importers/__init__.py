@@ -1,0 +1,1 @@
+"""What articles come from: dumps, datasets and the user's own documents."""

@@ -1,0 +1,1 @@
+"""Entity linkers: from a text to the entities that it names."""

@@ -1,0 +1,75 @@
+"""What an entity linker finds in a text, and what a linker is (Entity Retrieval, §3 and Appendix A.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from factoid.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entity that a mention may mean.
+
+    Attributes:
+        title: Title of its article, with spaces.
+        score: From 0 to 1; the candidates of a mention add up to at most 1.
+    """
+
+    title: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A stretch of a text that names an entity.
+
+    Attributes:
+        start, end: Span `[start, end)` in characters of the text.
+        title: Title of the entity's article, with spaces.
+        score: How sure the linker is, from 0 to 1; higher is better. 1.0 from linkers that do not say.
+        candidates: The entities to choose from, best first, the chosen one included; empty from linkers that know none.
+        ambiguous: Whether nothing but their order spoke for the chosen one of several candidates.
+
+    Raises:
+        InvalidInputError: The span is empty or begins before the text, or there is no title.
+    """
+
+    start: int
+    end: int
+    title: str
+    score: float = 1.0
+    candidates: tuple[Candidate, ...] = ()
+    ambiguous: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            message = f"a mention's span must hold characters of the text, got [{self.start}, {self.end})"
+            raise InvalidInputError(message)
+        if not self.title:
+            message = f"the mention [{self.start}, {self.end}) names no title"
+            raise InvalidInputError(message)
+
+
+class EntityLinker(Protocol):
+    """Finds the entities in a text."""
+
+    def link(self, text: str) -> list[Mention]:
+        """Return the mentions, in order of the text and without overlap; none if the text names no entity."""
+
+
+@runtime_checkable
+class BatchEntityLinker(EntityLinker, Protocol):
+    """A linker that takes many texts at once for less than one after the other."""
+
+    def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """Return the mentions of each text."""
+
+
+def link_all(linker: EntityLinker, texts: Sequence[str]) -> list[list[Mention]]:
+    """Link texts with any linker, at once where it can."""
+    if isinstance(linker, BatchEntityLinker):
+        return linker.link_batch(texts)
+    return [linker.link(text) for text in texts]

@@ -1,0 +1,1 @@
+"""The measures of the papers: of rankings, of answers, and of what they cost."""

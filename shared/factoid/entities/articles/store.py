@@ -67,8 +67,8 @@ class ArticleStore:
             some = list(keys[start : start + _MOST_KEYS])
             marks = ",".join("?" * len(some))
             rows = self._query(
-                "SELECT name.key, name.form, name.kind, name.count, name.article, article.title "
-                f"FROM name JOIN article ON article.id = name.article WHERE name.key IN ({marks})",  # noqa: S608
+                "SELECT name.key, name.form, name.kind, name.count, name.article, article.title "  # noqa: S608
+                f"FROM name JOIN article ON article.id = name.article WHERE name.key IN ({marks})",
                 some,
             )
             for key, form, kind, count, article, title in rows:

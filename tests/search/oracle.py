@@ -21,6 +21,7 @@ class StubIndex:
     vectors: np.ndarray
     exact: bool = True
     lossy: bool = False
+    holds_vectors: bool = True
     seen: np.ndarray | None = None
     noise: float = 0.0
     padded: bool = True

@@ -70,6 +70,11 @@ class VectorIndex:
         return self.ability.lossy
 
     @property
+    def holds_vectors(self) -> bool:
+        """Whether `vectors` returns them, instead of None."""
+        return not self.ability.lossy and self.ability.family != "lists"
+
+    @property
     def trained(self) -> bool:
         """Whether vectors can be added."""
         return all(part.index.is_trained for part in self.parts)

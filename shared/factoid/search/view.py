@@ -27,6 +27,10 @@ class Index(Protocol):
     def lossy(self) -> bool:
         """Whether scores are those of compressed vectors, and not exact."""
 
+    @property
+    def holds_vectors(self) -> bool:
+        """Whether exact vectors lie in it, and so are at hand."""
+
     def __len__(self) -> int: ...
 
     def search(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid import Granularity, UnitStore
+from factoid import Document, Granularity, UnitStore
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.testing import HashEncoder
+from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import make_unit
 
 pytest.importorskip("faiss")
@@ -215,3 +216,15 @@ def test_k_is_a_whole_number(k: object) -> None:
 def test_k_of_numpy_is_one() -> None:
     with UnitStore(encoder=HashEncoder()) as store:
         assert store.search("x", np.int64(3)) == []
+
+
+def test_a_text_matches_once_whatever_granularities_have_it():
+    """A sentence that is one proposition is no second match; the same sentence elsewhere in the passage is."""
+    script = ScriptedPropositionizer(lambda _: ["Anna sang.", "Bob dreamt."])
+    with UnitStore(encoder=HashEncoder()) as store:
+        store.add_documents([Document("Anna sang. Bob, who slept, dreamt. Anna sang.")], propositionizer=script)
+        [mixed] = store.search("Anna sang", k=1, granularity=["sentence", "proposition"])
+        [sentences] = store.search("Anna sang", k=1, granularity="sentence")
+    assert Counter(match.unit.text for match in sentences.matches)["Anna sang."] == 2
+    kinds = {match.unit.granularity for match in mixed.matches if match.unit.text == "Anna sang."}
+    assert len(kinds) == 1

@@ -115,9 +115,15 @@ def _hits(snapshot: Snapshot, found: Sequence[Sequence[Group]], options: SearchO
         top = tops[group.key]
         if options.level == "unit" and top.granularity is not Granularity.PASSAGE:
             return Hit(top, group.score)
-        return Hit(top, group.score, tuple(Hit(units[match.row], match.score) for match in group.matches))
+        return Hit(top, group.score, _matches([Hit(units[match.row], match.score) for match in group.matches]))
 
     return [[hit(group) for group in each] for each in found]
+
+
+def _matches(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Leave out what was matched before at another granularity: a proposition that is the whole of its sentence."""
+    first: dict[str, Granularity] = {}
+    return tuple(hit for hit in hits if first.setdefault(hit.unit.text, hit.unit.granularity) is hit.unit.granularity)
 
 
 def _documents(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:

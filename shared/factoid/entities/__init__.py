@@ -1,1 +1,40 @@
 """Entity Retrieval: from the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024)."""
+
+from factoid.entities.articles.article import Article, Redirect
+from factoid.entities.articles.build import BuildReport, build_articles
+from factoid.entities.articles.store import ArticleStore
+from factoid.entities.linkers.annotated import AnnotatedLinker
+from factoid.entities.linkers.refined import RefinedLinker
+from factoid.entities.linkers.spacy import SpacyLinker
+from factoid.entities.linkers.titles import TitleLinker
+from factoid.entities.mention import Candidate, EntityLinker, Mention
+from factoid.entities.own import build_own_articles
+from factoid.entities.prompts import document_text, normalize_question, question_prompt
+from factoid.entities.reader import LLMReader, Reader, TransformersReader
+from factoid.entities.retriever import EntityHit, EntityRetriever
+from factoid.entities.spel.linker import SpELLinker
+
+__all__ = [
+    "AnnotatedLinker",
+    "Article",
+    "ArticleStore",
+    "BuildReport",
+    "Candidate",
+    "EntityHit",
+    "EntityLinker",
+    "EntityRetriever",
+    "LLMReader",
+    "Mention",
+    "Reader",
+    "Redirect",
+    "RefinedLinker",
+    "SpELLinker",
+    "SpacyLinker",
+    "TitleLinker",
+    "TransformersReader",
+    "build_articles",
+    "build_own_articles",
+    "document_text",
+    "normalize_question",
+    "question_prompt",
+]

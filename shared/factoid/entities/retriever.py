@@ -1,0 +1,156 @@
+"""Entity Retrieval: the entities in a question, their articles, the first words of those (Shavarani and Sarkar, 2024, §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from factoid.encode import Encoder
+from factoid.entities.articles.article import Article, first_words
+from factoid.entities.articles.store import ArticleStore
+from factoid.entities.granular import BestUnits
+from factoid.entities.linkers.titles import TitleLinker
+from factoid.entities.mention import EntityLinker, Mention, link_all
+from factoid.errors import InvalidInputError
+from factoid.propositions import Propositionizer
+from factoid.units import Granularity, Hit, Unit, check_text, content_id
+
+Ambiguous = Literal["first", "all", "skip"]
+Fallback = Callable[[str, int], Sequence[Hit]]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityHit(Hit):
+    """The article of an entity, as a hit whose unit's text is the article's first words, or its best units.
+
+    Attributes:
+        mention: Where the question names the entity, and which other entities it may mean.
+        named: The text of the mention.
+    """
+
+    mention: Mention = field(kw_only=True)
+    named: str = field(kw_only=True)
+
+
+class EntityRetriever:
+    """Retrieves the articles of the entities that a question names (Entity Retrieval, §3 and Appendix A.3).
+
+    The entities come in order of the text, each once. Their articles are cut to their first words, white space
+    collapsed; entities without an article are passed over. The score of a hit is its mention's.
+
+    Args:
+        articles: Where the articles are.
+        linker: Finds the entities; None for `TitleLinker(articles, encoder=encoder)`.
+        words: Words of each article, 100 as in the paper, which also tries 50, 300 and 1000.
+        k: Most documents, 4 as in the paper.
+        granularity: "document" for the first words of an article; "passage", "sentence" or "proposition" for those of
+            its units that are nearest to the question, up to `words` words; then the hit's `matches` are these units.
+        encoder: For the other granularities, and for the linker where it is the default one.
+        propositionizer: For propositions; None for the syntactic one.
+        fallback: Called with the question and a number k when no entity has an article; gives hits.
+        hybrid: Call `fallback` also when there are fewer than k articles: its hits follow, up to k in all.
+        ambiguous: What to do with a mention of which nothing tells whom it means: take the "first" candidate, and say so
+            in the hit's mention; take "all"; or "skip" the mention.
+
+    Raises:
+        InvalidInputError: A number is below 1, an option has another value, the granularity lacks an encoder, or hybrid
+            a fallback.
+    """
+
+    def __init__(
+        self,
+        articles: ArticleStore,
+        linker: EntityLinker | None = None,
+        *,
+        words: int = 100,
+        k: int = 4,
+        granularity: str = Granularity.DOCUMENT,
+        encoder: Encoder | None = None,
+        propositionizer: Propositionizer | None = None,
+        fallback: Fallback | None = None,
+        hybrid: bool = False,
+        ambiguous: Ambiguous = "first",
+    ) -> None:
+        for name, value in (("words", words), ("k", k)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                message = f"{name} must be a whole number of at least 1, got {value!r}"
+                raise InvalidInputError(message)
+        if ambiguous not in get_args(Ambiguous):
+            message = f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}"
+            raise InvalidInputError(message)
+        if hybrid and fallback is None:
+            message = "hybrid=True fills up with what a fallback gives: give fallback=..."
+            raise InvalidInputError(message)
+        if linker is not None and not hasattr(linker, "link"):
+            message = f"a linker has a method link(text), and {type(linker).__name__} has none"
+            raise InvalidInputError(message)
+        self.articles = articles
+        self.linker: EntityLinker = linker if linker is not None else TitleLinker(articles, encoder=encoder)
+        self.words, self.k, self.hybrid, self.fallback, self.ambiguous = words, k, hybrid, fallback, ambiguous
+        self.granularity = Granularity(granularity)
+        self._best: BestUnits | None = None
+        if self.granularity is not Granularity.DOCUMENT:
+            self._best = BestUnits(self.granularity, encoder, propositionizer)  # type: ignore[arg-type]  # it checks
+
+    def retrieve(self, question: str) -> list[Hit]:
+        """Return at most k hits: those of entities, `EntityHit`s, before those of the fallback.
+
+        Raises:
+            InvalidInputError: The question is no string, or holds lone surrogates.
+        """
+        return self.retrieve_batch([question])[0]
+
+    def retrieve_batch(self, questions: Sequence[str]) -> list[list[Hit]]:
+        """Return the hits of each question; linkers that can link them at once."""
+        for question in questions:
+            check_text(question, "question")
+        linked = link_all(self.linker, questions)
+        pairs = zip(questions, linked, strict=True)
+        return [self._filled(question, self._hits(question, mentions)) for question, mentions in pairs]
+
+    def entity_hits(self, question: str) -> list[EntityHit]:
+        """Return the hits of `retrieve` without those of any fallback."""
+        check_text(question, "question")
+        return self._hits(question, self.linker.link(question))
+
+    def _hits(self, question: str, mentions: Sequence[Mention]) -> list[EntityHit]:
+        hits: dict[int, EntityHit] = {}
+        query = None
+        for mention in mentions:
+            for title in self._titles(mention):
+                name = self.articles.resolve(title)
+                if name is None or name.article_id in hits:
+                    continue
+                article = self.articles.article(name.article_id)
+                if self._best is not None and query is None:
+                    query = self._best.query(question)
+                text, matches = first_words(article.text, self.words), []
+                if self._best is not None and query is not None:
+                    text, matches = self._best.best(query, article, self.words)
+                unit = _unit(article, text)
+                named = question[mention.start : mention.end]
+                hits[name.article_id] = EntityHit(unit, mention.score, tuple(matches), mention=mention, named=named)
+                if len(hits) == self.k:
+                    return list(hits.values())
+        return list(hits.values())
+
+    def _filled(self, question: str, found: Sequence[Hit]) -> list[Hit]:
+        hits = list(found)
+        if self.fallback is None or len(hits) >= self.k or (hits and not self.hybrid):
+            return hits
+        taken = {hit.unit.id for hit in hits}
+        hits += [hit for hit in self.fallback(question, self.k) if hit.unit.id not in taken]
+        return hits[: self.k]
+
+    def _titles(self, mention: Mention) -> list[str]:
+        if not mention.ambiguous or self.ambiguous == "first":
+            return [mention.title]
+        return [candidate.title for candidate in mention.candidates] if self.ambiguous == "all" else []
+
+
+def _unit(article: Article, text: str) -> Unit:
+    own = content_id("article", article.title)
+    return Unit(
+        own, text, Granularity.DOCUMENT, own, own, 0, len(article.text), article.title, metadata=article.metadata
+    )

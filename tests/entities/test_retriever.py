@@ -1,0 +1,176 @@
+"""The core retriever: entities in order, their articles, the first words of those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import Document, Granularity, Hit
+from factoid.entities import AnnotatedLinker, ArticleStore, EntityHit, EntityRetriever, Mention, build_own_articles
+from factoid.entities.articles.article import first_words
+from factoid.entities.mention import Candidate
+from factoid.errors import InvalidInputError
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+from factoid.units import make_unit
+from tests.entities.rivers import ARVE, RIVERS
+
+OTHER = Hit(make_unit("Rivers run.", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=11), 0.25)
+
+
+@pytest.fixture(scope="module")
+def articles() -> Iterator[ArticleStore]:
+    with build_own_articles(RIVERS) as store:
+        yield store
+
+
+def titles(hits: list[Hit]) -> list[str]:
+    return [hit.unit.title for hit in hits]
+
+
+def test_first_words_of_the_articles_in_order_of_the_question(articles: ArticleStore) -> None:
+    question = "Does the Kembs Canal, or Arva, freeze?"
+    canal, arve = EntityRetriever(articles, words=8).retrieve(question)
+    assert (canal.unit.title, canal.unit.text) == ("Kembs Canal", "A canal between two rivers.")
+    assert (arve.unit.title, arve.unit.text) == ("Arve", "The Arve rises at a pass in the")
+    assert (arve.unit.granularity, arve.unit.metadata["length"]) == (Granularity.DOCUMENT, 107)
+    assert isinstance(arve, EntityHit)
+    assert question[arve.mention.start : arve.mention.end] == arve.named == "Arva"
+    assert 0 < arve.score <= 1
+
+
+def test_an_entity_is_retrieved_once_and_those_without_article_are_passed_over(articles: ArticleStore) -> None:
+    text = "Arve Nile Arva Canal"
+    spans = [Mention(0, 4, "Arve"), Mention(5, 9, "Nile"), Mention(10, 14, "arva"), Mention(15, 20, "Kembs_Canal")]
+    retriever = EntityRetriever(articles, AnnotatedLinker({text: spans}))
+    assert titles(retriever.retrieve(text)) == ["Arve", "Kembs Canal"]
+    assert titles(EntityRetriever(articles, AnnotatedLinker({text: spans}), k=1).retrieve(text)) == ["Arve"]
+
+
+def test_nothing_linked_is_nothing_found(articles: ArticleStore) -> None:
+    assert EntityRetriever(articles).retrieve("Why is water wet?") == []
+    assert EntityRetriever(articles).retrieve("") == []
+
+
+def test_the_fallback_is_asked_only_where_nothing_is_found(articles: ArticleStore) -> None:
+    asked = []
+
+    def fallback(question: str, k: int) -> list[Hit]:
+        asked.append((question, k))
+        return [OTHER]
+
+    retriever = EntityRetriever(articles, k=3, fallback=fallback)
+    assert titles(retriever.retrieve("How long is the Arve?")) == ["Arve"]
+    assert asked == []
+    assert retriever.retrieve("How long is a river?") == [OTHER]
+    assert asked == [("How long is a river?", 3)]
+
+
+def test_hybrid_puts_entities_first_and_keeps_k(articles: ArticleStore) -> None:
+    more = [
+        Hit(make_unit(f"{n}", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=1), 9.0) for n in "ab"
+    ]
+    retriever = EntityRetriever(articles, k=2, fallback=lambda *_: more, hybrid=True)
+    found = retriever.retrieve("How long is the Arve?")
+    assert found[0].unit.title == "Arve"
+    assert found[1:] == more[:1]
+    again = EntityRetriever(articles, k=3, fallback=lambda *_: [found[0], *more], hybrid=True)
+    assert [hit.unit.id for hit in again.retrieve("How long is the Arve?")] == [
+        hit.unit.id for hit in (found[0], *more)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ambiguous", "expected"),
+    [("first", ["Sorne (north)"]), ("all", ["Sorne (north)", "Sorne (south)"]), ("skip", [])],
+)
+def test_ambiguous_mentions(articles: ArticleStore, ambiguous: str, expected: list[str]) -> None:
+    candidates = (Candidate("Sorne (north)", 0.5), Candidate("Sorne (south)", 0.5))
+    linker = AnnotatedLinker(lambda _: [Mention(0, 5, "Sorne (north)", 0.5, candidates, ambiguous=True)])
+    retriever = EntityRetriever(articles, linker, ambiguous=ambiguous)
+    assert titles(retriever.retrieve("Sorne?")) == expected
+
+
+def test_the_default_linker_reports_ambiguity(articles: ArticleStore) -> None:
+    [hit] = EntityRetriever(articles).retrieve("Is the Sorne long?")
+    assert hit.mention.ambiguous
+    assert {candidate.title for candidate in hit.mention.candidates} == {"Sorne (north)", "Sorne (south)"}
+    [hit] = EntityRetriever(articles).retrieve("Is the Sorne in the south long?")
+    assert (hit.unit.title, hit.mention.ambiguous) == ("Sorne (south)", False)
+
+
+@pytest.mark.parametrize("granularity", ["passage", "sentence", "proposition"])
+def test_best_units_instead_of_first_words(articles: ArticleStore, granularity: str) -> None:
+    script = ScriptedPropositionizer(lambda passage: [part + "." for part in passage.text.rstrip(".").split(". ")])
+    retriever = EntityRetriever(
+        articles, granularity=granularity, encoder=HashEncoder(), propositionizer=script, words=8
+    )
+    [hit] = retriever.retrieve("When was timber floated on the Arve until?")
+    assert hit.unit.text == (
+        " ".join(ARVE.split()[:8]) if granularity == "passage" else "Timber was floated on it until 1902."
+    )
+    assert [match.unit.granularity for match in hit.matches] == [granularity]
+    assert ARVE[hit.matches[0].unit.start : hit.matches[0].unit.end] in ARVE
+
+
+def test_best_units_stand_in_order_of_the_article_and_within_the_budget(articles: ArticleStore) -> None:
+    retriever = EntityRetriever(articles, granularity="sentence", encoder=HashEncoder(), words=19)
+    [hit] = retriever.retrieve("Was timber floated on the grey Arve in June?")
+    assert hit.unit.text == "It is grey with rock flour in June. Timber was floated on it until 1902."
+    scores = [match.score for match in hit.matches]
+    assert scores == sorted(scores, reverse=True)
+
+
+@settings(deadline=None, max_examples=30)
+@given(text=st.text(alphabet="ab \n\t\u00a0\u2003", max_size=60), words=st.integers(1, 9))
+def test_first_words_are_those_of_split(text: str, words: int) -> None:
+    assert first_words(text, words) == " ".join(text.split()[:words])
+
+
+def test_a_batch_is_linked_at_once(articles: ArticleStore) -> None:
+    class Batch:
+        calls = 0
+
+        def link(self, text: str) -> list[Mention]:
+            raise AssertionError
+
+        def link_batch(self, texts: list[str]) -> list[list[Mention]]:
+            Batch.calls += 1
+            return [[Mention(0, 4, "Arve")] if text.startswith("Arve") else [] for text in texts]
+
+    found = EntityRetriever(articles, Batch()).retrieve_batch(["Arve?", "No?"])
+    assert [titles(hits) for hits in found] == [["Arve"], []]
+    assert Batch.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"words": 0}, "words must be a whole number of at least 1, got 0"),
+        ({"k": True}, "k must be a whole number of at least 1, got True"),
+        ({"ambiguous": "guess"}, "ambiguous must be one of first, all, skip, got 'guess'"),
+        ({"hybrid": True}, "give fallback="),
+        ({"granularity": "page"}, "unknown granularity 'page'"),
+        ({"granularity": "sentence"}, "needs an encoder"),
+        ({"linker": "spel"}, "has a method link"),
+    ],
+)
+def test_options_that_cannot_be(articles: ArticleStore, options: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        EntityRetriever(articles, **options)  # type: ignore[arg-type]
+
+
+def test_questions_that_are_none(articles: ArticleStore) -> None:
+    with pytest.raises(InvalidInputError, match="question must be a str, got int"):
+        EntityRetriever(articles).retrieve(3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="lone surrogate"):
+        EntityRetriever(articles).retrieve("Arve \ud800")
+
+
+def test_own_documents_without_title_or_text(tmp_path: object) -> None:
+    with pytest.raises(InvalidInputError, match="title"):
+        build_own_articles([Document("Text without a name.")])
+    with pytest.raises(InvalidInputError):
+        build_own_articles([])

@@ -1,0 +1,160 @@
+"""The LangChain class: LangChain's own suite, metadata, fallbacks with their callbacks, chains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnablePassthrough
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+from pydantic import ValidationError
+
+from factoid.entities import ArticleStore
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.testing import HashEncoder
+from langchain_factoid import EncoderEmbeddings, EntityRetriever
+from tests.entities.rivers import RIVERS
+
+GLOSSARY = [
+    Document(page_content=river.text, metadata={"title": river.title, **river.metadata}, id=river.title)
+    for river in RIVERS
+]
+
+
+class TestStandard(RetrieversIntegrationTests):
+    @property
+    def retriever_constructor(self) -> type[EntityRetriever]:
+        return EntityRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"articles": EntityRetriever.from_documents(GLOSSARY).articles}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "Which of the Arve, the Sorne in the north, the Sorne in the south and the Kembs Canal is longest?"
+
+
+class Rain(BaseRetriever):
+    """Finds the same two documents for every question."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return [Document(page_content=f"rain {number}", id=f"rain {number}") for number in (1, 2)]
+
+
+def test_documents_have_title_words_and_mention() -> None:
+    retriever = EntityRetriever.from_documents(GLOSSARY, words=6)
+    canal, arve = retriever.invoke("Is Kembs Canal longer than the Grey One?")
+    assert arve.page_content == "Arve\nThe Arve rises at a pass"
+    assert arve.metadata["length"] == 107
+    question = "Is Kembs Canal longer than the Grey One?"
+    assert question[arve.metadata["mention_start"] : arve.metadata["mention_end"]] == arve.metadata["mention"]
+    assert (arve.metadata["title"], arve.metadata["mention"]) == ("Arve", "the Grey One")
+    assert "candidates" not in arve.metadata
+    assert (canal.metadata["source_score"], canal.metadata["score"]) == ("high", 1.0)
+
+
+def test_candidates_are_reported() -> None:
+    retriever = EntityRetriever.from_documents(GLOSSARY)
+    [document] = retriever.invoke("Is the Sorne long?")
+    assert sorted(document.metadata["candidates"]) == ["Sorne (north)", "Sorne (south)"]
+    assert len(EntityRetriever.from_documents(GLOSSARY, ambiguous="all").invoke("Is the Sorne long?")) == 2
+
+
+async def test_async_gives_the_same() -> None:
+    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
+    for question in ("Is the Arve long?", "Does it rain?"):
+        assert await retriever.ainvoke(question) == retriever.invoke(question) != []
+
+
+async def test_fallback_and_hybrid() -> None:
+    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain())
+    assert [document.id for document in retriever.invoke("Does it rain?")] == ["rain 1", "rain 2"]
+    assert len(retriever.invoke("Is the Arve long?")) == 1
+    hybrid = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
+    assert [document.metadata.get("title", document.id) for document in hybrid.invoke("Is the Arve long?")] == [
+        "Arve",
+        "rain 1",
+    ]
+
+
+def test_the_fallback_is_traced_below_this_retriever() -> None:
+    runs: dict[Any, Any] = {}
+
+    class Trace(BaseCallbackHandler):
+        def on_retriever_start(self, *_: Any, run_id: Any, parent_run_id: Any, **__: Any) -> None:
+            runs[run_id] = parent_run_id
+
+    EntityRetriever.from_documents(GLOSSARY, fallback=Rain()).invoke("Does it rain?", {"callbacks": [Trace()]})
+    outer, inner = runs
+    assert (runs[outer], runs[inner]) == (None, outer)
+
+
+def test_matches_of_another_granularity() -> None:
+    retriever = EntityRetriever.from_documents(
+        GLOSSARY, granularity="sentence", encoder=EncoderEmbeddings(HashEncoder()), words=8
+    )
+    [document] = retriever.invoke("Until when was timber floated on the Arve?")
+    assert document.page_content == "Arve\nTimber was floated on it until 1902."
+    [match] = document.metadata["matches"]
+    assert match.keys() == {"text", "score", "start_index", "end_index", "granularity", "id"}
+    assert RIVERS[0].text[match["start_index"] : match["end_index"]] == match["text"]
+
+
+def test_in_a_chain() -> None:
+    def entries(documents: list[Document]) -> str:
+        return "\n\n".join(document.page_content for document in documents)
+
+    seen = []
+
+    class Chat(FakeListChatModel):
+        def _call(self, messages: list[Any], *args: Any, **options: Any) -> str:
+            seen.append(messages[0].content)
+            return super()._call(messages, *args, **options)
+
+    prompt = ChatPromptTemplate.from_template("{entries}\n\n{question}")
+    retriever = EntityRetriever.from_documents(GLOSSARY)
+    chain = {"entries": retriever | entries, "question": RunnablePassthrough()} | prompt | Chat(responses=["1902"])
+    assert (chain | StrOutputParser()).invoke("Until when was timber floated on the Arve?") == "1902"
+    assert seen == [f"Arve\n{RIVERS[0].text}\n\nUntil when was timber floated on the Arve?"]
+
+
+def test_a_store_on_disk_is_opened_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "rivers.sqlite"
+    made = EntityRetriever.from_documents(GLOSSARY, path=path)
+    opened = EntityRetriever(articles=path)
+    assert opened.invoke("Is the Arve long?") == made.invoke("Is the Arve long?") != []
+    assert isinstance(made.articles, ArticleStore)
+
+
+def test_other_keys_for_titles_and_aliases() -> None:
+    documents = [Document("Cold.", metadata={"name": "Lake Orre", "also": "Orresee"})]
+    retriever = EntityRetriever.from_documents(documents, title_key="name", aliases_key="also")
+    assert retriever.invoke("How cold is the Orresee?")[0].metadata["title"] == "Lake Orre"
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match="there is no article store"):
+        EntityRetriever(articles=tmp_path / "none.sqlite")
+    store = EntityRetriever.from_documents(GLOSSARY).articles
+    for options in (
+        {"k": 0},
+        {"words": 0},
+        {"hybrid": True},
+        {"ambiguous": "x"},
+        {"granularity": "sentence"},
+        {"x": 1},
+    ):
+        with pytest.raises(ValidationError):
+            EntityRetriever(articles=store, **options)
+    with pytest.raises(InvalidInputError, match="title"):
+        EntityRetriever.from_documents([Document("No name.")])
+    with pytest.raises(InvalidInputError, match=r"expected langchain_core\.documents\.Document, got str"):
+        EntityRetriever.from_documents(["No document."])  # type: ignore[list-item]

@@ -1,0 +1,113 @@
+"""The LlamaIndex class: metadata and what models see of it, fallbacks, query engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llama_index.core import Document
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
+
+from factoid.entities import ArticleStore
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.testing import HashEncoder
+from llama_index_factoid import EncoderEmbedding, EntityRetriever
+from tests.entities.rivers import RIVERS
+
+GLOSSARY = [Document(text=river.text, metadata={"title": river.title, **river.metadata}) for river in RIVERS]
+
+
+class Rain(BaseRetriever):
+    """Finds the same two nodes for every question."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [NodeWithScore(node=TextNode(text=f"rain {n}", id_=f"rain {n}"), score=0.5) for n in (1, 2)]
+
+
+def test_nodes_have_title_words_and_mention() -> None:
+    question = "Is Kembs Canal longer than the Grey One?"
+    canal, arve = EntityRetriever.from_documents(GLOSSARY, words=6).retrieve(question)
+    assert arve.node.get_content(metadata_mode=MetadataMode.NONE) == "Arve\nThe Arve rises at a pass"
+    metadata = arve.node.metadata
+    assert (metadata["length"], metadata["title"], metadata["mention"]) == (107, "Arve", "the Grey One")
+    assert question[metadata["mention_start"] : metadata["mention_end"]] == metadata["mention"]
+    assert (canal.node.metadata["source_score"], canal.node.metadata["score"]) == ("high", 1.0)
+    assert arve.score == metadata["score"]
+    assert arve.node.ref_doc_id == arve.node.node_id
+    shown = arve.node.get_content(metadata_mode=MetadataMode.LLM)
+    assert "length: 107" in shown
+    assert "mention" not in shown
+
+
+def test_candidates_are_reported() -> None:
+    [found] = EntityRetriever.from_documents(GLOSSARY).retrieve("Is the Sorne long?")
+    assert sorted(found.node.metadata["candidates"]) == ["Sorne (north)", "Sorne (south)"]
+    assert EntityRetriever.from_documents(GLOSSARY, ambiguous="skip").retrieve("Is the Sorne long?") == []
+
+
+async def test_async_gives_the_same() -> None:
+    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
+    for question in ("Is the Arve long?", "Does it rain?"):
+        assert await retriever.aretrieve(question) == retriever.retrieve(question) != []
+
+
+def test_fallback_and_hybrid() -> None:
+    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain())
+    assert [found.node.node_id for found in retriever.retrieve("Does it rain?")] == ["rain 1", "rain 2"]
+    assert len(retriever.retrieve("Is the Arve long?")) == 1
+    hybrid = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
+    assert [found.node.get_content()[:5] for found in hybrid.retrieve("Is the Arve long?")] == ["Arve\n", "rain "]
+
+
+def test_matches_of_another_granularity() -> None:
+    retriever = EntityRetriever.from_documents(
+        GLOSSARY, granularity="sentence", encoder=EncoderEmbedding(HashEncoder()), words=8
+    )
+    [found] = retriever.retrieve("Until when was timber floated on the Arve?")
+    [match] = found.node.metadata["matches"]
+    assert match.keys() == {"text", "score", "start_char_idx", "end_char_idx", "granularity", "id"}
+    assert RIVERS[0].text[match["start_char_idx"] : match["end_char_idx"]] == match["text"]
+
+
+def test_in_a_query_engine() -> None:
+    seen: list[str] = []
+
+    class Answers(CustomLLM):
+        @property
+        def metadata(self) -> LLMMetadata:
+            return LLMMetadata()
+
+        def complete(self, prompt: str, formatted: bool = False, **options: Any) -> CompletionResponse:
+            seen.append(prompt)
+            return CompletionResponse(text="1902")
+
+        def stream_complete(self, prompt: str, formatted: bool = False, **options: Any) -> Any:
+            raise NotImplementedError
+
+    engine = RetrieverQueryEngine.from_args(EntityRetriever.from_documents(GLOSSARY), llm=Answers())
+    assert str(engine.query("Until when was timber floated on the Arve?")) == "1902"
+    assert RIVERS[0].text in seen[0]
+    assert "mention" not in seen[0]
+
+
+def test_a_store_on_disk_is_opened_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "rivers.sqlite"
+    made = EntityRetriever.from_documents(GLOSSARY, path=path)
+    assert EntityRetriever(path).retrieve("Is the Arve long?") == made.retrieve("Is the Arve long?") != []
+    with ArticleStore(path) as store:
+        assert EntityRetriever(store, k=1).retrieve("Is the Arve long?")[0].node.metadata["title"] == "Arve"
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match="there is no article store"):
+        EntityRetriever(tmp_path / "none.sqlite")
+    with pytest.raises(InvalidInputError, match="fallback must be a LlamaIndex retriever, got str"):
+        EntityRetriever.from_documents(GLOSSARY, fallback="bm25")
+    with pytest.raises(InvalidInputError, match="k must be"):
+        EntityRetriever.from_documents(GLOSSARY, k=0)
+    with pytest.raises(InvalidInputError, match="title"):
+        EntityRetriever.from_documents([Document(text="No name.")])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from factoid.propositions import Decomposition, PropositionCache, Propositionizer, Report, adecompose, decompose
-from factoid.propositions.caching import acaching, caching
+from factoid.propositions.caching.choose import acaching, caching
 from factoid.propositions.decompose import Policy, check_policy
 from factoid.propositions.protocol import check_propositionizer
 from factoid.units import Unit

@@ -10,9 +10,9 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
 from factoid.errors import InvalidInputError
-from factoid.propositions.answers import Reply, read_answer
-from factoid.propositions.chat import ChatPropositionizer
-from factoid.propositions.cost import Usage
+from factoid.propositions.prompting.answers import Reply, read_answer
+from factoid.propositions.prompting.chat import ChatPropositionizer
+from factoid.propositions.prompting.cost import Usage
 
 # Where LangChain's integrations keep the name of their model, and wrappers what they wrap.
 _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")

@@ -15,8 +15,8 @@ from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
 from factoid.propositions import PropositionCache, Propositionizer, Report
-from factoid.propositions.chat import split_options
 from factoid.propositions.decompose import Policy
+from factoid.propositions.prompting.chat import split_options
 from factoid.split import split_passages
 from factoid.units import Document as CoreDocument
 from factoid.units import Unit

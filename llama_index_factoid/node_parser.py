@@ -18,9 +18,9 @@ from llama_index.core.utils import get_tqdm_iterable
 
 from factoid.errors import InvalidInputError
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
-from factoid.propositions.caching import acaching, caching
-from factoid.propositions.chat import split_options
+from factoid.propositions.caching.choose import acaching, caching
 from factoid.propositions.decompose import Policy
+from factoid.propositions.prompting.chat import split_options
 from factoid.split import split_passages, split_sentences
 from factoid.units import Unit
 from llama_index_factoid.convert import Kind, to_core, to_nodes

@@ -9,9 +9,9 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, Completi
 from llama_index.core.llms import LLM, CustomLLM
 
 from factoid.errors import InvalidInputError
-from factoid.propositions.answers import Reply, read_answer
-from factoid.propositions.chat import ChatPropositionizer
-from factoid.propositions.cost import Usage
+from factoid.propositions.prompting.answers import Reply, read_answer
+from factoid.propositions.prompting.chat import ChatPropositionizer
+from factoid.propositions.prompting.cost import Usage
 
 
 class LLMPropositionizer(ChatPropositionizer):

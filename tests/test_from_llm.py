@@ -20,9 +20,9 @@ import langchain_factoid
 import llama_index_factoid
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions import PromptPropositionizer
-from factoid.propositions.prompt import PROMPT_VERSION, prompt_for
+from factoid.propositions.prompting.prompt import PROMPT_VERSION, prompt_for
 from tests.propositions.conftest import FastClock
-from tests.propositions.server import unit
+from tests.propositions.prompting.server import unit
 from tests.scripted_models import LangChainModel, LlamaIndexModel, Script, ServerError, SyncLangChainModel
 
 

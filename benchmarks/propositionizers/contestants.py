@@ -106,7 +106,7 @@ def _seq2seq(task: Task, given: list[Any]) -> Any:
 def _loop(task: Task, checkpoint: Any, given: list[Any]) -> Any:
     import torch
 
-    from factoid.propositions.prompt import passage_input
+    from factoid.propositions.prompting.prompt import passage_input
 
     tokenizer = checkpoint.tokenizer()
     model = checkpoint.model(torch.float32).to(task.device)

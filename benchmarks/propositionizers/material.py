@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from factoid import Document, Granularity, SyntaxPropositionizer, Unit
-from factoid.propositions.prompt import passage_input
+from factoid.propositions.prompting.prompt import passage_input
 from factoid.units import make_unit
 
 ROOT = Path(__file__).resolve().parents[2]

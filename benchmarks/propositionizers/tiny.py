@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.propositionizers import material
 from factoid import SyntaxPropositionizer
-from factoid.propositions.prompt import passage_input
+from factoid.propositions.prompting.prompt import passage_input
 
 WORDS = 25
 BATCH = 24

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.propositions.batch_server import BatchServer
-from tests.propositions.server import running
+from tests.propositions.prompting.batch_server import BatchServer
+from tests.propositions.prompting.server import running
 
 
 def test_estimate(run, docs, fails):

@@ -8,8 +8,8 @@ import pytest
 
 from factoid import FlanT5Propositionizer
 from factoid.commands import train
-from factoid.propositions.seeds import read_pairs
-from factoid.propositions.training_record import read_record
+from factoid.propositions.training.seeds import read_pairs
+from factoid.propositions.training.training_record import read_record
 from factoid.testing import HashEncoder
 from tests.commands.conftest import PISA, VASA
 

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableLambda
 
 from factoid.errors import InvalidInputError
 from langchain_factoid import ChatModelPropositionizer, PropositionTextSplitter
-from tests.propositions.server import unit
+from tests.propositions.prompting.server import unit
 
 PASSAGES = [unit("A and B.")]
 

@@ -10,7 +10,7 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.llms import CustomLLM, MockLLM
 
 from llama_index_factoid import LLMPropositionizer, PropositionNodeParser
-from tests.propositions.server import unit
+from tests.propositions.prompting.server import unit
 
 PASSAGES = [unit("A and B.")]
 

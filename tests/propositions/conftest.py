@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.propositions.server import Server, running
+from tests.propositions.prompting.server import Server, running
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def clock():
 def ask(request, server, clock):
     """Returns a function that asks through the real client: with OpenAI, AsyncOpenAI, and OpenAI behind `await`."""
     openai = pytest.importorskip("openai")
-    from factoid.propositions.prompted import PromptPropositionizer
+    from factoid.propositions.prompting.prompted import PromptPropositionizer
 
     async def run(passages, *, timeout=5, base_url=server.url, **settings):
         """Return the results; `run.propositionizer` is then the one that gave them."""

@@ -9,7 +9,7 @@ import pytest
 from factoid import Document, split_passages
 from factoid.propositions import NoPropositions, Propositionizer, decompose, flan_t5
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
-from factoid.propositions.prompt import passage_input
+from factoid.propositions.prompting.prompt import passage_input
 from factoid.propositions.protocol import StreamingPropositionizer
 from tests.propositions.tiny_t5 import CITIES, LIMIT, LONG, REFUSED, SENTENCES, STUCK, about, facts, unit
 

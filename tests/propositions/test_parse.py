@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from factoid.errors import UnreadableOutputError
 from factoid.propositions.parse import parse_propositions, read_propositions
-from factoid.propositions.prompt import PROMPT
+from factoid.propositions.prompting.prompt import PROMPT
 from factoid.propositions.protocol import NoPropositions
 
 A, B, C = "Ada wrote it.", "It is 5.5 m tall.", "Bo is a dog."

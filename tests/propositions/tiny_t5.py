@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 
-from factoid.propositions.prompt import passage_input
+from factoid.propositions.prompting.prompt import passage_input
 from factoid.units import Granularity, Unit, make_unit
 
 CITIES = {"Pisa": "tower", "Oslo": "fjord", "Lima": "coast", "Cairo": "river", "Kyoto": "temple"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from factoid.commands.options import add_paths, add_quiet, make_prompted, min_words, print_json, show_progress
 from factoid.errors import InvalidInputError
 from factoid.files import read_documents
-from factoid.propositions.batches import PropositionBatch
+from factoid.propositions.prompting.batches import PropositionBatch
 from factoid.split import split_passages
 from factoid.terminal import count
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from factoid.propositions.batch_files import BatchReport
-    from factoid.propositions.batch_state import Batch
+    from factoid.propositions.prompting.batch_files import BatchReport
+    from factoid.propositions.prompting.batch_state import Batch
 
 SUMMARY = "decompose files through OpenAI's Batch API: submit, then collect into a cache, then index with that cache"
 

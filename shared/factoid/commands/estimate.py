@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from factoid.commands.options import add_paths, min_words, print_json
 from factoid.errors import InvalidInputError
 from factoid.files import read_documents
-from factoid.propositions.cache import PropositionCache
-from factoid.propositions.chat import versioned_name
-from factoid.propositions.cost import Prices, estimate
+from factoid.propositions.caching.cache import PropositionCache
+from factoid.propositions.prompting.chat import versioned_name
+from factoid.propositions.prompting.cost import Prices, estimate
 from factoid.split import split_passages
 
 if TYPE_CHECKING:

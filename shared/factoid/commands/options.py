@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from factoid.propositions import Propositionizer
-    from factoid.propositions.prompted import PromptPropositionizer
+    from factoid.propositions.prompting.prompted import PromptPropositionizer
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
@@ -40,7 +40,7 @@ def _flan_t5(args: Namespace) -> Propositionizer:
 
 def make_prompted(args: Namespace) -> PromptPropositionizer:
     """Return the propositionizer that asks the chat model that the options name."""
-    from factoid.propositions.prompted import PromptPropositionizer
+    from factoid.propositions.prompting.prompted import PromptPropositionizer
 
     if not args.model:
         message = "a chat model needs --model, its name, as in: --propositionizer openai --model NAME"
@@ -88,7 +88,7 @@ def _check_address(address: str | None) -> None:
 
 def forget_failures(path: str) -> None:
     """Have a cache of propositions forget which passages failed."""
-    from factoid.propositions.cache import PropositionCache
+    from factoid.propositions.caching.cache import PropositionCache
 
     with PropositionCache(path) as cache:
         cache.forget(failures=True)

@@ -26,7 +26,7 @@ from factoid.commands.options import (
 from factoid.errors import InvalidInputError
 from factoid.files import read_documents
 from factoid.propositions import Decomposition, Propositionizer, Report, decompose
-from factoid.propositions.caching import caching
+from factoid.propositions.caching.choose import caching
 from factoid.split import split_passages, split_sentences
 from factoid.units import Granularity, Unit
 

@@ -21,16 +21,16 @@ from factoid.commands.options import (
 from factoid.encode import SentenceTransformerEncoder
 from factoid.errors import InvalidInputError
 from factoid.files import read_documents
-from factoid.propositions.caching import caching
+from factoid.propositions.caching.choose import caching
 from factoid.propositions.score import BERTScore, EncoderSimilarity, Similarity, TokenF1
-from factoid.propositions.seeds import Seeds, make_seeds, read_pairs, write_pairs
-from factoid.propositions.train import TrainingSettings, train_propositionizer
+from factoid.propositions.training.seeds import Seeds, make_seeds, read_pairs, write_pairs
+from factoid.propositions.training.train import TrainingSettings, train_propositionizer
 from factoid.split import split_passages
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from factoid.propositions.train import TrainingRecord
+    from factoid.propositions.training.train import TrainingRecord
 
 SUMMARY = "fine-tune a model that writes propositions, on pairs that another one wrote"
 

@@ -1,11 +1,11 @@
 """Passages into propositions: atomic, self-contained facts (Dense X Retrieval, §2 and §3)."""
 
-from factoid.propositions.batches import PropositionBatch
-from factoid.propositions.cache import CachedPropositionizer, PropositionCache
-from factoid.propositions.cost import Estimate, Prices, Usage, estimate
+from factoid.propositions.caching.cache import CachedPropositionizer, PropositionCache
 from factoid.propositions.decompose import Decomposition, adecompose, decompose, propositionize
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
-from factoid.propositions.prompted import PromptPropositionizer
+from factoid.propositions.prompting.batches import PropositionBatch
+from factoid.propositions.prompting.cost import Estimate, Prices, Usage, estimate
+from factoid.propositions.prompting.prompted import PromptPropositionizer
 from factoid.propositions.protocol import (
     AsyncPropositionizer,
     AsyncStreamingPropositionizer,

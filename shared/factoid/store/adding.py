@@ -13,7 +13,7 @@ from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.progress import progress
 from factoid.propositions import PropositionCache, Propositionizer
-from factoid.propositions.caching import caching
+from factoid.propositions.caching.choose import caching
 from factoid.propositions.decompose import Policy, check_policy
 from factoid.store.ingest import AddReport, Recipe, Split, batches
 from factoid.store.reading import GRANULARITIES, StoreReader

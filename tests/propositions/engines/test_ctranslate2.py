@@ -170,7 +170,7 @@ def test_where_the_cache_is(monkeypatch, tmp_path):
 
 def test_an_output_that_loops_is_cut_off_and_the_others_are_not(tiny_t5):
     from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
-    from factoid.propositions.prompt import passage_input
+    from factoid.propositions.prompting.prompt import passage_input
     from tests.propositions.tiny_t5 import STUCK, about
 
     engine = CTranslate2Engine(Checkpoint(str(tiny_t5), None), device="cpu", compute_type="float32")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from factoid.propositions.prompt import passage_input
+from factoid.propositions.prompting.prompt import passage_input
 from factoid.sentences import sentence_spans
 from factoid.units import Unit
 

@@ -1,0 +1,1 @@
+"""What propositionizers returned, kept passage by passage."""

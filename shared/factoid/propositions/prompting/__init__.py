@@ -1,0 +1,1 @@
+"""Propositions from chat models, with the prompt of Dense X Retrieval (Figure 8)."""

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+from factoid.errors import InvalidInputError
+from factoid.propositions.prompting import prompt
+from factoid.propositions.prompting.prompt import PROMPT, PROMPT_VERSION, passage_input, prompt_for
+from factoid.units import Granularity, Unit, make_unit
+
+
+def passage(text: str, title: str = "", section: str = "") -> Unit:
+    return make_unit(
+        text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text), title=title, section=section
+    )
+
+
+def test_the_prompt_of_this_version_is_unchanged():
+    digest = hashlib.sha256(PROMPT.encode()).hexdigest()
+    assert (PROMPT_VERSION, digest) == (
+        "dense-x-figure-8/1",
+        "d4b8b9ced8ed47fb38be7f173e12327de5b9603d9151de716e0c75e85b27997d",
+    ), "the prompt changed: give it a new PROMPT_VERSION"
+
+
+def test_the_example_output_is_json():
+    example = json.loads(PROMPT.rpartition("Output:")[2])
+    assert len(example) == 13
+    assert example[0].startswith(
+        "The earliest evidence for the Easter Hare was recorded in south-west Germany in 1678 by"
+    )
+    assert example[-1].endswith("evolved into the Easter Bunny in Britain and America.")
+
+
+def test_the_example_input_has_the_form_of_every_input():
+    given = PROMPT.partition("Input: ")[2].partition("\nOutput:")[0]
+    content = given.partition("Content: ")[2]
+    again = passage(content, "Eostre", "Theories and interpretations, Connection to Easter Hares")
+    assert passage_input(again) == given
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        (passage("Text.", "T", "A, B"), "Title: T. Section: A, B. Content: Text."),
+        (passage("Text.", "T"), "Title: T. Section: . Content: Text."),
+        (passage("Text."), "Title: . Section: . Content: Text."),
+        (passage(" two\r\n\tlines \n", " T\n"), "Title: T. Section: . Content: two lines"),
+    ],
+)
+def test_passage_input(unit, expected):
+    assert passage_input(unit) == expected
+
+
+def test_prompt_for_ends_where_the_model_goes_on():
+    unit = passage("Text.", "T")
+    assert prompt_for(unit) == f"{PROMPT}\nInput: Title: T. Section: . Content: Text.\nOutput:"
+    assert prompt_for(unit, "Do it.\n") == "Do it.\n\nInput: Title: T. Section: . Content: Text.\nOutput:"
+
+
+def test_lone_surrogates_are_refused():
+    with pytest.raises(InvalidInputError, match="title holds a lone surrogate"):
+        passage_input(passage("Text.", "T\ud800"))
+
+
+def test_unknown_attribute():
+    with pytest.raises(AttributeError, match="PROMPTS"):
+        _ = prompt.PROMPTS
+
+
+def test_importing_loads_no_model_library_and_no_client():
+    code = (
+        "import sys, factoid.propositions.flan_t5, factoid.propositions.prompting.prompted\n"
+        "print({'torch', 'transformers', 'openai', 'safetensors'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

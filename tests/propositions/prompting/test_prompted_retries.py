@@ -1,0 +1,185 @@
+"""Failures that another try mends, through the real client, with a clock on which waiting takes no time."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+pytest.importorskip("openai")
+
+from tests.propositions.prompting.server import completion, refused, unit
+
+BUSY = refused(429, "Slow down.", "rate_limit_exceeded")
+MENDED = {
+    "HTTP error 500": (500, {"error": {"message": "oops"}}),
+    "HTTP error 502": (502, "<html>bad gateway</html>"),
+    "HTTP error 503": (503, "<html>busy</html>"),
+    "HTTP error 408": refused(408, "took too long"),
+    "HTTP error 409": refused(409, "conflict"),
+    "HTTP error 429": BUSY,
+    "connection lost": (0, "hang up"),
+    "connection lost, after the headers": (200, "close after headers"),
+    "connection lost, in the body": (200, "close in the body"),
+    "unreadable response": (200, '{"id": '),
+    "unreadable response, not UTF-8": (200, b'{"id": "\xff"}'),
+    "unreadable response, an error": (200, {"error": {"message": "Slow down.", "code": 429}}),
+    "unreadable response, a list": (200, [1, 2]),
+    "unreadable response, null": (200, "null"),
+    "unreadable response, no choices": (200, {**completion(""), "choices": []}),
+    "unreadable response, null choices": (200, {**completion(""), "choices": None}),
+    "unreadable response, choices of another kind": (200, {**completion(""), "choices": {}}),
+    "unreadable response, no message": (200, {**completion(""), "choices": [{"index": 0}]}),
+    "unreadable response, a number for text": (200, completion(5)),
+    "unreadable response, an object for text": (200, completion({})),
+    "unreadable response, numbers for parts": (200, completion([5])),
+}
+
+
+@pytest.mark.parametrize("case", MENDED)
+async def test_another_try_mends_it(ask, server, clock, case):
+    server.answers["A."] = [MENDED[case]] * 3
+    assert await ask([unit("A."), unit("B.")], max_concurrency=1) == [["A."], ["B."]]
+    assert server.asked == ["A."] * 4 + ["B."]
+    assert len(clock.slept) >= 3
+
+
+async def test_a_time_out_is_tried_again(ask, server):
+    server.answers["A."] = [(0, "hang")]
+    assert await ask([unit("A.")], timeout=0.2) == [["A."]]
+    assert server.asked == ["A.", "A."]
+
+
+@pytest.mark.parametrize("case", MENDED)
+async def test_tries_end(ask, server, case):
+    server.answers = {"A.": MENDED[case]}
+    results = await ask([unit("A."), unit("B.")], max_retries=2)
+    assert [getattr(texts, "reason", texts) for texts in results] == [case.split(",")[0], ["B."]]
+    assert results[0].transient
+    assert server.asked.count("A.") == 3
+
+
+async def test_backoff_is_jittered_and_doubles_up_to_a_minute(ask, server, clock, monkeypatch):
+    monkeypatch.setattr("random.uniform", lambda low, high: high - low)
+    server.answers["A."] = (500, {})
+    await ask([unit("A.")], max_retries=9)
+    assert clock.slept == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+
+
+async def test_total_time_is_bounded(ask, server, clock, monkeypatch):
+    monkeypatch.setattr("random.uniform", lambda low, high: high - low)
+    server.answers["A."] = (500, {})
+    [failed] = await ask([unit("A.")], max_retries=99, retry_seconds=100)
+    assert failed.transient
+    assert sum(clock.slept) <= 100
+    assert len(server.requests) == 7  # after 1 + 2 + 4 + 8 + 16 + 32 = 63 seconds the next would be at 123
+
+
+def in_an_hour():
+    return format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("headers", "low", "high"),
+    [
+        ({"Retry_After": "17"}, 17, 17),
+        ({"retry_after": "0.25"}, 0.25, 0.25),
+        ({"retry_after_ms": "1500", "retry_after": "2"}, 1.5, 1.5),
+        ({"Retry_After": in_an_hour}, 3590, 3600),
+        ({"Retry_After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0, 0),
+        ({"Retry_After": "soon"}, 0.0001, 1),
+        ({"Retry_After": "-5"}, 0.0001, 1),
+        ({}, 0.0001, 1),
+    ],
+)
+@pytest.mark.parametrize("status", [429, 503])
+async def test_the_server_says_how_long(ask, server, clock, headers, low, high, status):
+    headers = {name: value() if callable(value) else value for name, value in headers.items()}
+    server.answers["A."] = [refused(status, "Slow down.", **headers)]
+    assert await ask([unit("A.")], retry_seconds=4000) == [["A."]]
+    assert low <= sum(clock.slept) <= high
+    assert len(server.requests) == 2
+
+
+async def test_a_wait_beyond_the_total_time_fails_at_once_and_for_all(ask, server, clock):
+    """A daily limit: nobody waits for tomorrow, and nobody goes on asking."""
+    limit = refused(429, "Requests per day.", "rate_limit_exceeded", Retry_After="40000")
+    server.answers = {f"{number}.": limit for number in range(50)}
+    results = await ask([unit(text) for text in server.answers], max_concurrency=2)
+    assert {texts.reason for texts in results} <= {"HTTP error 429", "rate limit"}
+    assert all(texts.transient for texts in results)
+    assert len(server.requests) <= 2
+    assert clock.slept == []
+
+
+async def test_a_rate_limit_holds_everybody_back(ask, server, clock):
+    server.answers["1."] = [refused(429, "Slow down.", Retry_After="30")]
+    sent_at = []
+    answer = server.answer
+    server.answer = lambda request: sent_at.append(clock.now) or answer(request)
+    results = await ask([unit(f"{number}.") for number in range(1, 9)], max_concurrency=2)
+    assert results == [[f"{number}."] for number in range(1, 9)]
+    assert len([moment for moment in sent_at if moment < 30]) <= 4  # those under way when the limit was met
+    assert sum(server.asked.count(f"{number}.") for number in range(1, 9)) == 9
+
+
+@pytest.mark.parametrize("limits", [{"requests_per_minute": 60}, {"tokens_per_minute": 1000 * 60}])
+async def test_limits_are_kept(ask, server, clock, limits):
+    server.usage = {"prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000}
+    await ask([unit(f"{number}.") for number in range(10)], max_concurrency=1, **limits)
+    assert clock.now == pytest.approx(9, abs=0.5)  # the first starts at once; each takes a second
+
+
+async def test_the_clients_own_retries_do_not_multiply_ours(ask, server):
+    """The client is made with its default of two."""
+    server.answers["A."] = (500, {})
+    await ask([unit("A."), unit("B.")], max_retries=1)
+    assert server.asked.count("A.") == 2
+
+
+async def test_a_server_that_goes_down_does_not_cost_hours(ask, server):
+    texts = [f"{number}." for number in range(300)]
+    server.answers = {text: (503, {}) for text in texts[1:]}
+    results = await ask([unit(text) for text in texts], max_concurrency=4)
+    assert [texts.reason for texts in results[1:]] == ["HTTP error 503"] * 299
+    assert len(server.requests) <= 300 + 6 * (16 + 4)
+
+
+async def test_what_comes_back_after_that_is_taken(ask, server):
+    texts = [f"{number}." for number in range(60)]
+    server.answers = {text: (503, {}) for text in texts[1:40]} | {texts[50]: [(503, {})]}
+    results = await ask([unit(text) for text in texts], max_concurrency=1, max_retries=1)
+    assert results[40:] == [[text] for text in texts[40:]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (refused(400, "filtered", "content_filter"), "refusal"),
+        (refused(400, "maximum context length", "context_length_exceeded"), "passage too long"),
+        (refused(413, "request entity too large"), "passage too long"),
+        ((200, completion(None, refusal="No.")), "refusal"),
+        ((200, completion("Sorry, no.")), "unreadable output"),
+    ],
+)
+async def test_what_no_other_try_mends_is_not_tried_again(ask, server, answer, reason):
+    server.answers["A."] = answer
+    [failed] = await ask([unit("A.")])
+    assert (failed.reason, failed.transient) == (reason, False)
+    assert len(server.requests) == 1
+
+
+async def test_usage_adds_up(ask, server):
+    server.usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "total_tokens": 120,
+        "prompt_tokens_details": {"cached_tokens": 64},
+    }
+    server.answers["A."] = [(500, {})]
+    server.answers["B."] = 200, completion(json.dumps(["B."]))  # without usage
+    await ask([unit("A."), unit("B."), unit("C.")])
+    used = ask.propositionizer.usage
+    assert (used.requests, used.prompt_tokens, used.completion_tokens, used.cached_tokens) == (3, 200, 40, 128)

@@ -1,0 +1,125 @@
+"""Results as they come, kept in a cache, and calls that end early."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+
+import pytest
+
+from factoid.errors import PropositionizerError
+from factoid.propositions import CachedPropositionizer, PropositionCache
+from factoid.propositions.prompting.prompted import PromptPropositionizer
+from factoid.propositions.protocol import AsyncStreamingPropositionizer, StreamingPropositionizer
+from tests.propositions.prompting.server import refused, unit
+
+openai = pytest.importorskip("openai")
+
+TEXTS = [f"{number}." for number in range(8)]
+PASSAGES = [unit(text) for text in TEXTS]
+
+
+@pytest.fixture
+def client(server):
+    with openai.OpenAI(base_url=server.url, api_key="k") as made:
+        yield made
+        server.closing.set()  # requests under way end before their client is closed
+        check_that_workers_end()
+
+
+def check_that_workers_end():
+    for worker in threading.enumerate():
+        if worker.name.startswith("propositions"):
+            worker.join(5)
+            assert not worker.is_alive()
+
+
+@pytest.fixture
+async def async_client(server):
+    async with openai.AsyncOpenAI(base_url=server.url, api_key="k") as made:
+        yield made
+
+
+def test_what_is_done_comes_first(client, server):
+    server.answers["0."] = 200, "hang"
+    propositionizer = PromptPropositionizer(client, "m", max_retries=0)
+    assert isinstance(propositionizer, StreamingPropositionizer)
+    assert propositionizer.costly
+    first = [next(stream) for stream in [propositionizer.stream(PASSAGES)] for _ in range(7)]
+    assert sorted(first) == [(number, [f"{number}."]) for number in range(1, 8)]
+
+
+async def test_what_is_done_comes_first_async(async_client, client, server):
+    server.answers["0."] = 200, "hang"
+    for each in (async_client, client):
+        propositionizer = PromptPropositionizer(each, "m", max_retries=0)
+        assert isinstance(propositionizer, AsyncStreamingPropositionizer)
+        stream = propositionizer.astream(PASSAGES)
+        first = [await anext(stream) for _ in range(7)]
+        assert sorted(first) == [(number, [f"{number}."]) for number in range(1, 8)]
+        await stream.aclose()
+
+
+def test_a_consumer_who_leaves_sends_no_further_requests(client, server):
+    stream = PromptPropositionizer(client, "m", max_concurrency=1).stream([*PASSAGES] * 50)
+    next(stream)
+    stream.close()
+    assert len(server.requests) <= 20
+
+
+async def test_a_consumer_who_leaves_async(async_client, server):
+    stream = PromptPropositionizer(async_client, "m", max_concurrency=1).astream([*PASSAGES] * 50)
+    await anext(stream)
+    await stream.aclose()
+    sent = len(server.requests)
+    await asyncio.sleep(0.05)
+    assert len(server.requests) == sent <= 20
+
+
+def test_an_interrupt_while_waiting_for_another_try(client, server):
+    """A worker that sleeps before its next try wakes up and sends nothing."""
+    server.answers = {text: refused(429, "Slow down.", Retry_After="60") for text in TEXTS}
+    interrupt = threading.Timer(0.3, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        PromptPropositionizer(client, "m", max_concurrency=2).propositionize(PASSAGES)
+    interrupt.join()
+    check_that_workers_end()
+    assert len(server.requests) <= 2
+
+
+@pytest.mark.parametrize("kind", ["async", "sync in async"])
+async def test_cancelling_while_waiting_for_another_try(async_client, client, server, kind):
+    server.answers = {text: refused(429, "Slow down.", Retry_After="60") for text in TEXTS}
+    propositionizer = PromptPropositionizer(async_client if kind == "async" else client, "m", max_concurrency=2)
+    task = asyncio.create_task(propositionizer.apropositionize(PASSAGES))
+    while not server.requests:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 5)
+    assert len(server.requests) <= 2
+
+
+def test_the_cache_keeps_answers_and_refusals_but_no_transient_failures(client, server, tmp_path):
+    server.answers["1."] = (500, {})
+    server.answers["2."] = refused(400, "filtered", "content_filter")
+    with PropositionCache(tmp_path / "cache") as cache:
+        cached = CachedPropositionizer(PromptPropositionizer(client, "m", max_retries=0), cache)
+        first = cached.propositionize(PASSAGES)
+        assert [getattr(texts, "reason", "") for texts in first[:3]] == ["", "HTTP error 500", "refusal"]
+        server.answers.clear()
+        server.requests.clear()
+        assert cached.propositionize(PASSAGES)[1] == ["1."]
+        assert server.asked == ["1."]
+
+
+def test_answers_that_came_before_a_fatal_error_are_kept(client, server, tmp_path):
+    server.answers["7."] = refused(401, "The key was revoked.")
+    with PropositionCache(tmp_path / "cache") as cache:
+        propositionizer = PromptPropositionizer(client, "m", max_concurrency=1)
+        with pytest.raises(PropositionizerError, match="revoked"):
+            CachedPropositionizer(propositionizer, cache).propositionize(PASSAGES)
+        assert cache.get(propositionizer.name, PASSAGES) == [*([text] for text in TEXTS[:7]), None]

@@ -1,0 +1,283 @@
+"""Training, for real and at tiny scale: a T5 of one layer learns ten passages by heart."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from factoid import Document, FlanT5Propositionizer, split_passages
+from factoid.errors import InvalidInputError, MissingDependencyError, PropositionizerError, UnreadableFileError
+from factoid.propositions.prompting.prompt import passage_input
+from factoid.propositions.score import EncoderSimilarity, TokenF1, corpus_f1
+from factoid.propositions.training import train
+from factoid.propositions.training.seeds import SeedPair, split_held_out, write_pairs
+from factoid.propositions.training.train import TrainingSettings, evaluate_propositionizer, train_propositionizer
+from factoid.propositions.training.training_record import read_record
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytest.importorskip("accelerate")
+
+from tests.tiny_t5 import write_untrained  # noqa: E402 - imports torch
+
+THINGS = dict(
+    zip(
+        "Pisa Oslo Lima Cairo Kyoto Rome Bonn Graz Riga Baku".split(),
+        "tower fjord coast river temple forum garden clock market flame".split(),
+        strict=True,
+    )
+)
+
+
+def pair(city: str, thing: str) -> SeedPair:
+    (passage,) = split_passages(Document(f"{city} has a {thing}. It is old.", city, id=city))
+    return SeedPair(passage, (f"{city} has a {thing}.", f"{city} is old."), "scripted")
+
+
+PAIRS = [pair(*own) for own in THINGS.items()]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # so small a model gains nothing from more
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    texts = [text for own in PAIRS for text in (passage_input(own.passage), json.dumps(own.propositions))]
+    return write_untrained(tmp_path_factory.mktemp("models") / "untrained", texts, limit=64)
+
+
+def settings(start, **changes):
+    return TrainingSettings(
+        **{
+            "model": str(start),
+            "epochs": 60,
+            "batch_size": 4,
+            "device_batch_size": 2,
+            "learning_rate": 1e-2,
+            "max_tokens": 64,
+            **changes,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(start, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    record = train_propositionizer(
+        PAIRS, folder, settings=settings(start), held_out=2, dropped={"low coverage": 3}, use_cpu=True
+    )
+    return folder, record
+
+
+def test_the_loss_falls_and_what_was_learned_is_written(trained):
+    folder, record = trained
+    assert record.loss[-1][1] < record.loss[0][1] / 3
+    assert (record.training_pairs, record.held_out_pairs, record.steps) == (9, 1, 180)  # a tenth is held out
+    assert len(record.held_out_loss) == 60
+    training, _ = split_held_out(PAIRS, 2)
+    outputs = FlanT5Propositionizer(folder, device="cpu").propositionize([own.passage for own in training])
+    assert corpus_f1(outputs, [own.propositions for own in training], TokenF1()).f1 > 0.9
+
+
+def test_held_out_documents_are_scored(trained):
+    folder, record = trained
+    _, held_out = split_held_out(PAIRS, 2)
+    again = evaluate_propositionizer(FlanT5Propositionizer(folder, device="cpu"), held_out, TokenF1())
+    assert record.score == again
+    assert record.similarity == "TokenF1"
+
+
+def test_the_folder_tells_how_it_came_about(trained):
+    folder, record = trained
+    assert read_record(folder).score == record.score
+    values = json.loads((folder / "training.json").read_text())
+    assert values["settings"]["weight_decay"] == 1e-4
+    assert values["dropped"] == {"low coverage": 3}
+    card = (folder / "README.md").read_text()
+    assert f"**{record.score.f1:.3f}**" in card
+    assert "9 pairs" in card
+    assert "scripted" in card
+    assert "3 low coverage" in card
+    assert not (folder / "checkpoints").exists()
+    assert json.loads((folder / "config.json").read_text())["use_cache"] is True
+    assert not [path.name for path in folder.iterdir() if path.suffix in {".bin", ".pt", ".pth", ".part"}]
+
+
+def test_a_finished_training_is_not_done_again(trained, start, monkeypatch):
+    folder, record = trained
+
+    def refuse(*_, **__):
+        pytest.fail("trained again")
+
+    monkeypatch.setattr("factoid.propositions.training.fine_tune.fine_tune", refuse)
+    options = {"settings": settings(start), "held_out": 2, "use_cpu": True}
+    assert train_propositionizer(PAIRS, folder, **options).score == record.score
+    smaller = {**options, "settings": settings(start, device_batch_size=1, checkpoint_steps=7)}
+    assert train_propositionizer(PAIRS, folder, **smaller).score == record.score
+    monkeypatch.setattr(train, "write_record", lambda *_: None)
+    other = train_propositionizer(PAIRS, folder, **options, similarity=EncoderSimilarity(HashEncoder()))
+    assert other.similarity == "EncoderSimilarity"
+    with pytest.raises(InvalidInputError, match="trained with other pairs or settings"):
+        train_propositionizer(PAIRS[1:], folder, **options)
+    with pytest.raises(InvalidInputError, match="trained with other pairs or settings"):
+        train_propositionizer(PAIRS, folder, settings=settings(start, epochs=61), held_out=2)
+
+
+def test_nothing_is_told_but_bars(start, tmp_path, capfd):
+    short = settings(start, epochs=1)
+    train_propositionizer(PAIRS, tmp_path / "quiet", settings=short, held_out=2, use_cpu=True)
+    assert capfd.readouterr() == ("", "")
+    train_propositionizer(PAIRS, tmp_path / "bars", settings=short, held_out=2, use_cpu=True, show_progress=True)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "training" in err
+    assert "loss=" in err
+
+
+def weights(folder):
+    return transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).state_dict()
+
+
+def test_an_interrupted_training_goes_on_to_the_same_weights(start, tmp_path, monkeypatch):
+    chosen = settings(start, epochs=4, checkpoint_steps=100)
+    options = {"settings": chosen, "held_out": 2, "use_cpu": True}
+    whole = train_propositionizer(PAIRS, tmp_path / "whole", **options)
+
+    from factoid.propositions.training.trainer_callbacks import Progress
+
+    steps = []
+
+    def interrupt(self, args, state, control, **kwargs):
+        steps.append(state.global_step)
+        if state.global_step == 5 and len(steps) == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "on_step_begin", interrupt, raising=False)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        train_propositionizer(PAIRS, tmp_path / "parts", **options)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert [path.name for path in (tmp_path / "parts" / "checkpoints").glob("checkpoint-*")] == ["checkpoint-6"]
+    parts = train_propositionizer(PAIRS, tmp_path / "parts", **options)
+    assert steps == [*range(6), *range(6, 12)]
+    assert parts.steps == whole.steps == 12
+    for name, value in weights(tmp_path / "whole").items():
+        torch.testing.assert_close(weights(tmp_path / "parts")[name], value)
+
+
+def test_sigterm_and_a_kill_lose_no_checkpoint(start, tmp_path):
+    write_pairs(tmp_path / "pairs.jsonl", PAIRS)
+    script = f"""
+        from factoid.propositions.training.seeds import read_pairs
+        from factoid.propositions.training.train import TrainingSettings, train_propositionizer
+        train_propositionizer(
+            read_pairs({str(tmp_path / "pairs.jsonl")!r}), {str(tmp_path / "model")!r}, held_out=2, use_cpu=True,
+            settings=TrainingSettings(
+                model={str(start)!r}, epochs=100_000, batch_size=4, device_batch_size=2, checkpoint_steps=3
+            ),
+        )
+    """
+    folder = tmp_path / "model" / "checkpoints"
+
+    def states():
+        return {path.parent.name for path in folder.glob("checkpoint-*/trainer_state.json")}
+
+    def run_until_checkpoint(number):
+        seen = states()
+        process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 120
+        while not states() - seen and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(number)
+        _, error = process.communicate(timeout=60)
+        return process.returncode, error
+
+    def newest():
+        return max(int(name.rpartition("-")[2]) for name in states())
+
+    code, error = run_until_checkpoint(signal.SIGTERM)
+    assert code != 0
+    assert error.rstrip().endswith("KeyboardInterrupt")
+    first = newest()
+    code, _ = run_until_checkpoint(signal.SIGKILL)
+    assert code == -signal.SIGKILL
+    assert newest() > first
+    broken = folder / f"checkpoint-{newest() + 3}"  # as a kill leaves it
+    broken.mkdir()
+    (broken / "trainer_state.json").write_text("{")
+
+    from factoid.propositions.training.fine_tune import _last_checkpoint
+
+    assert Path(_last_checkpoint(folder)).name == f"checkpoint-{newest() - 3}"
+
+
+def test_checkpoints_of_another_training_are_refused(start, tmp_path):
+    folder = tmp_path / "model"
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "checkpoints" / "run.json").write_text("{}")
+    with pytest.raises(InvalidInputError, match="belongs to a training with other pairs or settings"):
+        train_propositionizer(PAIRS, folder, settings=settings(start), use_cpu=True)
+
+
+def test_pairs_that_the_model_cannot_read_or_write_are_counted(start, tmp_path):
+    (long,) = split_passages(Document("Pisa has a tower. " * 30, id="long"), words=1000)
+    (foreign,) = split_passages(Document("Pisa has a tower.", id="foreign"))
+    pairs = [*PAIRS, SeedPair(long, ("Pisa has a tower.",)), SeedPair(foreign, ("Ψ has a tower.",))]
+    record = train_propositionizer(
+        pairs, tmp_path / "model", settings=settings(start, epochs=1), held_out=0, use_cpu=True
+    )
+    assert record.dropped == {"characters that the tokenizer lacks": 1, "longer than the model reads or writes": 1}
+    assert record.training_pairs == len(PAIRS)
+    assert record.score is None
+    with pytest.raises(InvalidInputError, match="no pair is left to train on"):
+        train_propositionizer(pairs[-2:], tmp_path / "none", settings=settings(start), held_out=0, use_cpu=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"epochs": 0}, "epochs of 1 at least, got 0"),
+        ({"learning_rate": 0.0}, "learning_rate > 0"),
+        ({"weight_decay": -1.0}, "weight_decay >= 0"),
+        ({"batch_size": 5, "device_batch_size": 2}, "multiple of device_batch_size"),
+    ],
+)
+def test_settings_are_checked(start, tmp_path, changes, problem):
+    with pytest.raises(InvalidInputError, match=problem):
+        train_propositionizer(PAIRS, tmp_path / "model", settings=settings(start, **changes), use_cpu=True)
+
+
+def test_a_model_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(PropositionizerError, match="cannot load the seq2seq model 'nowhere/none'"):
+        train_propositionizer(PAIRS, tmp_path / "model", settings=TrainingSettings(model="nowhere/none"), use_cpu=True)
+
+
+def test_a_damaged_record_is_named(tmp_path):
+    (tmp_path / "training.json").write_text('{"settings": {}}')
+    with pytest.raises(UnreadableFileError, match=r"training.json is no record of a training"):
+        train_propositionizer(PAIRS, tmp_path, settings=TrainingSettings())
+
+
+def test_what_is_missing_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "accelerate", None)
+    with pytest.raises(MissingDependencyError, match=r"factoid\[train\]"):
+        train_propositionizer(PAIRS, tmp_path)
+
+
+def test_any_propositionizer_can_be_evaluated():
+    said = {own.passage.text: own.propositions for own in PAIRS}
+    assert evaluate_propositionizer(ScriptedPropositionizer(said), PAIRS, TokenF1()).f1 == pytest.approx(1)

@@ -213,7 +213,7 @@ def _beginning(documents: Sequence[str], characters: int) -> list[str]:
             part = document[:characters]
             if part and not part[-1].isspace() and not document[characters].isspace():
                 place = max((at for at, char in enumerate(part) if char.isspace()), default=-1)
-                part = part[:place] if 0 <= place and characters - place <= _LONG_WORD else part
+                part = part[:place] if place >= 0 and characters - place <= _LONG_WORD else part
             return [*kept, part.rstrip()] if part.strip() else kept
         kept.append(document)
         characters -= len(document)

@@ -86,7 +86,8 @@ def disk_bytes(*paths: str | os.PathLike[str]) -> int:
                 stat = file.stat()
                 sizes[stat.st_dev, stat.st_ino] = stat.st_size
     except OSError as error:
-        message = f"the size of {', '.join(map(os.fspath, paths))} cannot be told: {error}"
+        named = ", ".join(str(path) for path in paths)
+        message = f"the size of {named} cannot be told: {error}"
         raise UnreadableFileError(message) from error
     return sum(sizes.values())
 

@@ -1,0 +1,220 @@
+"""Causal language models of transformers as readers (Entity Retrieval, §4.1)."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from factoid._optional import require
+from factoid.entities.prompts import as_documents, question_prompt
+from factoid.entities.reader import MAX_NEW_TOKENS, Prompt, clean_answer
+from factoid.errors import InvalidInputError, UnreadableFileError
+
+if TYPE_CHECKING:
+    import torch
+
+_log = logging.getLogger(__name__)
+_POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
+_LONG_WORD = 50  # characters: a cut looks no further back for white space, since not all scripts have it
+
+
+class TransformersReader:
+    """Answers with a causal language model, greedily.
+
+    The model is loaded on first use. A prompt that is longer than the model has positions for loses the end of its last
+    document, then that of the one before, and the log says so; the question is never cut. One object may be used from
+    several threads, which take turns.
+
+    Args:
+        model: Name on the Hugging Face hub, a folder, or a loaded model, which is put into evaluation mode.
+        tokenizer: Name, folder or loaded tokenizer; None for the model's own, if `model` is a name or a folder.
+        max_new_tokens: Most tokens of an answer.
+        max_length: Most tokens of prompt and answer; None for what model and tokenizer state, or no limit if they do not.
+        batch_size: Prompts in one forward pass of `read_batch`.
+        device: Such as "cuda:1"; None for CUDA if it is there, else the CPU, and for where a loaded model is.
+        dtype: Of the weights, such as "float32"; None for what they are saved in. Answers in float32 do not depend on the
+            batch; in less precision near ties may.
+        revision: Branch, tag or commit of a model on the hub.
+        prompt: Makes the prompt of a question and its documents.
+
+    Raises:
+        InvalidInputError: A number is below 1, or a loaded model comes without a tokenizer.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any = None,
+        *,
+        max_new_tokens: int = MAX_NEW_TOKENS,
+        max_length: int | None = None,
+        batch_size: int = 8,
+        device: str | torch.device | None = None,
+        dtype: str | torch.dtype | None = None,
+        revision: str | None = None,
+        prompt: Prompt = question_prompt,
+    ) -> None:
+        for name, value in (("max_new_tokens", max_new_tokens), ("max_length", max_length), ("batch_size", batch_size)):
+            if value is not None and value < 1:
+                message = f"{name} must be at least 1, got {value}"
+                raise InvalidInputError(message)
+        if tokenizer is None and not isinstance(model, str | os.PathLike):
+            message = "a loaded model needs its tokenizer: TransformersReader(model, tokenizer)"
+            raise InvalidInputError(message)
+        self.model = model
+        self.tokenizer = model if tokenizer is None else tokenizer
+        self.max_new_tokens = max_new_tokens
+        self.max_length = max_length
+        self.batch_size = batch_size
+        self.device = device
+        self.dtype = dtype
+        self.revision = revision
+        self.prompt = prompt
+        self._loaded: tuple[Any, Any] | None = None
+        self._lock = RLock()
+
+    def read(self, question: str, context: str | Sequence[str] = ()) -> str:
+        """Return the answer to a question. Raises as `read_batch`."""
+        return self.read_batch([question], [context])[0]
+
+    def read_batch(self, questions: Sequence[str], contexts: Sequence[str | Sequence[str]]) -> list[str]:
+        """Return the answer to each question, the same as one by one; contexts[i] are the documents of questions[i].
+
+        Raises:
+            InvalidInputError: Not as many contexts as questions, an empty question, or one that is too long for the model
+                even without documents.
+            UnreadableFileError: The model or its tokenizer cannot be loaded.
+            MissingDependencyError: transformers or torch is not installed.
+        """
+        if len(questions) != len(contexts):
+            message = f"expected a context for each question, got {len(contexts)} for {len(questions)} questions"
+            raise InvalidInputError(message)
+        with self._lock:
+            prompts = [self._tokens(*each) for each in zip(questions, contexts, strict=True)]
+            answers = [""] * len(prompts)
+            by_length = sorted(range(len(prompts)), key=lambda index: len(prompts[index]))
+            for start in range(0, len(by_length), self.batch_size):
+                batch = by_length[start : start + self.batch_size]
+                for index, text in zip(batch, self._complete([prompts[each] for each in batch]), strict=True):
+                    answers[index] = clean_answer(text)
+            return answers
+
+    def _tokens(self, question: str, context: str | Sequence[str]) -> list[int]:
+        """Return the tokens of a prompt, its documents shortened to what the model takes."""
+        model, tokenizer = self._load()
+        documents = as_documents(context)
+
+        def tokens(own: Sequence[str]) -> list[int]:
+            # Tokenizers warn of texts above their limit: that is what is looked for here.
+            found: list[int] = tokenizer(self.prompt(question, own), verbose=False)["input_ids"]
+            return found
+
+        whole, limit = tokens(documents), self._limit(model, tokenizer)
+        if limit is None or len(whole) <= limit:
+            return whole
+        if (least := len(tokens([]))) > limit:
+            message = (
+                f"the question alone makes a prompt of {least} tokens, and the model takes {max(limit, 0)} before an "
+                f"answer of {self.max_new_tokens}: shorten the question, or use a model with more positions"
+            )
+            raise InvalidInputError(message)
+        kept = shorten(documents, lambda own: len(tokens(own)) <= limit)
+        _log.warning(
+            "documents shortened from %d to %d characters for the model's %d tokens: %.80r",
+            sum(map(len, documents)),
+            sum(map(len, kept)),
+            limit + self.max_new_tokens,
+            question,
+        )
+        return tokens(kept)
+
+    def _limit(self, model: Any, tokenizer: Any) -> int | None:
+        config = model.config.get_text_config()
+        stated = [self.max_length, tokenizer.model_max_length, *(getattr(config, name, None) for name in _POSITIONS)]
+        # Tokenizers without a limit state 1e30, and relative positions -1.
+        most = min((size for size in stated if size and 0 < size < 1e9), default=None)
+        return None if most is None else int(most) - self.max_new_tokens
+
+    def _complete(self, prompts: list[list[int]]) -> list[str]:
+        """Return what the model writes after prompts: padded on their left, so that the answers begin at one place."""
+        torch = require("torch", extra="models")
+        model, tokenizer = self._load()
+        ends = [tokenizer.pad_token_id, tokenizer.eos_token_id, 0]
+        padding = next(token for token in ends if token is not None)  # which one does not matter: the mask hides it
+        width = max(map(len, prompts))
+        inputs = torch.tensor([[padding] * (width - len(each)) + each for each in prompts], device=model.device)
+        mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts], device=model.device)
+        with torch.inference_mode():
+            outputs = model.generate(
+                input_ids=inputs,
+                attention_mask=mask,
+                max_new_tokens=self.max_new_tokens,
+                do_sample=False,
+                num_beams=1,
+                temperature=None,  # checkpoints bring settings for sampling, which would be warned of
+                top_p=None,
+                top_k=None,
+                pad_token_id=padding,
+            )
+        texts: list[str] = tokenizer.batch_decode(outputs[:, width:], skip_special_tokens=True)
+        return texts
+
+    def _load(self) -> tuple[Any, Any]:
+        with self._lock:
+            if self._loaded is None:
+                transformers, torch = (require(name, extra="models") for name in ("transformers", "torch"))
+                model, tokenizer = self.model, self.tokenizer
+                try:
+                    if isinstance(tokenizer, str | os.PathLike):
+                        revision = self.revision if tokenizer is model else None
+                        tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer, revision=revision)
+                    device = self.device
+                    if isinstance(model, str | os.PathLike):
+                        model = transformers.AutoModelForCausalLM.from_pretrained(
+                            model, revision=self.revision, dtype=self.dtype or "auto"
+                        )
+                        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+                except (OSError, ValueError, RuntimeError) as error:
+                    message = (
+                        f"cannot load {self.model!r} as a causal language model: {str(error).strip().splitlines()[0]} "
+                        "Expected a model of the Hugging Face hub, or a folder as save_pretrained writes it"
+                    )
+                    raise UnreadableFileError(message) from error
+                self._loaded = (model if device is None else model.to(device)).eval(), tokenizer
+            return self._loaded
+
+
+def shorten(documents: Sequence[str], fits: Callable[[Sequence[str]], bool]) -> list[str]:
+    """Return the longest beginning of some documents that fits, the last ones shortened or left out first.
+
+    A document is cut between words where it has white space near the cut.
+
+    Args:
+        documents: The documents in order.
+        fits: Whether documents are short enough; no documents are.
+    """
+    low, high = 0, sum(map(len, documents))  # characters of all: `low` fit, and above `high` nothing does
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(_beginning(documents, middle)):
+            low = middle
+        else:
+            high = middle - 1
+    return _beginning(documents, low)
+
+
+def _beginning(documents: Sequence[str], characters: int) -> list[str]:
+    kept: list[str] = []
+    for document in documents:
+        if len(document) > characters:
+            part = document[:characters]
+            if part and not part[-1].isspace() and not document[characters].isspace():
+                place = max((at for at, char in enumerate(part) if char.isspace()), default=-1)
+                part = part[:place] if place >= 0 and characters - place <= _LONG_WORD else part
+            return [*kept, part.rstrip()] if part.strip() else kept
+        kept.append(document)
+        characters -= len(document)
+    return kept

@@ -1,0 +1,99 @@
+"""Readers: they answer a question from the documents that were retrieved for it (Entity Retrieval, §4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from factoid.entities.prompts import question_prompt
+from factoid.errors import InvalidInputError
+
+MAX_NEW_TOKENS = 10
+"""The paper's readers write no more (§4.1)."""
+
+Prompt = Callable[[str, Sequence[str]], str]
+"""Makes a prompt of a question and documents, as `question_prompt` does."""
+
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»", "„": "“"}
+_DOUBLE = '"“„«'
+# Where integrations of models keep the most tokens that an answer may have.
+_LIMITS = ("max_tokens", "max_new_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
+
+M = TypeVar("M")
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Answers questions."""
+
+    def read(self, question: str, context: str | Sequence[str] = ()) -> str:
+        """Return the answer to a question.
+
+        Args:
+            question: The question.
+            context: One string for each document; a plain string is one document, and none asks the model alone.
+        """
+        ...
+
+
+class LLMReader:
+    """Answers with whatever completes a prompt.
+
+    Args:
+        complete: Returns what a model writes after a prompt. How much that may be is up to it.
+        prompt: Makes the prompt.
+    """
+
+    def __init__(self, complete: Callable[[str], str], *, prompt: Prompt = question_prompt) -> None:
+        self.complete = complete
+        self.prompt = prompt
+
+    def read(self, question: str, context: str | Sequence[str] = ()) -> str:
+        """Return the answer to a question from documents: of what the model writes, see `clean_answer`.
+
+        Raises:
+            InvalidInputError: The question is empty, or `complete` returned no string.
+        """
+        said = self.complete(self.prompt(question, context))
+        if not isinstance(said, str):
+            message = f"expected a string from the model, got {type(said).__name__}: give a callable that returns text"
+            raise InvalidInputError(message)
+        return clean_answer(said)
+
+
+def clean_answer(text: str) -> str:
+    """Return the first line of a model's text that is not empty, without quotes around it; "" if there is none.
+
+    An opening double quote that is never closed goes, too: the model's answer was cut off.
+    """
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    closing = _QUOTES.get(line[:1])
+    if closing is None:
+        return line
+    rest = line[1:]
+    if rest.endswith(closing) and closing not in rest[:-1] and line[0] not in rest[:-1]:
+        return rest[:-1].strip()
+    return rest.strip() if line[0] in _DOUBLE and closing not in rest else line
+
+
+def limit_answers(model: M, max_tokens: int | None) -> M:
+    """Return a copy of a framework's model whose answers have at most this many tokens.
+
+    Where the model has no such setting, or a lower one, it is returned as it is; so it is for None.
+
+    Raises:
+        InvalidInputError: `max_tokens` is below 1.
+    """
+    if max_tokens is None:
+        return model
+    if max_tokens < 1:
+        message = f"max_tokens must be at least 1, or None for the model's own, got {max_tokens}"
+        raise InvalidInputError(message)
+    fields: dict[str, Any] = getattr(type(model), "model_fields", {})  # both frameworks' models are pydantic's
+    for name in _LIMITS:
+        if name in fields:
+            own = getattr(model, name)
+            lower = isinstance(own, int) and 0 < own <= max_tokens
+            copy: M = model if lower else model.model_copy(update={name: max_tokens})  # type: ignore[attr-defined]
+            return copy
+    return model

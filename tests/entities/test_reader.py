@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factoid.entities.reader import LLMReader, Reader, clean_answer, limit_answers
+from factoid.errors import InvalidInputError
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" Bobigny\nQ: Next?", "Bobigny"),
+        ("\n \n  Bobigny  \n", "Bobigny"),
+        ('"Bobigny"', "Bobigny"),
+        ("'Bobigny'\n", "Bobigny"),
+        ("“Bobigny”", "Bobigny"),
+        ("“The Raven", "The Raven"),  # cut off
+        ('" The Raven "', "The Raven"),
+        ('"Rouen" and "Paris"', '"Rouen" and "Paris"'),
+        ('"Rouen" in France', '"Rouen" in France'),
+        ("'twas Poe", "'twas Poe"),
+        ('Poe, "The Raven"', 'Poe, "The Raven"'),
+        ('"', ""),
+        ("", ""),
+        (" \n\r\n", ""),
+    ],
+)
+def test_cleaning(text, expected):
+    assert clean_answer(text) == expected
+
+
+@given(st.text(st.sampled_from("ab \"'“”\n\r"), max_size=12))
+def test_a_clean_answer_is_a_piece_of_one_line(text):
+    cleaned = clean_answer(text)
+    assert cleaned in text
+    assert cleaned == cleaned.strip()
+    assert len(cleaned.splitlines()) <= 1
+
+
+def test_anything_that_completes_a_prompt_is_a_reader():
+    asked = []
+    reader = LLMReader(lambda prompt: asked.append(prompt) or ' "Rouen"\nQ: and then?')
+    assert isinstance(reader, Reader)
+    assert reader.read("Which city?", "On the Seine.") == "Rouen"
+    assert reader.read("Which city?") == "Rouen"
+    assert asked == [
+        "On the Seine.\n\nBased on this text, answer this question:\nQ: Which city?\nA:",
+        "Answer this question:\nQ: Which city?\nA:",
+    ]
+
+
+def test_a_prompt_of_ones_own():
+    reader = LLMReader(lambda prompt: prompt, prompt=lambda question, context: f"{question} {list(context)}")
+    assert reader.read("Which?", ["one", "two"]) == "Which? ['one', 'two']"
+
+
+def test_a_callable_that_returns_no_text():
+    with pytest.raises(InvalidInputError, match="got dict"):
+        LLMReader(lambda prompt: {"text": "Rouen"}).read("Which city?")
+
+
+def test_models_without_a_limit_stay_as_they_are():
+    model = object()
+    assert limit_answers(model, 10) is model
+    with pytest.raises(InvalidInputError, match="at least 1, or None"):
+        limit_answers(model, 0)

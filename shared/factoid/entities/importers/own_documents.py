@@ -66,7 +66,7 @@ def _aliases(value: Any, title: str) -> tuple[str, ...]:
         return ()
     if isinstance(value, str):
         return (value,)
-    aliases = list(value) if isinstance(value, Iterable) else [None]
+    aliases: list[Any] = list(value) if isinstance(value, Iterable) else [None]
     if not all(isinstance(alias, str) for alias in aliases):
         message = f"the aliases of {title!r} must be a list of strings, got {value!r:.80}"
         raise InvalidInputError(message)

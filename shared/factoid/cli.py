@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
 
-from factoid.commands import batch, demo, estimate, index, search, split, store, train, tune
+from factoid.commands import batch, convert_spel, demo, estimate, index, search, split, store, train, tune
 from factoid.errors import FactoidError
 
 COMMANDS: dict[str, ModuleType] = {
@@ -27,6 +27,7 @@ COMMANDS: dict[str, ModuleType] = {
     "estimate": estimate,
     "batch": batch,
     "train-propositionizer": train,
+    "convert-spel": convert_spel,
     "demo": demo,
 }
 

@@ -15,7 +15,20 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
 
-from factoid.commands import articles, batch, build_articles, demo, estimate, index, search, split, store, train, tune
+from factoid.commands import (
+    articles,
+    batch,
+    build_articles,
+    convert_spel,
+    demo,
+    estimate,
+    index,
+    search,
+    split,
+    store,
+    train,
+    tune,
+)
 from factoid.errors import FactoidError
 
 COMMANDS: dict[str, ModuleType] = {
@@ -29,6 +42,7 @@ COMMANDS: dict[str, ModuleType] = {
     "train-propositionizer": train,
     "build-articles": build_articles,
     "articles": articles,
+    "convert-spel": convert_spel,
     "demo": demo,
 }
 

@@ -1,1 +1,28 @@
-"""SpEL: structured prediction of entity links with a fine-tuned RoBERTa (Shavarani and Sarkar, 2023)."""
+"""SpEL: structured prediction of entity links with a fine-tuned RoBERTa (Shavarani and Sarkar, 2023).
+
+Written from a description of what its inference computes. Nothing here imports PyTorch before a model is loaded.
+"""
+
+from factoid.entities.spel.candidates import (
+    CandidateSets,
+    SentenceCandidates,
+    SpanCandidates,
+    SurfaceCandidates,
+    read_candidates,
+)
+from factoid.entities.spel.linker import SpELLinker
+from factoid.entities.spel.source import convert_spel
+from factoid.entities.spel.tidy import tidy_mentions
+from factoid.entities.spel.vocabulary import VocabularyFiles
+
+__all__ = [
+    "CandidateSets",
+    "SentenceCandidates",
+    "SpELLinker",
+    "SpanCandidates",
+    "SurfaceCandidates",
+    "VocabularyFiles",
+    "convert_spel",
+    "read_candidates",
+    "tidy_mentions",
+]

@@ -1,0 +1,109 @@
+"""The most probable entities of each token, without ever holding a probability for each entity of the vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from factoid._optional import require
+from factoid.entities.spel.resolve import Prediction
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_CELLS = 2**20  # logits held at a time: 4 MB, which stay in a CPU's cache
+_FEWEST_ROWS = 1024
+_GPU_CELLS = 2**25
+
+
+def top_entities(hidden: Tensor, weight: Tensor, k: int, *, rows: int | None = None) -> tuple[Tensor, Tensor]:
+    """Return the k most probable entities of each token: ids and probabilities, best first. Shapes: (tokens, k).
+
+    These are the first k of softmax(hidden · weightᵀ), but the vocabulary is walked in blocks: of those seen, only the
+    best k and the sum of exponentials are kept.
+
+    Args:
+        hidden: The encoder's last layer. Shape: (tokens, dim).
+        weight: The output embedding. Shape: (entities, dim).
+        k: How many; no more than there are entities are returned.
+        rows: Entities in a block; None for as many as suit the device.
+    """
+    torch = require("torch", extra="spel")
+    tokens, entities = len(hidden), len(weight)
+    if rows is None:
+        rows = max((_GPU_CELLS if hidden.is_cuda else _CELLS) // max(tokens, 1), _FEWEST_ROWS)
+    best = hidden.new_empty((tokens, 0))
+    ids = torch.empty((tokens, 0), dtype=torch.long, device=hidden.device)
+    highest = hidden.new_full((tokens, 1), float("-inf"))
+    total = torch.zeros((tokens, 1), dtype=torch.float64, device=hidden.device)  # of exp(logit - highest)
+    for start in range(0, entities, rows):
+        logits = hidden @ weight[start : start + rows].T
+        best, ids = _merge(best, ids, logits, start, min(k, entities), torch)
+        above = torch.maximum(highest, best[:, :1])
+        total = total * (highest - above).double().exp() + logits.sub_(above).exp_().sum(1, keepdim=True)
+        highest = above
+    probabilities = ((best - highest).double().exp() / total).to(hidden.dtype)
+    return ids, probabilities
+
+
+def _merge(best: Tensor, ids: Tensor, logits: Tensor, start: int, k: int, torch: Any) -> tuple[Tensor, Tensor]:
+    """Return the best k of those seen and a block, with their ids."""
+    if best.shape[1] < k:
+        columns = torch.arange(logits.shape[1], device=logits.device)
+    else:  # few entities of a later block are better than what some token has: sorting the others is in vain
+        columns = (logits > best[:, -1:]).any(0).nonzero().squeeze(1)
+        if not len(columns):
+            return best, ids
+        logits = logits[:, columns]
+    offered = torch.cat([best, logits], 1)
+    named = torch.cat([ids, (columns + start).expand(len(ids), -1)], 1)
+    values, at = offered.topk(min(k, offered.shape[1]), dim=1)
+    return values, named.gather(1, at)
+
+
+class Predictor:
+    """A loaded encoder and output embedding.
+
+    Args:
+        encoder: A `RobertaModel`.
+        out: The output embedding, on the encoder's device. Shape: (entities, dim).
+        k: Entities per token.
+        batch_size: Sequences in one forward pass.
+    """
+
+    def __init__(self, encoder: Any, out: Tensor, *, k: int, batch_size: int) -> None:
+        self._encoder = encoder
+        self._out = out
+        self._k = k
+        self._batch_size = batch_size
+
+    def predict(self, sequences: Sequence[Sequence[int]]) -> list[list[Prediction]]:
+        """Return a prediction for each token of each sequence of token ids, special tokens included.
+
+        Sequences of like length share a forward pass; padding changes no answer.
+        """
+        torch = require("torch", extra="spel")
+        predictions: list[list[Prediction]] = [[] for _ in sequences]
+        order = sorted((at for at, sequence in enumerate(sequences) if sequence), key=lambda at: len(sequences[at]))
+        with torch.inference_mode():
+            for start in range(0, len(order), self._batch_size):
+                members = order[start : start + self._batch_size]
+                found = iter(self._batch([sequences[at] for at in members], torch))
+                for at in members:
+                    predictions[at] = [next(found) for _ in sequences[at]]
+        return predictions
+
+    def _batch(self, sequences: Sequence[Sequence[int]], torch: Any) -> list[Prediction]:
+        """Return the predictions of some sequences, one after the other."""
+        device = self._out.device
+        tensors = [torch.tensor(list(sequence)) for sequence in sequences]
+        padding = self._encoder.config.pad_token_id
+        tokens = torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=padding)
+        lengths = torch.tensor([len(sequence) for sequence in sequences])
+        mask = torch.arange(tokens.shape[1]) < lengths.unsqueeze(1)
+        mask, tokens = mask.to(device), tokens.to(device)
+        # One sequence needs no mask, and a "<pad>" that stands in a text is a token like others.
+        hidden = self._encoder(tokens, attention_mask=mask.long() if len(sequences) > 1 else None).last_hidden_state
+        ids, probabilities = top_entities(hidden[mask], self._out, self._k)
+        rows = zip(ids.tolist(), probabilities.tolist(), strict=True)
+        return [Prediction(tuple(entities), tuple(values)) for entities, values in rows]

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from factoid.entities.articles.build import Duplicates
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -16,6 +15,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from typing_extensions import override
 
 from factoid.encode import Encoder
+from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.entities.own import build_own_articles

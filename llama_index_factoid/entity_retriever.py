@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from factoid.entities.articles.build import Duplicates
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import BaseNode, NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
 from factoid.encode import Encoder
+from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.entities.own import build_own_articles

@@ -1,8 +1,10 @@
 """Entity Retrieval: from the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024)."""
 
 from factoid.entities.articles.article import Article, Redirect
-from factoid.entities.articles.build import BuildReport, build_articles
+from factoid.entities.articles.build import build_articles
+from factoid.entities.articles.report import BuildReport
 from factoid.entities.articles.store import ArticleStore
+from factoid.entities.causal_lm import TransformersReader
 from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.linkers.refined import RefinedLinker
 from factoid.entities.linkers.spacy import SpacyLinker
@@ -10,7 +12,7 @@ from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import Candidate, EntityLinker, Mention
 from factoid.entities.own import build_own_articles
 from factoid.entities.prompts import document_text, normalize_question, question_prompt
-from factoid.entities.reader import LLMReader, Reader, TransformersReader
+from factoid.entities.reader import LLMReader, Reader
 from factoid.entities.retriever import EntityHit, EntityRetriever
 from factoid.entities.spel.linker import SpELLinker
 

@@ -82,7 +82,8 @@ class BestUnits:
 
     def query(self, question: str) -> Vectors:
         """Return a question's vector. Shape: (dim,)."""
-        return np.asarray(self.encoder.encode_queries([question]), np.float32)[0]
+        vector: Vectors = np.asarray(self.encoder.encode_queries([question]), np.float32)[0]
+        return vector
 
     def _encoded(self, article: Article) -> _Encoded:
         with self._lock:

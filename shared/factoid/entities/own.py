@@ -8,9 +8,10 @@ import weakref
 from collections.abc import Iterable
 from pathlib import Path
 
-from factoid.entities.articles.build import Duplicates, build_articles
+from factoid.entities.articles.build import build_articles
+from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.importers.documents import OwnDocuments
+from factoid.entities.importers.own_documents import OwnDocuments
 from factoid.units import Document
 
 

@@ -125,12 +125,15 @@ class EntityRetriever:
                 article = self.articles.article(name.article_id)
                 if self._best is not None and query is None:
                     query = self._best.query(question)
-                text, matches = first_words(article.text, self.words), []
-                if self._best is not None and query is not None:
+                matches: list[Hit] = []
+                if self._best is None or query is None:
+                    text = first_words(article.text, self.words)
+                else:
                     text, matches = self._best.best(query, article, self.words)
-                unit = _unit(article, text)
                 named = question[mention.start : mention.end]
-                hits[name.article_id] = EntityHit(unit, mention.score, tuple(matches), mention=mention, named=named)
+                hits[name.article_id] = EntityHit(
+                    _unit(article, text), mention.score, tuple(matches), mention=mention, named=named
+                )
                 if len(hits) == self.k:
                     return list(hits.values())
         return list(hits.values())

@@ -13,17 +13,20 @@ from factoid.units import Document
 
 
 class OwnDocuments:
-    """Documents with a title, `document.title` or `metadata["title"]`, and aliases in `metadata["aliases"]`, if any.
+    """Documents with a title, and with aliases in their metadata, if any.
 
-    What else is in the metadata is given back with the article, and the document's id as "document_id". Where one entity
-    has several documents, build with `duplicates="join"`.
+    The metadata are given back with the article. Where one entity has several documents, build with `duplicates="join"`.
 
     Args:
         documents: The documents. Of a list a build that was interrupted goes on; of other iterables it starts over.
+        title_key: Where the metadata holds the title; a document's own `title` goes before `metadata["title"]`.
+        aliases_key: Where it holds other names: a list of strings, or one string.
     """
 
-    def __init__(self, documents: Iterable[Document]) -> None:
-        self._documents = documents
+    def __init__(
+        self, documents: Iterable[Document], *, title_key: str = "title", aliases_key: str = "aliases"
+    ) -> None:
+        self._documents, self._title_key, self._aliases_key = documents, title_key, aliases_key
 
     @property
     def name(self) -> str:
@@ -42,23 +45,21 @@ class OwnDocuments:
             InvalidInputError: A document has no title, or its aliases are no strings.
         """
         for number, document in enumerate(islice(self._documents, skip, None), start=skip + 1):
-            yield _article(document, number)
+            yield self._article(document, number)
 
-
-def _article(document: Document, number: int) -> Article:
-    if not isinstance(document, Document):
-        message = f"document {number} is no factoid.Document, got {type(document).__name__}"
-        raise InvalidInputError(message)
-    metadata = dict(document.metadata)
-    title, aliases = document.title or metadata.pop("title", ""), metadata.pop("aliases", None)
-    if not isinstance(title, str) or not title.strip():
-        message = (
-            f"document {number} (id {document.id!r}) has no title: expected document.title or metadata['title'], "
-            f"got {title!r}"
-        )
-        raise InvalidInputError(message)
-    own = {"document_id": document.id}
-    return Article(title, document.text, _aliases(aliases, title), metadata=own | metadata)
+    def _article(self, document: Document, number: int) -> Article:
+        if not isinstance(document, Document):
+            message = f"document {number} is no factoid.Document, got {type(document).__name__}"
+            raise InvalidInputError(message)
+        metadata, key = document.metadata, self._title_key
+        title = document.title if key == "title" and document.title else metadata.get(key, "")
+        if not isinstance(title, str) or not title.strip():
+            own = "document.title or " if key == "title" else ""
+            message = (
+                f"document {number} (id {document.id!r}) has no title: expected {own}metadata[{key!r}], got {title!r}"
+            )
+            raise InvalidInputError(message)
+        return Article(title, document.text, _aliases(metadata.get(self._aliases_key), title), metadata=metadata)
 
 
 def _aliases(value: Any, title: str) -> tuple[str, ...]:

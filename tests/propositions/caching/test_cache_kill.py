@@ -17,7 +17,7 @@ from factoid.propositions import PropositionCache
 from tests.propositions.passages import facts, passages
 
 COUNT = 10_000
-KILLS = 24
+KILLS, LEAST = 24, 4
 BATCH = 64
 
 WORKER = """
@@ -46,14 +46,18 @@ def test_two_processes_killed_at_random_moments(tmp_path, kind, record_property)
     chance = random.Random(20)
     processes = [start(tmp_path, number, kind) for number in range(2)]
     cache = PropositionCache(tmp_path / "cache")
-    for _ in range(KILLS):
+    kills = 0
+    while kills < KILLS:
         time.sleep(chance.uniform(0, 0.2))
         number = chance.randrange(2)
+        if processes[number].poll() == 0:  # all was done: on a busy machine starting a process takes longer than its work
+            break
         processes[number].kill()
         processes[number].communicate()
         assert processes[number].returncode == -signal.SIGKILL
-        assert cache.count() < COUNT, "the work was done before it could be killed"
+        kills += 1
         processes[number] = start(tmp_path, number, kind)
+    assert kills >= LEAST, "the work was done before it could be killed"
     for process in processes:
         process.communicate()
         assert process.returncode == 0

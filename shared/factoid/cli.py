@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
 
-from factoid.commands import batch, demo, estimate, index, search, split, store, train, tune
+from factoid.commands import articles, batch, build_articles, demo, estimate, index, search, split, store, train, tune
 from factoid.errors import FactoidError
 
 COMMANDS: dict[str, ModuleType] = {
@@ -27,6 +27,8 @@ COMMANDS: dict[str, ModuleType] = {
     "estimate": estimate,
     "batch": batch,
     "train-propositionizer": train,
+    "build-articles": build_articles,
+    "articles": articles,
     "demo": demo,
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +10,6 @@ from factoid.entities.articles.names import NameKind
 from factoid.errors import InvalidInputError
 from factoid.units import check_text
 
-_WORD = re.compile(r"\S+")
-
 
 @dataclass(frozen=True, slots=True)
 class Article:
@@ -20,11 +17,14 @@ class Article:
 
     Attributes:
         title: Its name; unique in a store.
-        text: Its body, without markup.
+        text: Its body, without markup. An article without any word is counted, but not stored.
         aliases: Other names of the entity.
-        links: What it links to, as pairs of the link's text and the target's title; they tell how often a name means an
-            entity. A store keeps their counts, not the links.
+        links: What it links to, as pairs of the link's text and the target, which is exactly a title or a redirect's
+            name; they tell how often a name means an entity. A store keeps their counts, not the links.
         metadata: What JSON can hold; given back with the article.
+
+    Raises:
+        InvalidInputError: The title or text is not a string or holds lone surrogates, or the aliases are no strings.
     """
 
     title: str
@@ -43,10 +43,14 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Another name that leads to an article: `name` to the article, or to the redirect, called `target`."""
+    """Another name that leads to an article: `name` to the article, or to the redirect, called exactly `target`."""
 
     name: str
     target: str
+
+    def __post_init__(self) -> None:
+        check_text(self.name, "name")
+        check_text(self.target, "target")
 
 
 Record = Article | Redirect
@@ -57,9 +61,11 @@ class Name:
     """A name of an article, as a store knows it.
 
     Attributes:
-        form: The name as it is written.
+        form: The name as it is written. Forms of one article that differ in case only are kept apart where other articles
+            share their key; else the one that says most stands for all.
         kind: What it is to the article.
-        count: How many links with this text lead to the article; 0 where no links are known.
+        count: How many links with a text of this key lead to the article; 0 where no links are known. Of several names
+            of one key for one article, the first has the count, so that sums over names are right.
         article_id: Number of the article in its store.
         title: The article's title.
     """
@@ -76,9 +82,4 @@ def first_words(text: str, words: int) -> str:
     if words < 1:
         message = f"words must be at least 1, got {words}"
         raise InvalidInputError(message)
-    taken = []
-    for match in _WORD.finditer(text):
-        taken.append(match[0])
-        if len(taken) == words:
-            break
-    return " ".join(taken)
+    return " ".join(text.split(None, words)[:words])

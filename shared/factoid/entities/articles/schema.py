@@ -1,6 +1,7 @@
 """The SQLite file of an article store: its tables, and how it is told from other files.
 
-While it is built it lies beside its final name, with what the build still needs; a finished file is only read.
+While it is built it lies beside its final name, with what the build still needs in a second file; a finished file is only
+read. Bodies stand apart from titles, so that looking names up reads no text.
 """
 
 from __future__ import annotations
@@ -11,24 +12,33 @@ from pathlib import Path
 from factoid.errors import StoreFormatError
 
 APPLICATION_ID = 0x0FAC7A27
+UNFINISHED_ID = 0x0FAC7A28  # of the file while it is built
 FORMAT = 1
 
-# `body` is zlib of UTF-8. `form` is NULL where the name is the title or its base, which follow from the article.
+# `body.text` is zlib of UTF-8. Names stand in the order of their keys, and within a key by `rank`, the most telling first.
+# `name.form` is NULL where it follows: for a title and its base from the article, for other kinds where it is the key.
 TABLES = """
-CREATE TABLE article (id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE, body BLOB NOT NULL, metadata TEXT);
+CREATE TABLE article (id INTEGER PRIMARY KEY, title TEXT NOT NULL, metadata TEXT);
+CREATE TABLE body (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE name (
-    key TEXT NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT, count INTEGER NOT NULL DEFAULT 0
-);
+    key TEXT NOT NULL, rank INTEGER NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT,
+    count INTEGER NOT NULL, PRIMARY KEY (key, rank)
+) WITHOUT ROWID;
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
-NAME_INDEX = "CREATE INDEX name_key ON name (key)"
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Make an empty store in an empty database."""
-    connection.executescript(
-        f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; BEGIN; {TABLES} COMMIT;"
-    )
+    """Make an empty store, not yet finished, in an empty database, within the transaction that is open."""
+    connection.execute(f"PRAGMA application_id = {UNFINISHED_ID}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    for statement in filter(str.strip, TABLES.split(";")):
+        connection.execute(statement)
+
+
+def mark_finished(connection: sqlite3.Connection) -> None:
+    """Tell that the store is whole."""
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
 def check_format(connection: sqlite3.Connection, path: Path) -> None:
@@ -43,6 +53,9 @@ def check_format(connection: sqlite3.Connection, path: Path) -> None:
     except sqlite3.DatabaseError as error:
         message = f"{path} is no article store, or is damaged: {error}. Build it again with factoid build-articles"
         raise StoreFormatError(message) from error
+    if application == UNFINISHED_ID:
+        message = f"{path} is an article store that is not finished: run what builds it again"
+        raise StoreFormatError(message)
     if application != APPLICATION_ID:
         message = f"{path} is no article store. Build one with factoid build-articles"
         raise StoreFormatError(message)

@@ -1,1 +1,18 @@
 """What articles come from: dumps, datasets and the user's own documents."""
+
+from factoid.entities.importers.jsonl import ArticleJsonl, TitleTextJsonl
+from factoid.entities.importers.kilt import KiltJsonl
+from factoid.entities.importers.own_documents import OwnDocuments
+from factoid.entities.importers.parquet import WikipediaParquet
+from factoid.entities.importers.redirect_lines import RedirectLines
+from factoid.entities.importers.wikiextractor import WikiExtractorJson
+
+__all__ = [
+    "ArticleJsonl",
+    "KiltJsonl",
+    "OwnDocuments",
+    "RedirectLines",
+    "TitleTextJsonl",
+    "WikiExtractorJson",
+    "WikipediaParquet",
+]

@@ -1,0 +1,226 @@
+"""Building an article store: reading its sources, then making the names, in steps that can be interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import get_args
+
+from factoid.entities.articles.batch import Batch
+from factoid.entities.articles.duplicates import Duplicates, list_titles, settle_duplicates, worth_vacuuming
+from factoid.entities.articles.lock import only_builder
+from factoid.entities.articles.naming import find_names, write_names
+from factoid.entities.articles.redirects import follow_redirects
+from factoid.entities.articles.report import BuildReport
+from factoid.entities.articles.schema import check_format, mark_finished
+from factoid.entities.articles.sources import Source
+from factoid.entities.articles.stats import read_meta, write_meta
+from factoid.entities.articles.unfinished import State, Unfinished, building_path, remove_unfinished
+from factoid.errors import InvalidInputError, StoreError, StoreFormatError
+from factoid.progress import progress_bar
+from factoid.sqlite_file import explain
+
+
+def build_articles(
+    path: str | Path,
+    sources: Source | Iterable[Source],
+    *,
+    words: int = 1000,
+    duplicates: Duplicates = "first",
+    resume: bool = True,
+    show_progress: bool = False,
+) -> BuildReport:
+    """Build an article store (Entity Retrieval, Appendix A.3), in the place of an earlier one if there is one.
+
+    Memory stays bounded whatever the number of articles. Until the store is whole, `path` keeps what it has; beside it
+    lie `.building`, `.spill` and `.lock`, and what SQLite sorts lies in its folder for temporary files (SQLITE_TMPDIR,
+    else TMPDIR, else /var/tmp). A build that was interrupted goes on where it was when it is called again.
+
+    Args:
+        path: The file to make.
+        sources: What to read, in this order.
+        words: How many words to keep of each article, from its first on.
+        duplicates: Which of several articles of one title to keep: the first, the last, all texts joined, or none: an
+            error at the end of reading. Links of all of them count. Aliases are those of what is kept.
+        resume: Go on with an unfinished build of this path; else start over.
+        show_progress: Show a progress bar on stderr.
+
+    Raises:
+        InvalidInputError: A bad argument or record, no articles, duplicates that are an error, or an unfinished build of
+            other sources or options, which `resume=False` discards.
+        UnreadableFileError: A source is missing or damaged.
+        StoreFormatError: At the path is something else than an article store.
+        StoreError: Another process builds this path, the disk is full or cannot be written.
+    """
+    started = time.perf_counter()
+    path = Path(path)
+    read = _sources(sources)
+    if type(words) is not int or words < 1:
+        message = f"words must be a whole number from 1 on, got {words!r}"
+        raise InvalidInputError(message)
+    if duplicates not in get_args(Duplicates):
+        message = f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}"
+        raise InvalidInputError(message)
+    with only_builder(path):
+        _check_replaceable(path)
+        if not resume:
+            remove_unfinished(path)
+        with Unfinished(path, [source.name for source in read], words) as unfinished:
+            _read(unfinished, read, show_progress=show_progress)
+            names = _finish(unfinished, duplicates, show_progress=show_progress)
+            state = unfinished.state
+        _move(path)
+    return _report(state, names, path, time.perf_counter() - started)
+
+
+def _sources(sources: Source | Iterable[Source]) -> list[Source]:
+    several: list[Source] = list(sources) if isinstance(sources, Iterable) else [sources]
+    if not several or not all(hasattr(source, "read") and hasattr(source, "name") for source in several):
+        message = f"expected a source of articles, such as ArticleJsonl(file), or several, got {sources!r:.200}"
+        raise InvalidInputError(message)
+    return several
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to replace what is no article store.
+
+    Raises:
+        StoreFormatError: The path is a folder, or another program's file.
+    """
+    if path.is_dir():
+        message = f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}"
+        raise StoreFormatError(message)
+    if path.exists():
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+            try:
+                check_format(connection, path)
+            except StoreFormatError as error:
+                message = f"{path} is not replaced: {error}. Move it, or build another file"
+                raise StoreFormatError(message) from error
+
+
+def _read(unfinished: Unfinished, sources: Sequence[Source], *, show_progress: bool) -> None:
+    """Read what is not read yet."""
+    state = unfinished.state
+    with (
+        ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as executor,
+        progress_bar(show=show_progress, unit=" records", desc="reading", initial=state.records) as bar,
+    ):
+        while state.source < len(sources):
+            batch = Batch(state.words, state.read_articles + 1, executor)
+            for record in sources[state.source].read(state.records):
+                try:
+                    batch.add(record)
+                except InvalidInputError as error:
+                    message = f"record {state.records + batch.records + 1} of {sources[state.source].name}: {error}"
+                    raise InvalidInputError(message) from error
+                if batch.full:
+                    unfinished.write(batch)
+                    bar.update(batch.records)
+                    batch = Batch(state.words, state.read_articles + 1, executor)
+            unfinished.write(batch)
+            bar.update(batch.records)
+            with unfinished.transaction():
+                state.source, state.records = state.source + 1, 0
+
+
+def _finish(unfinished: Unfinished, duplicates: Duplicates, *, show_progress: bool) -> int:
+    """Make what readers need of what was read, stage by stage, each whole or again; return how many names there are."""
+    state = unfinished.state
+    if not state.read_articles:
+        read = "; ".join(state.sources)
+        message = f"there is no article to store in {read}" + (f": {state.empty} without text" if state.empty else "")
+        raise InvalidInputError(message)
+
+    def articles(connection: sqlite3.Connection) -> None:
+        list_titles(connection)
+        settle_duplicates(connection, state, duplicates)
+
+    stages: list[Callable[[sqlite3.Connection], object]] = [
+        articles,
+        lambda connection: follow_redirects(connection, state),
+        find_names,
+        write_names,
+        lambda connection: write_meta(connection, state),
+    ]
+    with progress_bar(show=show_progress, unit=" steps", desc="finishing", total=len(stages) + 1) as bar:
+        bar.update(state.stage)
+        for stage in stages[state.stage :]:
+            with unfinished.transaction() as connection:
+                stage(connection)
+                state.stage += 1
+            bar.update(1)
+        names = _make_sure(unfinished)
+        bar.update(1)
+    return names
+
+
+def _make_sure(unfinished: Unfinished) -> int:
+    """Check the file that was made, and mark it as whole; return how many names it has.
+
+    Raises:
+        StoreError: It is damaged.
+    """
+    connection = unfinished.connection
+    try:
+        if worth_vacuuming(connection):
+            connection.execute("VACUUM main")
+        faults = [row[0] for row in connection.execute("PRAGMA main.quick_check(3)") if row[0] != "ok"]
+        state = unfinished.state
+        articles = state.read_articles - state.duplicates
+        names: int = sum(json.loads(read_meta(connection)["names"]).values())
+        for table, expected in (("article", articles), ("body", articles), ("name", names)):
+            (count,) = connection.execute(f"SELECT COUNT(*) FROM main.{table}").fetchone()  # noqa: S608
+            if count != expected:
+                faults.append(f"{count} rows of {table}, and not {expected}")
+        if not faults:
+            mark_finished(connection)
+    except sqlite3.Error as error:
+        message = f"{unfinished.path} cannot be built: {explain(error)}"
+        raise StoreError(message) from error
+    if faults:
+        message = (
+            f"{building_path(unfinished.path)} was damaged while it was built: {'; '.join(faults)}. Start over with "
+            "resume=False, on the command line with --restart"
+        )
+        raise StoreError(message)
+    return names
+
+
+def _move(path: Path) -> None:
+    """Put the finished file into its place, and remove what else the build needed."""
+    building_path(path).replace(path)
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with suppress(OSError):  # some file systems sync no folders
+                os.fsync(folder)
+        finally:
+            os.close(folder)
+    remove_unfinished(path)
+
+
+def _report(state: State, names: int, path: Path, seconds: float) -> BuildReport:
+    return BuildReport(
+        articles=state.read_articles - state.duplicates,
+        redirects=state.redirects,
+        dangling=state.dangling,
+        circular=state.circular,
+        aliases=state.aliases,
+        links=state.links,
+        names=names,
+        duplicates=state.duplicates,
+        empty=state.empty,
+        dangling_examples=tuple(state.dangling_examples),
+        circular_examples=tuple(state.circular_examples),
+        duplicate_examples=tuple(state.duplicate_examples),
+        empty_examples=tuple(state.empty_examples),
+        seconds=seconds,
+        bytes=path.stat().st_size,
+    )

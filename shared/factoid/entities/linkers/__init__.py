@@ -1,1 +1,1 @@
-"""Entity linkers: from a text to the entities that it names."""
+"""Entity linkers: from a question to the titles of the articles about what it names (Entity Retrieval, §3)."""

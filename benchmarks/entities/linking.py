@@ -1,0 +1,235 @@
+"""Entity linking by titles, on EntityQuestions, KORE50 and a synthetic store.
+
+    python -m benchmarks.entities.linking questions
+    python -m benchmarks.entities.linking kore50 --encoder
+    python -m benchmarks.entities.linking speed --titles 1000000
+
+`questions`: the development questions of EntityQuestions against a store of their titles and all other titles in the data
+folder, and of those of `--more`. "linked" is the share of questions with a mention, "gold" of those with the title that the
+question was made from among its mentions, "only" of those with no other. "not in the store" asks the questions of every
+second title against a store without it: there any link is a wrong one. Titles of EntityQuestions are names from Wikidata,
+written in the question as they stand: the figures say that names are found, not that any question is understood.
+
+`kore50`: strict mention and title: a mention counts if its span and its title are both the annotator's. Titles are compared
+by `name_key`, since KORE50's are Wikidata's names. Most of its mentions are parts of names ("David" for David Beckham),
+which no title has.
+
+`speed`: milliseconds a question on a store of synthetic titles of one to four words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from factoid.entities.articles.build import build_articles
+
+from benchmarks.entities.title_sources import Question, entity_questions, kore50, titles
+from factoid import SentenceTransformerEncoder
+from factoid.entities.articles.article import Article, Record
+from factoid.entities.articles.names import canonical_title, name_key
+from factoid.entities.articles.store import ArticleStore
+from factoid.entities.linkers.titles import TitleLinker
+from factoid.entities.mention import Mention
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+class Stubs:
+    """Articles of some titles, with a sentence for a text: what is linked is the title alone."""
+
+    def __init__(self, name: str, titles: Iterable[str], texts: dict[str, str] | None = None) -> None:
+        self.name = name
+        self.titles = titles
+        self.texts = texts or {}
+
+    def read(self, skip: int = 0) -> Iterator[Record]:
+        for number, title in enumerate(self.titles):
+            if number >= skip:
+                yield Article(title, self.texts.get(title, f"{title} has an article."))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["questions", "kore50", "speed"])
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--more", type=Path, help="a file of more titles, one a line")
+    parser.add_argument("--lower-case", default="auto", help="of TitleLinker")
+    parser.add_argument("--encoder", action="store_true", help="break ties with all-MiniLM-L6-v2")
+    parser.add_argument("--errors", type=int, default=0, help="show so many questions that are linked otherwise")
+    parser.add_argument("--json", type=Path, help="write each question and its mentions here")
+    parser.add_argument("--titles", type=int, default=1_000_000, help="of the synthetic store")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        {"questions": questions, "kore50": names_in_part, "speed": speed}[arguments.what](arguments, Path(folder))
+
+
+def all_titles(arguments: argparse.Namespace) -> set[str]:
+    found = titles(arguments.data)
+    if arguments.more:
+        found[str(arguments.more)] = set(arguments.more.read_text(encoding="utf-8").splitlines())
+    seen: set[str] = set()
+    print("| titles from | distinct | not in the lines above |\n|---|--:|--:|")
+    for source, some in found.items():
+        some = {title for title in map(canonical_title, some) if name_key(title)}
+        print(f"| {source} | {len(some):,} | {len(some - seen):,} |")
+        seen |= some
+    print(f"| all | {len(seen):,} | |\n")
+    return seen
+
+
+def make_linker(arguments: argparse.Namespace, path: Path, titles: Iterable[str]) -> TitleLinker:
+    build_articles(path, Stubs(path.name, sorted(titles)))
+    encoder = SentenceTransformerEncoder(device="cpu") if arguments.encoder else None
+    return TitleLinker(ArticleStore(path), encoder=encoder, lower_case=arguments.lower_case)
+
+
+def timed_links(linker: TitleLinker, texts: Sequence[str]) -> tuple[list[list[Mention]], list[float]]:
+    """Return the mentions of each text, linked one by one, and the milliseconds each took."""
+    for text in texts[:200]:
+        linker.link(text)
+    found, milliseconds = [], []
+    for text in texts:
+        start = time.perf_counter()
+        found.append(linker.link(text))
+        milliseconds.append(1000 * (time.perf_counter() - start))
+    return found, milliseconds
+
+
+def percentiles(milliseconds: Sequence[float]) -> str:
+    cuts = statistics.quantiles(milliseconds, n=100)
+    return f"{cuts[49]:.3f} | {cuts[98]:.3f}"
+
+
+def questions(arguments: argparse.Namespace, folder: Path) -> None:
+    asked = entity_questions(arguments.data)
+    known = all_titles(arguments)
+    golds = sorted({canonical_title(question.title) for question in asked})
+    held_out = set(golds[::2])
+    print("| EntityQuestions dev | questions | linked | gold | only | mentions | ambiguous | ms p50 | ms p99 |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    linker = make_linker(arguments, folder / "all", known)
+    found, milliseconds = timed_links(linker, [question.text for question in asked])
+    row(f"all of {len(known):,} titles", asked, found, milliseconds)
+    unknown = [question for question in asked if canonical_title(question.title) in held_out]
+    without = make_linker(arguments, folder / "without", known - held_out)
+    row("not in the store", unknown, *timed_links(without, [question.text for question in unknown]))
+    print("\n| relation | questions | gold | only |\n|---|--:|--:|--:|")
+    relations = Counter(question.relation for question in asked)
+    gold: Counter[str] = Counter()
+    only: Counter[str] = Counter()
+    wrong = []
+    for question, mentions in zip(asked, found, strict=True):
+        title = canonical_title(question.title)
+        gold[question.relation] += any(mention.title == title for mention in mentions)
+        only[question.relation] += [mention.title for mention in mentions] == [title]
+        if [mention.title for mention in mentions] != [title]:
+            wrong.append((question, mentions))
+    for relation in sorted(relations, key=lambda relation: only[relation] / relations[relation])[:8]:
+        total = relations[relation]
+        print(f"| {relation} | {total:,} | {gold[relation] / total:.1%} | {only[relation] / total:.1%} |")
+    for question, mentions in random.Random(0).sample(wrong, min(arguments.errors, len(wrong))):
+        print(f"{question.text} [{question.title}]", [(mention.title, round(mention.score, 2)) for mention in mentions])
+    if arguments.json:
+        with arguments.json.open("w", encoding="utf-8") as file:
+            for question, mentions in zip(asked, found, strict=True):
+                linked = [[mention.start, mention.end, mention.title] for mention in mentions]
+                file.write(json.dumps({"question": question.text, "gold": question.title, "mentions": linked}) + "\n")
+
+
+def row(label: str, asked: Sequence[Question], found: Sequence[list[Mention]], milliseconds: Sequence[float]) -> None:
+    linked = gold = only = count = ambiguous = 0
+    for question, mentions in zip(asked, found, strict=True):
+        title = canonical_title(question.title)
+        linked += bool(mentions)
+        gold += any(mention.title == title for mention in mentions)
+        only += [mention.title for mention in mentions] == [title]
+        count += len(mentions)
+        ambiguous += any(mention.ambiguous for mention in mentions)
+    total = len(asked)
+    shares = " | ".join(f"{share / total:.1%}" for share in (linked, gold, only))
+    print(
+        f"| {label} | {total:,} | {shares} | {count / total:.2f} | {ambiguous / total:.1%} | {percentiles(milliseconds)} |"
+    )
+
+
+def names_in_part(arguments: argparse.Namespace, folder: Path) -> None:
+    records = kore50(arguments.data)
+    linker = make_linker(arguments, folder / "all", all_titles(arguments))
+    right = said = gold = spans = ambiguous = 0
+    for record in records:
+        text = record["text"]
+        labels = {
+            tuple(label["span"]): name_key(label["name"]) for label in record["labels"] if label["name"] != "Unknown"
+        }
+        mentions = linker.link(text)
+        gold += len(labels)
+        said += len(mentions)
+        ambiguous += sum(mention.ambiguous for mention in mentions)
+        spans += sum((mention.start, mention.end) in labels for mention in mentions)
+        hits = [labels.get((mention.start, mention.end)) == name_key(mention.title) for mention in mentions]
+        right += sum(hits)
+        if arguments.errors:
+            wrong = [
+                (text[mention.start : mention.end], mention.title)
+                for mention, hit in zip(mentions, hits, strict=True)
+                if not hit
+            ]
+            print(text, "| wrong:", wrong)
+    precision, recall = right / max(1, said), right / gold
+    print(
+        "| KORE50 | mentions | linked | spans | ambiguous | precision | recall | F1 |\n|---|--:|--:|--:|--:|--:|--:|--:|"
+    )
+    label = "TitleLinker and MiniLM" if arguments.encoder else "TitleLinker"
+    f1 = 2 * precision * recall / max(1e-9, precision + recall)
+    print(f"| {label} | {gold} | {said} | {spans} | {ambiguous} | {precision:.1%} | {recall:.1%} | {f1:.1%} |")
+
+
+def speed(arguments: argparse.Namespace, folder: Path) -> None:
+    chance = random.Random(0)
+    syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
+    words = ["".join(chance.choices(syllables, k=chance.randint(2, 4))).capitalize() for _ in range(60_000)]
+    known = set()
+    while len(known) < arguments.titles:
+        known.add(" ".join(chance.choices(words, k=chance.choice((1, 2, 2, 2, 3, 3, 4)))))
+    ordered = sorted(known)
+    start = time.perf_counter()
+    linker = make_linker(arguments, folder / "many", ordered)
+    print(
+        f"{len(ordered):,} titles, {(folder / 'many').stat().st_size / 1e6:.0f} MB, in {time.perf_counter() - start:.0f} s"
+    )
+    patterns = [
+        "Who is the author of {}?",
+        "Which country was {} created in?",
+        "When did {} and {} of the old town first meet in the house of {}?",
+        "where was {} born",
+    ]
+    asked = [
+        chance.choice(patterns).format(*chance.choices(ordered, k=3))
+        if number % 2
+        else chance.choice(patterns).format("Xq", "Yq", "Zq")
+        for number in range(5000)
+    ]
+    print("| words | questions | ms p50 | ms p99 |\n|---|--:|--:|--:|")
+    _, milliseconds = timed_links(linker, asked)
+    print(
+        f"| {statistics.mean(len(text.split()) for text in asked):.0f} | {len(asked):,} | {percentiles(milliseconds)} |"
+    )
+    long = " ".join(chance.choices(asked, k=1200))
+    _, milliseconds = timed_links(linker, [long, long])
+    print(f"| {len(long.split()):,} | 1 | {milliseconds[-1]:.0f} | |")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""Real titles from the data beside the checkout, and the questions of EntityQuestions with the title each is about."""
+
+from __future__ import annotations
+
+import bz2
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_OTHER_SPACE = re.compile(
+    r":?(?:[a-z]{2,3}|[a-z]+-[a-z-]+|simple|File|Image|Category|Wikipedia|Template|Help|Portal|Media):"
+)
+_XML = {"&amp;": "&", "&quot;": '"', "&lt;": "<", "&gt;": ">", "&#039;": "'"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of EntityQuestions, its relation, and the title it was made from."""
+
+    text: str
+    relation: str
+    title: str
+
+
+def entity_questions(data: Path) -> list[Question]:
+    """Return the development questions; the title is what stands for [X] in the relation's template."""
+    folder = data / "entityquestions"
+    templates = json.loads((folder / "relation_query_templates.json").read_text())
+    questions = []
+    for file in sorted((folder / "dataset" / "dev").glob("*.json")):
+        relation = file.name.split(".")[0]
+        patterns = [
+            re.compile(re.escape(template).replace(r"\[X\]", "(.+)"))
+            for name, template in templates.items()
+            if name.split("_")[0] == relation
+        ]
+        for record in json.loads(file.read_text()):
+            text = record["question"]
+            match = next((match for pattern in patterns if (match := pattern.fullmatch(text))), None)
+            if match is None:
+                message = f"{file}: {text!r} fits no template of {relation}"
+                raise SystemExit(message)
+            questions.append(Question(text, relation, match[1]))
+    return questions
+
+
+def titles(data: Path) -> dict[str, set[str]]:
+    """Return titles by where they are from."""
+    found = {"EntityQuestions dev, subjects": {question.title for question in entity_questions(data)}}
+    found["EntityQuestions dev, answers"] = {
+        answer
+        for file in (data / "entityquestions" / "dataset" / "dev").glob("*.json")
+        for record in json.loads(file.read_text())
+        for answer in record["answers"]
+    }
+    found["enwiki dump sample: pages and links"] = set(_dump_titles(data / "wikipedia-enwiki-gensim"))
+    found["WebQuestions, answers"] = {
+        answer
+        for file in (data / "webquestions-brmson" / "main").glob("*.json")
+        for record in json.loads(file.read_text())
+        for answer in record["answers"]
+    }
+    strategy = json.loads((data / "strategyqa" / "dev.json").read_text())
+    evidence = re.findall(r'"((?:[^"\\]|\\.)+)-\d+"', json.dumps(strategy, ensure_ascii=False))
+    found["StrategyQA dev, terms and evidence"] = {record["term"] for record in strategy} | set(evidence)
+    clapnq = data / "clapnq" / "annotated_data" / "dev" / "clapnq_dev_answerable.jsonl"
+    found["CLAP NQ"] = {passage["title"] for record in _lines(clapnq) for passage in record["passages"]}
+    squad = json.loads((data / "squad-v1.1-dev" / "dev-v1.1.even.json").read_text())
+    found["SQuAD"] = {article["title"].replace("_", " ") for article in squad["data"]}
+    found["KORE50"] = {label["name"] for record in kore50(data) for label in record["labels"]}
+    demo = (data / "densex-demo" / "data.json").read_text()
+    found["Dense X Retrieval's examples"] = set(re.findall(r"\[([^\[\]]{2,80})\]", demo)) - {"NQ"}
+    found["FActScore"] = {
+        record["input"].split(" bio of ")[-1].removesuffix(".")
+        for file in (data / "factscore-labeled" / "labeled_data").glob("*.jsonl")
+        for record in _lines(file)
+    }
+    pairs = data / "factoidqa-cmu-qa-v1.2" / "S08" / "question_answer_pairs.txt"
+    rows = pairs.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
+    found["FactoidQA S08"] = {row.split("\t")[0].replace("_", " ") for row in rows}
+    return {name: {title.strip() for title in some if title.strip()} for name, some in found.items()}
+
+
+def kore50(data: Path) -> list[dict[str, object]]:
+    """Return the records of KORE50: `text`, and `labels` with `span` and `name`."""
+    return list(_lines(data / "entity-linking-elevant" / "benchmarks" / "kore50.benchmark.jsonl"))
+
+
+def _dump_titles(folder: Path) -> Iterator[str]:
+    (file,) = folder.glob("*.bz2")
+    text = bz2.decompress(file.read_bytes()).decode()
+    for title in re.findall(r"<title>([^<]+)</title>|<redirect title=\"([^\"]+)\"|\[\[([^\[\]|#{}<>\n]+)", text):
+        name = "".join(title)
+        for code, character in _XML.items():
+            name = name.replace(code, character)
+        if not _OTHER_SPACE.match(name.strip()):
+            yield name
+
+
+def _lines(file: Path) -> Iterator[dict[str, object]]:
+    for line in file.read_text(encoding="utf-8").splitlines():
+        yield json.loads(line)

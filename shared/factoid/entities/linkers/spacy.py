@@ -1,0 +1,82 @@
+"""The named entities that a spaCy pipeline finds, as mentions of articles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from factoid.entities.articles.names import canonical_title
+from factoid.entities.articles.store import ArticleStore
+from factoid.entities.linkers.titles import TitleLinker
+from factoid.entities.mention import Mention
+from factoid.errors import InvalidInputError
+from factoid.units import check_text
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+Titles = Mapping[str, str | None] | Callable[[str], str | None]
+
+_NO_ENTITY = ("", "NIL")  # what spaCy's entity linker calls an entity that its knowledge base lacks
+
+
+class SpacyLinker:
+    """Gives the entities of a spaCy pipeline titles: by the identifier that its entity linker found, else by their text.
+
+    Args:
+        nlp: A pipeline that sets `doc.ents`.
+        store: Articles among which an entity's text is looked up where there is no title by its identifier; a `TitleLinker`
+            does so, with its options. None leaves such entities out.
+        titles: From an entity's identifier (`ent.kb_id_`, such as "Q937") to the title of its article, or a function that
+            returns None for what it does not know. None takes no identifiers.
+        labels: The entity types to take, such as {"PERSON", "GPE"}; None takes all.
+
+    Raises:
+        InvalidInputError: Neither `store` nor `titles` is given.
+    """
+
+    def __init__(
+        self,
+        nlp: Language,
+        store: ArticleStore | TitleLinker | None = None,
+        titles: Titles | None = None,
+        *,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        if store is None and titles is None:
+            message = "SpacyLinker needs a store to look entities up in, or titles by their identifiers"
+            raise InvalidInputError(message)
+        self.nlp = nlp
+        self.labels = None if labels is None else frozenset(labels)
+        self._linker = TitleLinker(store) if isinstance(store, ArticleStore) else store
+        self._titles: Callable[[str], str | None] | None = titles.get if isinstance(titles, Mapping) else titles
+
+    def link(self, text: str) -> list[Mention]:
+        """Return the mentions of a text, in its order and without overlap."""
+        check_text(text)
+        return self._mentions(self.nlp(text))
+
+    def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """Return the mentions of each text, read by the pipeline in batches."""
+        for text in texts:
+            check_text(text)
+        return [self._mentions(document) for document in self.nlp.pipe(list(texts))]
+
+    def _mentions(self, document: Any) -> list[Mention]:
+        mentions, rest = [], []
+        for entity in document.ents:
+            if self.labels is not None and entity.label_ not in self.labels:
+                continue
+            if title := self._title(entity.kb_id_):
+                mentions.append(Mention(entity.start_char, entity.end_char, title))
+            else:
+                rest.append((entity.start_char, entity.end_char))
+        if self._linker is not None and rest:
+            mentions += self._linker.link_spans(document.text, rest)
+        return sorted(mentions, key=lambda mention: mention.start)
+
+    def _title(self, identifier: str) -> str | None:
+        if self._titles is None or identifier in _NO_ENTITY:
+            return None
+        title = self._titles(identifier)
+        return canonical_title(title) if title else None

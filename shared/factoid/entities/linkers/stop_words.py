@@ -1,0 +1,49 @@
+"""Words of English questions that name nothing by themselves, in lower case.
+
+A word of this list may be part of a name ("The Who"); alone it is one only if nothing else in the text is.
+"""
+
+from __future__ import annotations
+
+ARTICLES = frozenset("the a an".split())
+
+# Before a noun they ask for it: in "Which band wrote it?", "band" tells what the answer is, not what "it" is.
+DETERMINERS_OF_QUESTIONS = frozenset("what which whose".split())
+
+# Before a name, and the next word after it is a verb: "What does Opus play?"
+AUXILIARIES = frozenset("do does did can could will would shall should may might must".split())
+
+_QUESTION_WORDS = "who whom whose what which when where why how whatever whoever whichever"
+_PRONOUNS = (
+    "i me my mine myself we us our ours ourselves you your yours yourself he him his himself she her hers herself it its "
+    "itself they them their theirs themselves one ones this that these those someone somebody something anyone anybody "
+    "anything everyone everybody everything noone nobody nothing"
+)
+_VERBS = (
+    "be am is are was were been being have has had having get gets got do does did doing done can could will would shall "
+    "should may might must ought cannot isn aren wasn weren hasn haven hadn doesn don didn won wouldn couldn shouldn ain "
+    "let lets s t re ve ll d m"
+)
+_PREPOSITIONS = (
+    "of in on at by for with from to into onto upon about above across after against along amid among around as before "
+    "behind below beneath beside besides between beyond despite down during except inside like near off out outside over "
+    "past per since than through throughout till toward towards under underneath until up via within without"
+)
+_OTHERS = (
+    "and or but nor so yet if then else because although though while whereas whether unless not no yes all any both each "
+    "either neither every few many more most much less least other others another own same several some such only just "
+    "also too very even ever never always often sometimes again already still now here there once first last next "
+    "however therefore moreover meanwhile furthermore instead later today"
+)
+# What begins an order, and the verbs and nouns of almost every question.
+_OF_QUESTIONS = (
+    "name list tell give describe explain define find show state compare say know mean means called named known kind type "
+    "sort many much long far old often born die died dies dead live lives lived work works worked come comes came go goes "
+    "went take takes took make makes made use used happen happened become became begin began start started end ended "
+    "play plays played write writes wrote written found founded create created produce produced perform performed "
+    "locate located educate educated marry married own owns owned famous represented"
+)
+
+FUNCTION_WORDS = frozenset(f"{_QUESTION_WORDS} {_PRONOUNS} {_VERBS} {_PREPOSITIONS} {_OTHERS}".split())
+STOP_WORDS = ARTICLES | FUNCTION_WORDS | frozenset(_OF_QUESTIONS.split())
+QUESTION_WORDS = frozenset(_QUESTION_WORDS.split())

@@ -1,0 +1,252 @@
+"""Entity linking by the names that an article store knows: no model, no download."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from factoid.encode import Encoder
+from factoid.entities.articles.article import Name
+from factoid.entities.articles.names import clean_name, name_key
+from factoid.entities.articles.store import ArticleStore
+from factoid.entities.linkers.casing import Casing, Word, read_casing
+from factoid.entities.linkers.context import break_ties, count_tied, text_around
+from factoid.entities.linkers.disambiguation import Option, rank_options, words_around, written_as
+from factoid.entities.linkers.selection import select_longest
+from factoid.entities.linkers.spans import LowerCase, Span, find_spans
+from factoid.entities.linkers.stop_words import STOP_WORDS
+from factoid.entities.linkers.tokens import Tokens, tokenize
+from factoid.entities.mention import Candidate, Mention
+from factoid.errors import InvalidInputError
+from factoid.units import check_text
+
+_MOST_WORDS = 12
+_WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals differ
+_UNSURE = 0.5  # and of a mention that is one only for want of a better, or stands amid words that look like its own
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A span of a text, the names that are written so, and whether with other capitals than in the text."""
+
+    span: Span
+    names: list[Name]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text that is being linked."""
+
+    tokens: Tokens
+    words: list[Word]
+    casing: Casing
+    spans: list[Span]
+
+
+class TitleLinker:
+    """Finds the names of a store's articles in a text: titles, redirects, aliases and texts of links.
+
+    Of all stretches of at most `most_words` words that are a name, the longest of the text is taken, then the longest that
+    does not overlap it, and so on. Names are found in any case and any Unicode form; names written as in the text go before
+    those with other capitals. What may be a name is told by capitals, where the text has them: see `find_spans`.
+
+    Of several articles of one name, the one is chosen of which the text says what tells it from the others ("the planet
+    Mercury"), else the one that most links with this text lead to, else the one whose title it is rather than a redirect's,
+    an alias', a link's text or the title's without what stands in brackets: see `rank_options`. What is still tied is decided
+    by an encoder, where there is one, and is else marked as ambiguous: the first by title, with all candidates.
+
+    A mention's score is its candidate's share, less where the capitals differ, and half where the name is part of what looks
+    like a longer one, or is a mention only because nothing else in the text is.
+
+    Args:
+        store: The articles. The linker does not close it.
+        encoder: Breaks ties: it compares the text with title and first sentence of each candidate.
+        stop_words: Words that name nothing by themselves, in any case; None for English function and question words.
+        most_words: Words of the longest name.
+        lower_case: Whether single words without a capital are mentions: "never"; "always", but for stop words; "alone", only
+            where nothing else in the text is a mention; or "auto", as "alone", but only in texts that have no capital.
+
+    Raises:
+        InvalidInputError: `most_words` is less than 1, or `lower_case` is none of the four.
+    """
+
+    def __init__(
+        self,
+        store: ArticleStore,
+        *,
+        encoder: Encoder | None = None,
+        stop_words: Iterable[str] | None = None,
+        most_words: int = _MOST_WORDS,
+        lower_case: str = "auto",
+    ) -> None:
+        if most_words < 1:
+            message = f"most_words must be at least 1, got {most_words}"
+            raise InvalidInputError(message)
+        if isinstance(stop_words, str):
+            message = f"stop_words must be several words, got the string {stop_words!r}"
+            raise InvalidInputError(message)
+        self.store = store
+        self.encoder = encoder
+        self.stop_words: Collection[str] = (
+            STOP_WORDS if stop_words is None else frozenset(name_key(word) for word in stop_words)
+        )
+        self.most_words = most_words
+        try:
+            self.lower_case = LowerCase(lower_case)
+        except ValueError as error:
+            choices = ", ".join(repr(choice.value) for choice in LowerCase)
+            message = f"lower_case must be one of {choices}, got {lower_case!r}"
+            raise InvalidInputError(message) from error
+
+    def link(self, text: str) -> list[Mention]:
+        """Return the mentions of a text, in its order and without overlap."""
+        return self.link_batch([text])[0]
+
+    def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """Return the mentions of each text, with one look into the store for all of them."""
+        read = [self._read(text) for text in texts]
+        names = self._names(text.tokens.key_of(span.first, span.last) for text in read for span in text.spans)
+        chosen = []
+        for text in read:
+            found = {(span.first, span.last): self._match(text, span, names) for span in text.spans}
+            matched = {where: match for where, match in found.items() if match is not None}
+            kept = select_longest([match.span for match in matched.values()], text.tokens)
+            chosen.append([matched[span.first, span.last] for span in kept])
+        return self._mentions(read, chosen)
+
+    def link_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> list[Mention]:
+        """Return mentions for spans that something else has found, such as a model of named entities.
+
+        What is named in a span is taken as it is, else without a leading article or a closing "'s"; spans that name nothing
+        are left out.
+
+        Args:
+            text: A text.
+            spans: Spans `[start, end)` in characters of it, without overlap.
+        """
+        check_text(text)
+        tokens = tokenize(text)
+        casing, words = read_casing(tokens, self.stop_words)
+        wanted = [_within(tokens, start, end) for start, end in spans]
+        tried = [[Span(*cut, 1, False, False) for cut in _cuts(tokens, found)] if found else [] for found in wanted]
+        read = _Text(tokens, words, casing, [span for cuts in tried for span in cuts])
+        names = self._names(tokens.key_of(span.first, span.last) for span in read.spans)
+        found = []
+        for cuts in tried:
+            matches = (self._match(read, span, names) for span in cuts)
+            match = next((match for match in matches if match is not None), None)
+            if match is not None:
+                found.append(match)
+        return self._mentions([read], [sorted(found, key=lambda match: match.span.first)])[0]
+
+    def _read(self, text: str) -> _Text:
+        check_text(text)
+        tokens = tokenize(text)
+        casing, words = read_casing(tokens, self.stop_words)
+        spans = find_spans(tokens, words, casing, most_words=self.most_words, lower_case=self.lower_case)
+        return _Text(tokens, words, casing, list(spans))
+
+    def _names(self, keys: Iterable[str]) -> dict[str, list[Name]]:
+        return self.store.names(list(dict.fromkeys(keys)))
+
+    def _match(self, text: _Text, span: Span, names: dict[str, list[Name]]) -> _Found | None:
+        known = names.get(text.tokens.key_of(span.first, span.last))
+        if not known:
+            return None
+        exact = written_as(known, _form(text, span))
+        if exact and (span.exact or text.casing is not Casing.SILENT):
+            return _Found(span, exact, True)
+        return None if span.exact else _Found(span, known, bool(exact))
+
+    def _mentions(self, texts: Sequence[_Text], chosen: Sequence[list[_Found]]) -> list[list[Mention]]:
+        """Return the mentions of what was found in each text, after all ties are broken at once."""
+        ranked = [
+            [rank_options(match.names, _around(text, match)) for match in found]
+            for text, found in zip(texts, chosen, strict=True)
+        ]
+        ties = [
+            (row, at, text_around(text.tokens.text, *_extent(text, found[at].span)))
+            for row, (text, found) in enumerate(zip(texts, chosen, strict=True))
+            for at in range(len(found))
+            if count_tied(ranked[row][at]) > 1
+        ]
+        ambiguous = {(row, at) for row, at, _ in ties}
+        if self.encoder is not None and ties:
+            broken = break_ties(self.encoder, self.store, [(around, ranked[row][at]) for row, at, around in ties])
+            for (row, at, _), (options, tied) in zip(ties, broken, strict=True):
+                ranked[row][at] = options
+                if not tied:
+                    ambiguous.discard((row, at))
+        return [
+            [_mention(text, found, at, ranked[row][at], ambiguous=(row, at) in ambiguous) for at in range(len(found))]
+            for row, (text, found) in enumerate(zip(texts, chosen, strict=True))
+        ]
+
+
+def _mention(text: _Text, found: Sequence[_Found], at: int, options: Sequence[Option], *, ambiguous: bool) -> Mention:
+    match = found[at]
+    factor = 1.0 if match.exact else _WRITTEN_OTHERWISE
+    if match.span.weak or _is_part(text, found, at):
+        factor *= _UNSURE
+    start, end = _extent(text, match.span)
+    candidates = tuple(Candidate(option.title, option.share) for option in options)
+    score = min(1.0, factor * options[0].share)
+    return Mention(start, end, options[0].title, score, candidates, ambiguous)
+
+
+def _is_part(text: _Text, found: Sequence[_Found], at: int) -> bool:
+    """Whether a mention stands right beside a capitalised word that is part of no mention: "Jack" of an unknown "Mary Jack"."""
+    if text.casing is not Casing.TELLING:
+        return False
+    words, span = text.words, found[at].span
+    left_end = found[at - 1].span.last + 1 if at else 0
+    right_end = found[at + 1].span.first if at + 1 < len(found) else len(words)
+    before, after = span.first - 1, span.last + 1
+    if before > left_end and _joins(words, before):
+        before -= 1
+    if after + 1 < right_end and _joins(words, after):
+        after += 1
+    left = before >= left_end and not words[span.first].token.paragraph and _looks_named(words[before])
+    return left or (after < right_end and not words[after].token.paragraph and _looks_named(words[after]))
+
+
+def _joins(words: Sequence[Word], at: int) -> bool:
+    """Whether a token is a hyphen or the like inside a word."""
+    return words[at].token.key in ("-", "/", "&") and not words[at].token.spaced and not words[at + 1].token.spaced
+
+
+def _looks_named(word: Word) -> bool:
+    return word.is_word and word.capital and word.cased and not word.stop
+
+
+def _around(text: _Text, match: _Found) -> dict[str, int]:
+    if len({name.article_id for name in match.names}) == 1:
+        return {}  # nothing to choose
+    return words_around(text.words, match.span.first, match.span.last)
+
+
+def _extent(text: _Text, span: Span) -> tuple[int, int]:
+    return text.tokens.tokens[span.first].start, text.tokens.tokens[span.last].end
+
+
+def _form(text: _Text, span: Span) -> str:
+    start, end = _extent(text, span)
+    return clean_name(text.tokens.text[start:end])
+
+
+def _within(tokens: Tokens, start: int, end: int) -> tuple[int, int] | None:
+    """Return the first and the last token of a span of characters, or None if there is none."""
+    first = bisect_right(tokens.tokens, start, key=lambda token: token.end)
+    last = bisect_left(tokens.tokens, end, key=lambda token: token.start) - 1
+    return (first, last) if first <= last else None
+
+
+def _cuts(tokens: Tokens, span: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return a span of tokens, and what is left of it without a leading article, a closing "'s", or both."""
+    first, last = span
+    keys = [token.key for token in tokens.tokens[first : last + 1]]
+    starts = [first, first + 1] if keys[0] in ("the", "a", "an") and last > first else [first]
+    ends = [last, last - 2] if keys[-2:] == ["'", "s"] and len(keys) > 2 else [last]
+    return [(start, end) for end in ends for start in starts if start <= end]

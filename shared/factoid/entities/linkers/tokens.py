@@ -1,0 +1,134 @@
+"""A text as words and marks, with the key of any stretch of them at no cost.
+
+A word is a run of letters and digits with the marks on them. Any other visible character is a token of its own, and so is
+each character of a script that writes no spaces. What stands between tokens is white space as `clean_name` sees it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+
+from factoid.entities.articles.names import name_key
+
+_NO_WIDTH = "_\u200b\u200e\u200f\ufeff"  # are spaces to `clean_name`
+_WITHOUT_SPACES = (  # first and last character of the scripts that write no spaces between words
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Myanmar
+    (0x1780, 0x17FF),  # Khmer
+    (0x3005, 0x3007),  # marks of repetition among Han
+    (0x3040, 0x30FF),  # Hiragana, Katakana
+    (0x31F0, 0x31FF),
+    (0x3400, 0x4DBF),  # Han
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0xFF66, 0xFF9F),
+    (0x20000, 0x3FFFF),
+)
+
+
+class TokenKind(IntEnum):
+    """What a token is made of."""
+
+    WORD = 0
+    CHARACTER = 1  # of a script that writes no spaces
+    MARK = 2  # punctuation, a symbol, an emoji
+
+
+_SPACE, _JOINED = 3, 4  # kinds of characters that begin no token
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word or mark of a text.
+
+    Attributes:
+        start, end: Span `[start, end)` in the text.
+        kind: What it is made of.
+        key: Its `name_key`.
+        key_start, key_end: Where its key stands in `Tokens.key`.
+        spaced: Whether white space, or nothing, stands before it.
+        paragraph: Whether an empty line, or nothing, stands before it.
+    """
+
+    start: int
+    end: int
+    kind: TokenKind
+    key: str
+    key_start: int
+    key_end: int
+    spaced: bool
+    paragraph: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A text, its tokens, and the key of it all."""
+
+    text: str
+    key: str
+    tokens: list[Token]
+
+    def key_of(self, first: int, last: int) -> str:
+        """Return the `name_key` of the text from token `first` through token `last`."""
+        return self.key[self.tokens[first].key_start : self.tokens[last].key_end]
+
+
+def tokenize(text: str) -> Tokens:
+    """Return the tokens of a text."""
+    tokens: list[Token] = []
+    key: list[str] = []
+    length = 0
+    before = 0
+    for start, end, kind in _spans(text):
+        gap = text[before:start]
+        if gap and tokens:
+            key.append(" ")
+            length += 1
+        own = name_key(text[start:end])
+        tokens.append(
+            Token(start, end, kind, own, length, length + len(own), bool(gap) or not tokens, _ends(gap) or not tokens)
+        )
+        key.append(own)
+        length += len(own)
+        before = end
+    return Tokens(text, "".join(key), tokens)
+
+
+def _ends(gap: str) -> bool:
+    return gap.count("\n") > 1 or "\u2029" in gap
+
+
+def _spans(text: str) -> list[tuple[int, int, TokenKind]]:
+    spans: list[tuple[int, int, TokenKind]] = []
+    start, kind = 0, _SPACE
+    for at, character in enumerate(text):
+        own = _kind(character)
+        if own == _JOINED and kind != _SPACE:
+            continue
+        if own == TokenKind.WORD == kind:
+            continue
+        if kind != _SPACE:
+            spans.append((start, at, TokenKind(kind)))
+        start, kind = at, TokenKind.MARK if own == _JOINED else own
+    if kind != _SPACE:
+        spans.append((start, len(text), TokenKind(kind)))
+    return spans
+
+
+@cache  # by character: there are not many
+def _kind(character: str) -> int:
+    if character.isspace() or character in _NO_WIDTH:
+        return _SPACE
+    # Marks, joiners and skin tones belong to what they stand on.
+    if (
+        (category := unicodedata.category(character))[0] == "M"
+        or category == "Cf"
+        or "\U0001f3fb" <= character <= "\U0001f3ff"
+    ):
+        return _JOINED
+    if any(first <= ord(character) <= last for first, last in _WITHOUT_SPACES):
+        return TokenKind.CHARACTER if category[0] in "LN" else TokenKind.MARK
+    return TokenKind.WORD if character.isalnum() else TokenKind.MARK

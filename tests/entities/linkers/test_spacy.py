@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Span
+
+from factoid.entities.linkers.spacy import SpacyLinker
+from factoid.entities.linkers.titles import TitleLinker
+from factoid.entities.mention import BatchEntityLinker
+from factoid.errors import InvalidInputError
+from tests.entities.linkers.stores import make_store
+
+ENTITIES = {
+    "Einstein": ("PERSON", "Q937"),
+    "the Ulm": ("GPE", "NIL"),
+    "Bern": ("GPE", ""),
+    "Atlantis": ("GPE", "Q0"),
+    "1905": ("DATE", ""),
+}
+TEXT = "When did Einstein leave the Ulm for Bern or Atlantis, in 1905? 😀"
+
+
+@Language.component("entities_of_the_test")
+def find_entities(doc):
+    spans = []
+    for form, (label, identifier) in ENTITIES.items():
+        if (at := doc.text.find(form)) >= 0:
+            spans.append(doc.char_span(at, at + len(form), label=label, kb_id=identifier))
+    doc.set_ents([span for span in spans if isinstance(span, Span)])
+    return doc
+
+
+@pytest.fixture
+def nlp():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entities_of_the_test")
+    return nlp
+
+
+@pytest.fixture
+def store(tmp_path):
+    with make_store(tmp_path / "s", ["Albert Einstein", "Ulm", "Bern", "1905", "Atlantis"]) as store:
+        yield store
+
+
+def links(linker, text=TEXT):
+    return [(text[mention.start : mention.end], mention.title) for mention in linker.link(text)]
+
+
+def test_identifiers_only(nlp):
+    assert links(SpacyLinker(nlp, titles={"Q937": "Albert_Einstein", "Q0": None})) == [("Einstein", "Albert Einstein")]
+    assert links(SpacyLinker(nlp, titles=lambda name: f"x{name}")) == [("Einstein", "XQ937"), ("Atlantis", "XQ0")]
+
+
+def test_texts_only(nlp, store):
+    expected = [("Ulm", "Ulm"), ("Bern", "Bern"), ("Atlantis", "Atlantis"), ("1905", "1905")]
+    assert links(SpacyLinker(nlp, store)) == expected
+    assert links(SpacyLinker(nlp, TitleLinker(store))) == expected
+
+
+def test_identifiers_then_texts(nlp, store):
+    linker = SpacyLinker(nlp, store, {"Q937": "Albert Einstein"}, labels=["PERSON", "GPE"])
+    expected = [("Einstein", "Albert Einstein"), ("Ulm", "Ulm"), ("Bern", "Bern"), ("Atlantis", "Atlantis")]
+    assert links(linker) == expected
+    assert isinstance(linker, BatchEntityLinker)
+    assert linker.link_batch([TEXT, "", "nothing"]) == [linker.link(TEXT), [], []]
+
+
+def test_neither(nlp):
+    with pytest.raises(InvalidInputError, match="needs a store"):
+        SpacyLinker(nlp)

@@ -94,7 +94,7 @@ def _damage(path: Path, last: str, error: Exception, *, began: bool) -> str:
     if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
         return f"{path} cannot be read: {error.strerror}. Expected a MediaWiki XML export (.xml, .xml.bz2 or .xml.gz)"
     if not began:
-        return f"{path} is no MediaWiki XML export: {error}. Expected XML that begins with <mediawiki>, as it is, in bzip2 or gzip"
+        return f"{path} is no MediaWiki XML export: {error}. Expected XML that begins with <mediawiki>, also in bzip2 or gzip"
     where = f"after the page {last!r}" if last else "before its first page"
     return (
         f"{path} is cut off or damaged {where}: {error}. All pages before that were read. Download the file again and "
@@ -144,7 +144,9 @@ class _Handler:
         return pages
 
     def refuse_document_type(self, *_: object) -> None:
-        message = "it declares a document type, which no MediaWiki export does and which could hide an attack; it is not read"
+        message = (
+            "it declares a document type, which no MediaWiki export does and which could hide an attack; it is not read"
+        )
         raise _RefusedError(message)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from factoid.entities.importers.wikitext.lines import Line, lines
+from factoid.entities.importers.wikitext.prepare import BREAK
 from factoid.entities.importers.wikitext.render import render, shows_nothing
 from factoid.entities.importers.wikitext.site import Site
 from factoid.entities.importers.wikitext.tidy import tidy
@@ -26,8 +27,9 @@ _APPENDICES = frozenset(
     ).split("|")
 )
 _LIST = re.compile(r"[*#:;]+\s*")
-_RULE = re.compile(r"-{4,}")
+_RULE = re.compile(r"\A-{4,}")
 _LEFT_OF_TABLE = re.compile(r"\s*(?:[|!]|\{\|)")  # rows of a table or box that was never closed
+_BREAKS = re.compile(rf"[\n{BREAK}]")
 _TERM = re.compile(r"\s+:\s*")
 
 
@@ -51,7 +53,7 @@ class _Page:
         self.words += len(text.split()) + sum(len(title.split()) for _, title in self.headings)
         self.headings.clear()
         if self.last == kind:
-            self.blocks[-1] += ("\n" if kind == "item" else " ") + text
+            self.blocks[-1] += ("\n" if kind == "item" else "" if text[0] in ",;." else " ") + text
         else:
             self.blocks.append(text)
         self.last = kind
@@ -84,7 +86,7 @@ def _add_line(page: _Page, line: Line, site: Site) -> None:
     text = line.text[mark.end() :] if mark else line.text
     if mark and ";" in mark[0]:
         text = _TERM.sub(": ", text, count=1)
-    for number, part in enumerate(render(_RULE.sub("", text, count=1) if text.startswith("----") else text, site).split("\n")):
+    for number, part in enumerate(_BREAKS.split(render(_RULE.sub("", text), site))):
         if not part.strip():
             if not mark:
                 page.last = ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-# Templates at the foot of such pages, on the largest Wikipedias. "Disambiguation needed" and "dablink" are none: they stand in articles.
+# Templates at the foot of such pages, on the largest Wikipedias. "Disambiguation needed" and "dablink" are none: they
+# stand in articles.
 _MARK = re.compile(
     r"\{\{\s*(?:"
     r"(?:[\w -]*[ _-])?(?:disambig(?:uation)?|disamb|dab)(?:[ _-]?(?:page|cleanup|acronym|\w+dis))?|"

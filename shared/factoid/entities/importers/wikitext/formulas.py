@@ -29,7 +29,9 @@ _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _ROOT = re.compile(r"\\sqrt\s*\{([^{}]*)\}")
 _POWER = re.compile(r"\^\s*(?:\{([^{}]*)\}|(\w))")
 _SIMPLE = re.compile(r"[\w.,]*|\\[a-zA-Z]+")
-_LONGEST = 120  # characters of LaTeX; what is longer stands in a line of its own, and the text around it reads without it
+_LONGEST = (
+    120  # characters of LaTeX; what is longer stands in a line of its own, and the text around it reads without it
+)
 
 
 def superscript(text: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_TOKEN = re.compile(r"\{\{|\}\}|\[\[|\]\]|^[ \t:*#]*\{\||^[ \t]*\|\}(?!\}(?!\}))|\n", re.MULTILINE)
+_SIGN = re.compile(r"\{\{|\}\}|\[\[|\]\]|^[ \t:*#]*\{\||^[ \t]*\|\}(?!\}(?!\}))|\n", re.MULTILINE)
 _OPENING = {"}}": "{{", "]]": "[[", "|}": "{|"}
 _HEADING = re.compile(r"(={1,6})[ \t]*(.+?)[ \t]*\1[ \t]*")
 _CHAPTER = re.compile(r"==[^=\n].*==[ \t]*$", re.MULTILINE)
@@ -35,22 +36,26 @@ def lines(text: str) -> Iterator[Line]:
     """
     start, closed = 0, -1
     stack: list[str] = []
-    for match in _TOKEN.finditer(text):
-        token = match[0].strip(" \t:*#")
-        if token == "\n":
+    opened = Counter[str]()  # what the stack holds
+    for match in _SIGN.finditer(text):
+        sign = match[0].strip(" \t:*#")
+        if sign == "\n":
             if stack and _CHAPTER.match(text, match.end()):
                 stack.clear()
+                opened.clear()
             elif text.startswith("\n", match.end()):
                 while stack and stack[-1] == "[[":
-                    stack.pop()
+                    opened[stack.pop()] -= 1
             if not stack:
                 yield _line(text[start : match.start()], closed)
                 start, closed = match.end(), -1
-        elif token not in _OPENING:
-            stack.append(token)
-        elif (opening := _OPENING[token]) in stack:
-            while stack.pop() != opening:
-                pass
+        elif sign not in _OPENING:
+            stack.append(sign)
+            opened[sign] += 1
+        elif opened[opening := _OPENING[sign]]:
+            while (left := stack.pop()) != opening:
+                opened[left] -= 1
+            opened[opening] -= 1
             if not stack and closed < 0:
                 closed = match.end() - start
     yield _line(text[start:], closed)

@@ -20,6 +20,9 @@ _OPENING = re.compile(rf"<!--|<({'|'.join(_DROPPED + _LITERAL + _FORMULAS)})(?=[
 _RAISED = re.compile(r"<(sup|sub)\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 _TAG = re.compile(r"</?([a-z][a-z0-9-]*)(?:\s[^<>]*)?/?>", re.IGNORECASE)
 _NEW_LINE = frozenset("blockquote center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p poem tr ul".split())
+BREAK = (
+    "\ue001"  # private use: where an element of its own line begins or ends; a line end could break a link or template
+)
 _SWITCH = re.compile(r"__[^\W\d_]+__")  # __NOTOC__, in the wiki's language
 _MARKUP = re.compile(r"[]\[{}|'<>&=*#:;_~]")
 
@@ -29,7 +32,9 @@ def prepare(wikitext: str) -> str:
     text = _without_elements(wikitext)
     if "<" in text:
         text = _RAISED.sub(_shifted, text)
-        text = _TAG.sub(lambda tag: "\n" if tag[1].lower() in _NEW_LINE else " " if tag[1].lower() == "br" else "", text)
+        text = _TAG.sub(
+            lambda tag: BREAK if tag[1].lower() in _NEW_LINE else " " if tag[1].lower() == "br" else "", text
+        )
     return _SWITCH.sub("", text) if "__" in text else text
 
 

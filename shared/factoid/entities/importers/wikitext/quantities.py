@@ -34,9 +34,9 @@ def convert(listed: Sequence[str], named: Mapping[str, str]) -> str:
     parts = [part.strip() for part in listed]
     if len(parts) < 2:
         return parts[0] if parts else ""
-    number, at = parts[0], 1
+    number, at = _grouped(parts[0]), 1
     while at + 1 < len(parts) and parts[at].lower() in _BETWEEN and _NUMBER.fullmatch(parts[at + 1]):
-        number += _BETWEEN[parts[at].lower()] + parts[at + 1]
+        number += _BETWEEN[parts[at].lower()] + _grouped(parts[at + 1])
         at += 2
     unit = parts[at] if at < len(parts) else ""
     adjective = named.get("adj", "").strip() in ("on", "mid")
@@ -45,6 +45,10 @@ def convert(listed: Sequence[str], named: Mapping[str, str]) -> str:
     if len(smaller) == 2 and _WITH_SMALLER.get(unit.lower()) == smaller[1].lower() and _NUMBER.fullmatch(smaller[0]):
         shown += " " + _with_unit(smaller[0], smaller[1], adjective=adjective)
     return shown
+
+
+def _grouped(number: str) -> str:
+    return f"{int(number):,}" if number.isdecimal() and len(number) > 3 else number
 
 
 def _with_unit(number: str, unit: str, *, adjective: bool) -> str:

@@ -37,7 +37,7 @@ _LANGUAGES = frozenset(
     "xal xh xmf yi yo yue za zea zgh zh zh-classical zh-min-nan zh-yue zu".split()
 )
 _OTHER_WIKIS = frozenset(
-    "arxiv b bugzilla c commons d doi foundation google iarchive imdbname imdbtitle incubator irc m mail meta "
+    "arxiv b bugzilla c commons d doi foundation google hdl iarchive imdbname imdbtitle incubator irc m mail meta "
     "metawikipedia mw n oeis outreach phab q rfc s species strategy toollabs toolforge v voy w wikibooks wikia wikidata "
     "wikimedia wikinews wikiquote wikisource wikispecies wikiversity wikivoyage wikt wiktionary wmf".split()
 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from factoid.entities.importers.wikitext.dates import as_of, date_of_template
 from factoid.entities.importers.wikitext.formulas import superscript
+from factoid.entities.importers.wikitext.languages import LANGUAGES
 from factoid.entities.importers.wikitext.quantities import convert, fraction, height, value
 
 
@@ -31,10 +32,10 @@ Renderer = Callable[[Arguments], str]
 # Templates that show one of their arguments, by its place.
 _SHOWN = {
     0: "nowrap nobr nobold noitalic small smaller big large larger sc smallcaps small-caps sub linktext keypress key "
-    "abbr abbrlink tooltip visible-anchor vanchor not-a-typo as-written proper-name chem2 mvar math bigmath flag flagu flagcountry "
-    "nts num iast unicode polytonic hebrew arabic nastaliq em strong "
+    "abbr abbrlink tooltip visible-anchor vanchor not-a-typo as-written proper-name chem2 mvar math bigmath flag flagu "
+    "flagcountry nts num iast unicode polytonic hebrew arabic nastaliq em strong "
     "code mono var samp kbd underline allcaps center centered text ipa char grapheme pslink verse-translation "
-    "no-wrap bold nihongo2",
+    "no-wrap bold nihongo2 nq naskh",
     1: "lang lang2 rtl-lang native-name background-color hover-title lsj sort",
 }
 # Templates that stand for characters.
@@ -43,6 +44,7 @@ _FIXED = {
     " — ": "spaced-mdash mdashb", " ": "nbsp spaces space thinsp thin-space hair-space hairsp", "·": "· middot dot",
     "•": "• bull bullet", "|": "! pipe", "=": "=", "'": "' apostrophe apos", "''": "''", "{": "(", "}": ")", "π": "pi",
     "ʻ": "okina", "ʾ": "hamza", "ʿ": "ayin", "†": "dagger", "₹": "indian-rupee rupee",
+    "C": "carbon", "H": "hydrogen", "O": "oxygen", "N": "nitrogen",
 }  # fmt: skip
 _BEFORE = {
     "US$": "us$ usd", "£": "gbp £ pound-sterling",
@@ -54,18 +56,6 @@ _JOINED = {
     ", ": "hlist plainlist flatlist ubl unbulleted-list ublist vunblist cslist comma-separated-entries",
     " ": "sic sortname",
 }
-_LANGUAGES = dict(
-    pair.split(":")
-    for pair in (
-        "ar:Arabic az:Azerbaijani be:Belarusian bg:Bulgarian bn:Bengali ca:Catalan cs:Czech cy:Welsh da:Danish de:German "
-        "el:Greek en:English es:Spanish et:Estonian eu:Basque fa:Persian fi:Finnish fr:French ga:Irish gd:Scottish_Gaelic "
-        "gl:Galician grc:Ancient_Greek he:Hebrew hi:Hindi hr:Croatian hu:Hungarian hy:Armenian id:Indonesian is:Icelandic "
-        "it:Italian ja:Japanese ka:Georgian kk:Kazakh ko:Korean ku:Kurdish la:Latin lt:Lithuanian lv:Latvian mk:Macedonian "
-        "ms:Malay mt:Maltese nl:Dutch no:Norwegian pl:Polish ps:Pashto pt:Portuguese ro:Romanian ru:Russian sa:Sanskrit "
-        "sk:Slovak sl:Slovene sq:Albanian sr:Serbian sv:Swedish ta:Tamil te:Telugu th:Thai tl:Tagalog tr:Turkish "
-        "uk:Ukrainian ur:Urdu uz:Uzbek vi:Vietnamese yi:Yiddish zh:Chinese"
-    ).split()
-)
 _ACCIDENTALS = {"flat": "♭", "b": "♭", "sharp": "♯", "#": "♯", "natural": "♮"}
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z]+)?")
 _CHARGE = re.compile(r"\d*[+−-]")
@@ -89,8 +79,8 @@ def renderer(name: str) -> Renderer | None:
 
 
 def _named_language(code: str) -> Renderer:
-    language = _LANGUAGES.get(code) or _LANGUAGES.get(code.partition("-")[0], "")
-    prefix = language.replace("_", " ") + ": " if language else ""
+    language = LANGUAGES.get(code) or LANGUAGES.get(code.partition("-")[0], "")
+    prefix = f"{language}: " if language else ""
     return lambda given: prefix + given[0] if given[0] else ""
 
 
@@ -164,7 +154,7 @@ def _tables() -> dict[str, Renderer]:
     for place, names in _SHOWN.items():
         enter(names, lambda given, place=place: given[place])  # type: ignore[misc]
     for text, names in _FIXED.items():
-        enter(names, lambda _, text=text: text)  # type: ignore[misc]
+        enter(names, lambda given, text=text: text + given[0] if text.isalpha() else text)  # type: ignore[misc]
     for text, names in _BEFORE.items():
         enter(names, lambda given, text=text: text + given[0] if given[0] else "")  # type: ignore[misc]
     for text, names in _JOINED.items():

@@ -9,7 +9,7 @@ from factoid.entities.importers.wikitext.quantities import GAP
 
 _QUOTES = re.compile(r"'{2,}")
 _STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\{\||~~~+")
-_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\x00-\x08\x0b-\x1f\x7f]")
+_INVISIBLE = re.compile("[\ue001\u00ad\u200b\u200e\u200f\u2060\ufeff\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile(r"\s+")
 _LETTER_BEFORE = re.compile(r"(?:^|\s)\S$")
 _GAP_AFTER_DIGIT = re.compile(rf"(?<=\d){GAP}")
@@ -18,14 +18,20 @@ _GAP_AFTER_DIGIT = re.compile(rf"(?<=\d){GAP}")
 _BRACKETS = [
     (re.compile(r"\(\s*(?:[,;:.–—/-]|\bor\b|\band\b|\balso\b)?\s*\)"), ""),
     (re.compile(r"\[\s*\]"), ""),
+    # "($ in dollars)", an amount that a template computes, and "(years ago)"
+    (re.compile(r"\((?:[^()\d]{0,30}[ (])?[$£€](?: [^()]{0,60})?\)"), ""),
+    (re.compile(r"\((?:aged?|years? (?:ago|old))\)", re.IGNORECASE), ""),
+    (re.compile(r":\s*,"), ":"),
+    (re.compile(r",\s*\.(?=\s|$)"), "."),
     (re.compile(r"([(\[])\s*(?:[,;:]\s*)+"), r"\1"),
     (re.compile(r"([(\[])\s+"), r"\1"),
-    (re.compile(r"(?:\s*[,;:])+\s*([)\]])"), r"\1"),
+    (re.compile(r"(?<![,;:\s])(?:\s*[,;:])+\s*([)\]])"), r"\1"),
     (re.compile(r"\s+([)\]])"), r"\1"),
     (re.compile(r"([,;])(?:\s*[,;])+"), r"\1"),
-    (re.compile(r"\"\s*\"|“\s*”|«\s*»"), ""),
+    (re.compile(r'(?<!\S)""(?!\S)|“\s*”|«\s*»'), ""),
 ]
-_BEFORE_POINT = re.compile(r"(?<=[^\s.(]) +([,;.](?=\s|$)|[?!:](?=\s|$))")
+_MAYBE_GAP = re.compile(r"[(\[;\"“«]|[,:]\s*[,.]")
+_BEFORE_POINT = re.compile(r"(?<=[^\s.(]) +([,;](?=\s|$)|\.(?=\s(?!\.)|$)|[?!:](?=\s|$))")
 _EMPTY = re.compile(r"[\W_]*")
 
 
@@ -37,12 +43,11 @@ def tidy(line: str) -> str:
     line = html.unescape(line)
     line = _INVISIBLE.sub("", _GAP_AFTER_DIGIT.sub(" ", line)).replace(GAP, "")
     line = _SPACES.sub(" ", line)
-    if "(" in line or "[" in line or ";" in line or ",," in line or ", ," in line or '"' in line or "“" in line:
-        before = ""
-        while before != line:
-            before = line
-            for pattern, replacement in _BRACKETS:
-                line = pattern.sub(replacement, line)
+    before = "" if _MAYBE_GAP.search(line) else line
+    while before != line:
+        before = line
+        for pattern, replacement in _BRACKETS:
+            line = pattern.sub(replacement, line)
     line = _SPACES.sub(" ", _BEFORE_POINT.sub(r"\1", line)).strip()
     return "" if _EMPTY.fullmatch(line) else line
 

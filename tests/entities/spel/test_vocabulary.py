@@ -1,0 +1,145 @@
+"""The order of ids, rule by rule, and files that would move it."""
+
+from __future__ import annotations
+
+import pytest
+
+from factoid.entities.spel.vocabulary import Vocabulary, VocabularyFiles, make_vocabulary, read_lines, title_of
+from factoid.errors import InvalidInputError, UnreadableFileError
+from tests.entities.spel import tiny_spel
+
+
+@pytest.fixture
+def files(tmp_path):
+    tiny_spel.write_vocabulary(tmp_path)
+    return VocabularyFiles.in_folder(tmp_path)
+
+
+def test_outside_and_padding_come_first():
+    assert make_vocabulary(["A"]).entries == ("|||O|||", "<pad>", "A")
+
+
+def test_aida_comes_second_in_its_order():
+    assert make_vocabulary(["B", "A"], ["C"]).entries[2:] == ("B", "A", "C")
+
+
+def test_further_files_add_only_what_is_not_there_yet():
+    made = make_vocabulary(["B"], ["A", "B", "A", "C"], ["C", "D", "A", "<pad>", "D"])
+    assert made.entries[2:] == ("B", "A", "C", "D")
+
+
+def test_line_ends_at_the_end_of_files_give_one_empty_entry_at_the_first_of_them():
+    assert make_vocabulary(["A"], "B\n".split("\n"), "C\n".split("\n")).entries[2:] == ("A", "B", "", "C")
+
+
+def test_the_whole_vocabulary_is_that_of_the_published_order(files):
+    assert files.read(len(tiny_spel.ENTRIES)).entries == tuple(tiny_spel.ENTRIES)
+
+
+def test_a_shrunk_checkpoint_knows_outside_padding_and_aida_only(files):
+    assert files.read(2 + 3).entries == tuple(tiny_spel.ENTRIES[:5])
+
+
+def test_lines_end_at_newlines_only(tmp_path):
+    path = tmp_path / "titles.txt"
+    odd = ["One\u2028Two", "Three\x0bFour", "Five\x85Six", "Seven\x1cEight", "Nine\rTen"]
+    path.write_bytes("\n".join(odd).encode())
+    assert read_lines(path) == odd
+
+
+def test_ids_are_those_of_first_entries():
+    vocabulary = Vocabulary(("|||O|||", "<pad>", "A", "B", "A"))
+    assert vocabulary.ids == {"|||O|||": 0, "<pad>": 1, "A": 2, "B": 3}
+
+
+def test_outside_padding_and_the_empty_entry_name_no_entity():
+    vocabulary = Vocabulary(tuple(tiny_spel.ENTRIES))
+    named = [entry for at, entry in enumerate(vocabulary.entries) if vocabulary.names_entity(at)]
+    assert named == ["Ada_Lovelace", "Lava", "Basel", "Mount_Etna", "Comet", "Mira_(star)", "Harbor_%27s_End"]
+
+
+def test_titles_have_spaces_and_no_escapes():
+    assert title_of("Harbor_%27s_End_%26_Co.") == "Harbor 's End & Co."
+
+
+def test_a_title_is_found_with_spaces_or_underscores():
+    vocabulary = Vocabulary(tuple(tiny_spel.ENTRIES))
+    assert vocabulary.find("Ada Lovelace") == vocabulary.find("Ada_Lovelace") == 2
+    assert [vocabulary.find(title) for title in ("", "|||O|||", "<pad>", "Unknown")] == [None] * 4
+
+
+def refused(files, rows):
+    with pytest.raises(InvalidInputError) as caught:
+        files.read(rows)
+    return str(caught.value)
+
+
+def test_a_missing_enwiki_file_is_named_with_both_lengths(files):
+    (files.enwiki).unlink()
+    message = refused(VocabularyFiles.in_folder(files.aida.parent), 500_000)
+    assert "8 entries" in message
+    assert "500,000" in message
+    assert "enwiki_20230827.txt is missing" in message
+
+
+def test_a_missing_line_end_is_suspected_when_one_row_is_left_over(files):
+    files.enwiki.write_bytes(files.enwiki.read_bytes().removesuffix(b"\n"))
+    files.out_of_domain.write_bytes(files.out_of_domain.read_bytes().removesuffix(b"\n"))
+    message = refused(files, len(tiny_spel.ENTRIES))
+    assert "9 entries" in message
+    assert "10 rows" in message
+    assert "line end at the end of" in message
+    assert "out_of_domain.txt" in message
+
+
+@pytest.mark.parametrize(
+    ("rows", "suspect"), [(4, "aida.txt alone has more"), (9, "one line is too many"), (8, "shrunk checkpoint"), (20, "short")]
+)
+def test_other_lengths_name_a_suspect_too(files, rows, suspect):
+    message = refused(files, rows)
+    assert f"{rows} rows" in message
+    assert suspect in message
+
+
+def test_a_missing_out_of_domain_file_is_named(files):
+    message = refused(VocabularyFiles(files.aida, files.enwiki), 100)
+    assert "out_of_domain.txt is missing" in message
+
+
+def test_a_line_end_that_aida_has_not_in_the_published_files_is_refused(files):
+    """The empty entry would come sooner, and the length would stay the same."""
+    files.aida.write_bytes(files.aida.read_bytes() + b"\n")
+    with pytest.raises(UnreadableFileError, match="taken for its neighbour"):
+        files.read(len(tiny_spel.ENTRIES))
+
+
+def test_a_line_end_that_enwiki_lacks_is_refused(files):
+    """The empty entry would come later, and the length would stay the same."""
+    files.enwiki.write_bytes(files.enwiki.read_bytes().removesuffix(b"\n"))
+    with pytest.raises(UnreadableFileError, match="does not end in a line end"):
+        files.read(len(tiny_spel.ENTRIES))
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"", "is empty"),
+        (b"\n \n", "is empty"),
+        (b"A\r\nB\r\n", "Windows line ends"),
+        ("\ufeffA\nB".encode(), "byte order mark"),
+        ("Zürich".encode("latin-1"), "not UTF-8"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "Git LFS pointer"),
+    ],
+)
+def test_a_file_that_was_changed_is_refused(tmp_path, raw, reason):
+    path = tmp_path / "aida.txt"
+    path.write_bytes(raw)
+    with pytest.raises(UnreadableFileError, match=reason):
+        read_lines(path)
+
+
+def test_missing_files_are_refused(tmp_path):
+    with pytest.raises(UnreadableFileError, match=r"holds no aida\.txt"):
+        VocabularyFiles.in_folder(tmp_path)
+    with pytest.raises(UnreadableFileError, match="cannot be read"):
+        read_lines(tmp_path / "aida.txt")

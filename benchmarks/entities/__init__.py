@@ -1,0 +1,1 @@
+"""Retrieval by entities beside retrieval by similarity: `python -m benchmarks.entities --help`."""

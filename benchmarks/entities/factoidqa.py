@@ -1,0 +1,130 @@
+"""Questions about Wikipedia articles, and the articles (Smith et al., 2008; FactoidQA in Entity Retrieval, §4.2).
+
+Of the data set's three years, those whose folders lie in the given one. Files are read line by line, as UTF-8 or, where a
+line is not, as Windows-1252.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from factoid.entities.articles.article import Article
+from factoid.entities.articles.names import canonical_title
+from factoid.evaluate.strategyqa import read_yes_no
+
+_COLUMNS = ["ArticleTitle", "Question", "Answer", "DifficultyFromQuestioner", "DifficultyFromAnswerer", "ArticleFile"]
+_PAIRS = "question_answer_pairs.txt"
+_NOTHING = {"", "NULL"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about an article.
+
+    Attributes:
+        text: As it is written, without white space around it.
+        answers: Distinct answers of those who answered it, in order; several rows of the data set are one question.
+        title: Of the article, as MediaWiki shows it.
+        difficulty: From who asked it: "easy", "medium", "hard", or "" where it is not told.
+        yes_no: Whether all answers are a yes or a no, which documents do not hold as they hold a name.
+    """
+
+    text: str
+    answers: tuple[str, ...]
+    title: str
+    difficulty: str
+    yes_no: bool
+
+
+@dataclass(frozen=True)
+class FactoidQA:
+    """What was read.
+
+    Attributes:
+        questions: Those with an answer.
+        articles: All of them, also those that nobody asked about.
+        rows: Question-answer pairs in the files.
+        left_out: Rows without a question or an answer, by reason.
+    """
+
+    questions: list[Question]
+    articles: list[Article]
+    rows: int
+    left_out: Counter[str]
+
+
+def read(folder: Path) -> FactoidQA:
+    """Read the data set.
+
+    Raises:
+        FileNotFoundError: There is no year of it in the folder.
+        ValueError: A row has other columns, or names an article that is not there.
+    """
+    files = sorted(folder.glob(f"*/{_PAIRS}"))
+    if not files:
+        message = f"{folder} holds no */{_PAIRS}"
+        raise FileNotFoundError(message)
+    found: dict[tuple[str, str], list[list[str]]] = {}
+    articles: dict[str, Article] = {}
+    rows, left_out = 0, Counter[str]()
+    for file in files:
+        own = {path: _article(path) for path in sorted(file.parent.glob("data/*/*.txt.clean"))}
+        articles |= {article.title: article for article in own.values()}
+        for number, row in _rows(file):
+            rows += 1
+            title, question, answer, article = canonical_title(row[0]), row[1], row[2], row[5]
+            path = file.parent / f"{article}.txt.clean"
+            if path not in own or own[path].title != title:
+                message = f"{file}, line {number}: no article {title!r} in {article!r}"
+                raise ValueError(message)
+            if question in _NOTHING:
+                left_out["no question"] += 1
+                continue
+            if answer in _NOTHING:
+                left_out["no answer"] += 1
+                continue
+            found.setdefault((title, " ".join(question.lower().split())), []).append(row)
+    return FactoidQA(
+        [_question(title, own) for (title, _), own in found.items()], list(articles.values()), rows, left_out
+    )
+
+
+def _question(title: str, rows: list[list[str]]) -> Question:
+    answers = tuple(dict.fromkeys(row[2] for row in rows))
+    difficulty = next((row[3] for row in rows if row[3] not in _NOTHING), "")
+    yes_no = all(read_yes_no(answer) is not None and len(answer.split()) == 1 for answer in answers)
+    return Question(rows[0][1], answers, title, difficulty, yes_no)
+
+
+def _rows(file: Path) -> list[tuple[int, list[str]]]:
+    """Return the rows with the numbers of their lines."""
+    header, *lines = _lines(file)
+    if header.split("\t") != _COLUMNS:
+        message = f"{file} begins with {header!r}, expected the columns {', '.join(_COLUMNS)}"
+        raise ValueError(message)
+    rows = []
+    for number, line in enumerate(lines, start=2):
+        row = [cell.strip() for cell in line.split("\t")]
+        if len(row) != len(_COLUMNS):
+            message = f"{file}, line {number}: expected {len(_COLUMNS)} columns, got {len(row)}"
+            raise ValueError(message)
+        rows.append((number, row))
+    return rows
+
+
+def _article(path: Path) -> Article:
+    title, *lines = _lines(path)
+    return Article(canonical_title(title), "\n".join(lines).strip())
+
+
+def _lines(path: Path) -> list[str]:
+    return [_decode(line).rstrip("\r") for line in path.read_bytes().removesuffix(b"\n").split(b"\n")]
+
+
+def _decode(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", errors="replace")  # five bytes mean nothing in it

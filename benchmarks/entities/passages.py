@@ -122,6 +122,17 @@ def search(method: str, folder: str, questions: Sequence[str], k: int) -> list[l
     return [[(each.title, each.text) for each in own] for own in searcher.search(questions, k)]
 
 
+def models(method: str) -> list[Path]:
+    """Return the folders of models that a method needs besides what `build` makes: they count as disk, too (Table 6)."""
+    if method != "MiniLM":
+        return []
+    from importlib.resources import files
+
+    from factoid.encode import OFFLINE_PACKAGE
+
+    return [Path(str(files(OFFLINE_PACKAGE) / "model"))]
+
+
 def _tokens(texts: Sequence[str]) -> Any:
     import bm25s
 

@@ -34,6 +34,8 @@ class EntityRetriever(BaseRetriever):
     whom a mention means also `candidates`, the titles that it may mean; and with another granularity than "document" also
     `matches`, the units taken from the article. Documents of the fallback come as they are.
 
+    `k` and `words` can also be given in a call: `retriever.invoke(question, k=2, words=300)`.
+
     Attributes:
         articles: An `ArticleStore`, or the path of one.
         linker: Finds the entities: any object with `link(text)`. None for `factoid.entities.TitleLinker`, which needs no
@@ -125,26 +127,38 @@ class EntityRetriever(BaseRetriever):
         return self._core.linker.link(question)
 
     @override
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        documents = self._of_entities(query)
-        if self.fallback is not None and self._wants_more(documents):
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        words: int | None = None,
+    ) -> list[Document]:
+        documents = self._of_entities(query, k, words)
+        if self.fallback is not None and self._wants_more(documents, k):
             documents += self.fallback.invoke(query, {"callbacks": run_manager.get_child("fallback")})
-        return _distinct(documents)[: self.k]
+        return _distinct(documents)[: k or self.k]
 
     @override
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        words: int | None = None,
     ) -> list[Document]:
-        documents = await run_in_executor(None, self._of_entities, query)
-        if self.fallback is not None and self._wants_more(documents):
+        documents = await run_in_executor(None, self._of_entities, query, k, words)
+        if self.fallback is not None and self._wants_more(documents, k):
             documents += await self.fallback.ainvoke(query, {"callbacks": run_manager.get_child("fallback")})
-        return _distinct(documents)[: self.k]
+        return _distinct(documents)[: k or self.k]
 
-    def _of_entities(self, query: str) -> list[Document]:
-        return [_document(hit) for hit in self._core.entity_hits(query)]
+    def _of_entities(self, query: str, k: int | None, words: int | None) -> list[Document]:
+        return [_document(hit) for hit in self._core.entity_hits(query, k=k, words=words)]
 
-    def _wants_more(self, documents: list[Document]) -> bool:
-        return len(documents) < self.k if self.hybrid else not documents
+    def _wants_more(self, documents: list[Document], k: int | None) -> bool:
+        return len(documents) < (k or self.k) if self.hybrid else not documents
 
 
 def _encoder(given: Embeddings | Encoder | None) -> Encoder | None:

@@ -6,6 +6,7 @@ import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,8 @@ def load(name: str) -> ModuleType:
 def test_all_are_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {
         "core",
+        "entity_langchain",
+        "entity_llama_index",
         "langchain_chain",
         "llama_index_query_engine",
         "process_documents",
@@ -75,6 +78,34 @@ def test_llama_index_query_engine(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "Skagen" in printed
     assert "Rubjerg" not in printed
+
+
+def test_entity_langchain(capsys: pytest.CaptureFixture[str]) -> None:
+    from langchain_core.language_models import FakeListChatModel
+
+    asked = []
+
+    class Chat(FakeListChatModel):
+        def _call(self, messages: list[Any], *args: Any, **options: Any) -> str:
+            asked.append(messages[0].content)
+            return super()._call(messages, *args, **options)
+
+    assert load("entity_langchain").main(Chat(responses=["Every 4,000 hours."])) == "Every 4,000 hours."
+    assert "its seal is changed every 4,000 hours" in asked[0]
+    printed = capsys.readouterr().out
+    assert "'T40' is Tern 40, page 12\n'annual check' is Station check, page 55\n" in printed
+
+
+def test_entity_llama_index(capsys: pytest.CaptureFixture[str]) -> None:
+    from llama_index.core.llms import MockLLM
+
+    from llama_index_factoid import EncoderEmbedding
+
+    answer = load("entity_llama_index").main(EncoderEmbedding(HashEncoder()), MockLLM())
+    assert "starts and stops up to six pumps" in answer  # the mock repeats its prompt
+    printed = capsys.readouterr().out
+    assert "How many pumps does Heron start?  ←  Heron (controller)" in printed
+    assert "How long is the air of a shaft measured?  ←  safety" in printed
 
 
 def test_process_documents(tmp_path: Path) -> None:

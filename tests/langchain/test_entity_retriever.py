@@ -85,6 +85,15 @@ async def test_fallback_and_hybrid() -> None:
     ]
 
 
+async def test_k_and_words_of_one_call() -> None:
+    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True)
+    found = retriever.invoke("Is the Arve long?", k=2, words=3)
+    assert [document.page_content for document in found] == ["Arve\nThe Arve rises", "rain 1"]
+    assert await retriever.ainvoke("Is the Arve long?", k=2, words=3) == found
+    with pytest.raises(InvalidInputError, match="k must be at least 1"):
+        retriever.invoke("Is the Arve long?", k=0)
+
+
 def test_the_fallback_is_traced_below_this_retriever() -> None:
     runs: dict[Any, Any] = {}
 

@@ -14,6 +14,7 @@ from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import EntityLinker, Mention, link_all
 from factoid.errors import InvalidInputError
 from factoid.propositions import Propositionizer
+from factoid.store.options import whole_number
 from factoid.units import Granularity, Hit, Unit, check_text, content_id
 
 Ambiguous = Literal["first", "all", "skip"]
@@ -72,10 +73,8 @@ class EntityRetriever:
         hybrid: bool = False,
         ambiguous: Ambiguous = "first",
     ) -> None:
-        for name, value in (("words", words), ("k", k)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                message = f"{name} must be a whole number of at least 1, got {value!r}"
-                raise InvalidInputError(message)
+        whole_number("words", words)
+        whole_number("k", k)
         if ambiguous not in get_args(Ambiguous):
             message = f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}"
             raise InvalidInputError(message)
@@ -93,58 +92,64 @@ class EntityRetriever:
         if self.granularity is not Granularity.DOCUMENT:
             self._best = BestUnits(self.granularity, encoder, propositionizer)  # type: ignore[arg-type]  # it checks
 
-    def retrieve(self, question: str) -> list[Hit]:
+    def retrieve(self, question: str, *, k: int | None = None, words: int | None = None) -> list[Hit]:
         """Return at most k hits: those of entities, `EntityHit`s, before those of the fallback.
 
-        Raises:
-            InvalidInputError: The question is no string, or holds lone surrogates.
-        """
-        return self.retrieve_batch([question])[0]
+        Args:
+            question: The question.
+            k: Most hits; None for the retriever's.
+            words: Words of each article; None for the retriever's.
 
-    def retrieve_batch(self, questions: Sequence[str]) -> list[list[Hit]]:
+        Raises:
+            InvalidInputError: The question is no string or holds lone surrogates, or a number is below 1.
+        """
+        return self.retrieve_batch([question], k=k, words=words)[0]
+
+    def retrieve_batch(
+        self, questions: Sequence[str], *, k: int | None = None, words: int | None = None
+    ) -> list[list[Hit]]:
         """Return the hits of each question; linkers that can link them at once."""
         for question in questions:
             check_text(question, "question")
         linked = link_all(self.linker, questions)
         pairs = zip(questions, linked, strict=True)
-        return [self._filled(question, self._hits(question, mentions)) for question, mentions in pairs]
+        return [self._filled(question, self._hits(question, mentions, k, words), k) for question, mentions in pairs]
 
-    def entity_hits(self, question: str) -> list[EntityHit]:
+    def entity_hits(self, question: str, *, k: int | None = None, words: int | None = None) -> list[EntityHit]:
         """Return the hits of `retrieve` without those of any fallback."""
         check_text(question, "question")
-        return self._hits(question, self.linker.link(question))
+        return self._hits(question, self.linker.link(question), k, words)
 
-    def _hits(self, question: str, mentions: Sequence[Mention]) -> list[EntityHit]:
+    def _hits(self, question: str, mentions: Sequence[Mention], k: int | None, words: int | None) -> list[EntityHit]:
+        most = whole_number("k", self.k if k is None else k)
+        budget = whole_number("words", self.words if words is None else words)
         hits: dict[int, EntityHit] = {}
         query = None
-        for mention in mentions:
-            for title in self._titles(mention):
-                name = self.articles.resolve(title)
-                if name is None or name.article_id in hits:
-                    continue
-                article = self.articles.article(name.article_id)
-                if self._best is not None and query is None:
-                    query = self._best.query(question)
-                matches: list[Hit] = []
-                if self._best is None or query is None:
-                    text = first_words(article.text, self.words)
-                else:
-                    text, matches = self._best.best(query, article, self.words)
-                named = question[mention.start : mention.end]
-                hits[name.article_id] = EntityHit(
-                    _unit(article, text), mention.score, tuple(matches), mention=mention, named=named
-                )
-                if len(hits) == self.k:
-                    return list(hits.values())
+        for mention, title in ((mention, title) for mention in mentions for title in self._titles(mention)):
+            name = self.articles.resolve(title)
+            if name is None or name.article_id in hits:
+                continue
+            article = self.articles.article(name.article_id)
+            matches: list[Hit] = []
+            if self._best is None:
+                text = first_words(article.text, budget)
+            else:
+                query = self._best.query(question) if query is None else query
+                text, matches = self._best.best(query, article, budget)
+            named = question[mention.start : mention.end]
+            unit = _unit(article, text)
+            hits[name.article_id] = EntityHit(unit, mention.score, tuple(matches), mention=mention, named=named)
+            if len(hits) == most:
+                break
         return list(hits.values())
 
-    def _filled(self, question: str, found: Sequence[Hit]) -> list[Hit]:
-        hits = list(found)
-        if self.fallback is None or len(hits) >= self.k or (hits and not self.hybrid):
+    def _filled(self, question: str, found: Sequence[Hit], k: int | None) -> list[Hit]:
+        hits, most = list(found), self.k if k is None else k
+        if self.fallback is None or len(hits) >= most or (hits and not self.hybrid):
             return hits
         taken = {hit.unit.id for hit in hits}
-        hits += [hit for hit in self.fallback(question, self.k) if hit.unit.id not in taken]
-        return hits[: self.k]
+        hits += [hit for hit in self.fallback(question, most) if hit.unit.id not in taken]
+        return hits[:most]
 
     def _titles(self, mention: Mention) -> list[str]:
         if not mention.ambiguous or self.ambiguous == "first":

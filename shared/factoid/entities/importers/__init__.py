@@ -2,6 +2,7 @@
 
 from factoid.entities.importers.jsonl import ArticleJsonl, TitleTextJsonl
 from factoid.entities.importers.kilt import KiltJsonl
+from factoid.entities.importers.mediawiki import MediaWikiDump
 from factoid.entities.importers.own_documents import OwnDocuments
 from factoid.entities.importers.parquet import WikipediaParquet
 from factoid.entities.importers.redirect_lines import RedirectLines
@@ -10,6 +11,7 @@ from factoid.entities.importers.wikiextractor import WikiExtractorJson
 __all__ = [
     "ArticleJsonl",
     "KiltJsonl",
+    "MediaWikiDump",
     "OwnDocuments",
     "RedirectLines",
     "TitleTextJsonl",

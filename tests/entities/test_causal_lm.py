@@ -62,6 +62,16 @@ def test_batches_of_any_size_answer_as_a_greedy_loop_does(kind, batch_size):
     contexts = [["word " * (5 * index)] * (index % 3) for index in range(7)]
     expected = [greedy(model, tokenizer, question_prompt(*each), 10) for each in zip(questions, contexts, strict=True)]
     assert len(set(expected)) > 3
+    # What checkpoints of chat models bring along has no part in it.
+    model.generation_config.update(
+        do_sample=True,
+        temperature=0.7,
+        top_p=0.9,
+        top_k=5,
+        repetition_penalty=1.5,
+        no_repeat_ngram_size=2,
+        max_length=20,
+    )
     reader = TransformersReader(model, tokenizer, batch_size=batch_size)
     assert reader.read_batch(questions, contexts) == expected
     assert [reader.read(*each) for each in zip(questions, contexts, strict=True)] == expected

@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
+# Checkpoints bring settings of their own, for chats: the paper's readers are greedy. Penalties would count the padding, too.
+_GREEDY = {
+    "do_sample": False,
+    "num_beams": 1,
+    "repetition_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+    "min_length": 0,
+    "max_length": None,  # or transformers warns that it gives way
+    "temperature": None,
+    "top_p": None,
+    "top_k": None,
+}
 _LONG_WORD = 50  # characters: a cut looks no further back for white space, since not all scripts have it
 
 
@@ -152,11 +164,7 @@ class TransformersReader:
                 input_ids=inputs,
                 attention_mask=mask,
                 max_new_tokens=self.max_new_tokens,
-                do_sample=False,
-                num_beams=1,
-                temperature=None,  # checkpoints bring settings for sampling, which would be warned of
-                top_p=None,
-                top_k=None,
+                **_GREEDY,
                 pad_token_id=padding,
             )
         texts: list[str] = tokenizer.batch_decode(outputs[:, width:], skip_special_tokens=True)

@@ -66,6 +66,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--more", type=Path, help="a file of more titles, one a line")
     parser.add_argument("--lower-case", default="auto", help="of TitleLinker")
+    parser.add_argument("--min-score", type=float, default=0.0, help="of TitleLinker")
     parser.add_argument("--encoder", action="store_true", help="break ties with all-MiniLM-L6-v2")
     parser.add_argument("--errors", type=int, default=0, help="show so many questions that are linked otherwise")
     parser.add_argument("--json", type=Path, help="write each question and its mentions here")
@@ -92,7 +93,7 @@ def all_titles(arguments: argparse.Namespace) -> set[str]:
 def make_linker(arguments: argparse.Namespace, path: Path, titles: Iterable[str]) -> TitleLinker:
     build_articles(path, Stubs(path.name, sorted(titles)))
     encoder = SentenceTransformerEncoder(device="cpu") if arguments.encoder else None
-    return TitleLinker(ArticleStore(path), encoder=encoder, lower_case=arguments.lower_case)
+    return TitleLinker(ArticleStore(path), encoder=encoder, lower_case=arguments.lower_case, min_score=arguments.min_score)
 
 
 def timed_links(linker: TitleLinker, texts: Sequence[str]) -> tuple[list[list[Mention]], list[float]]:

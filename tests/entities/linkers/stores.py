@@ -1,15 +1,25 @@
-"""Small article stores, filled by hand."""
+"""Small article stores."""
 
 from __future__ import annotations
 
-import sqlite3
-import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from factoid.entities.articles.names import NameKind, name_key, split_title
-from factoid.entities.articles.schema import NAME_INDEX, make_tables
+from factoid.entities.articles.article import Article, Record, Redirect
+from factoid.entities.articles.build import build_articles
 from factoid.entities.articles.store import ArticleStore
+
+
+class Records:
+    """A source of records in memory."""
+
+    name = ""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.records = list(records)
+
+    def read(self, skip: int = 0) -> Iterator[Record]:
+        yield from self.records[skip:]
 
 
 def make_store(
@@ -20,29 +30,18 @@ def make_store(
     aliases: Iterable[tuple[str, str]] = (),
     anchors: Iterable[tuple[str, str, int]] = (),
 ) -> ArticleStore:
-    """Write a store of some titles (and their texts), names of other kinds to titles, and counts of links, and open it."""
-    texts = articles if isinstance(articles, Mapping) else dict.fromkeys(articles, "")
-    connection = sqlite3.connect(path)
-    make_tables(connection)
-    numbers = {title: number for number, title in enumerate(texts, start=1)}
-    connection.executemany(
-        "INSERT INTO article VALUES (?, ?, ?, NULL)",
-        [(numbers[title], title, zlib.compress(text.encode())) for title, text in texts.items()],
-    )
-    names: list[tuple[str, int, int, str | None, int]] = []
-    for title, number in numbers.items():
-        names.append((name_key(title), NameKind.TITLE, number, None, 0))
-        base, told = split_title(title)
-        if told:
-            names.append((name_key(base), NameKind.BASE, number, None, 0))
-    for form, title in (redirects or {}).items():
-        names.append((name_key(form), NameKind.REDIRECT, numbers[title], form, 0))
-    for form, title in aliases:
-        names.append((name_key(form), NameKind.ALIAS, numbers[title], form, 0))
-    for form, title, count in anchors:
-        names.append((name_key(form), NameKind.ANCHOR, numbers[title], form, count))
-    connection.executemany("INSERT INTO name VALUES (?, ?, ?, ?, ?)", names)
-    connection.execute(NAME_INDEX)
-    connection.commit()
-    connection.close()
+    """Build a store of some titles (and their texts), names of other kinds to titles, and counts of links, and open it."""
+    texts = articles if isinstance(articles, Mapping) else {title: f"About {title}." for title in articles}
+    first = next(iter(texts))
+    records: list[Record] = [
+        Article(
+            title,
+            text,
+            aliases=tuple(form for form, of in aliases if of == title),
+            links=tuple((form, to) for form, to, count in anchors for _ in range(count)) if title == first else (),
+        )
+        for title, text in texts.items()
+    ]
+    records += [Redirect(name, target) for name, target in (redirects or {}).items()]
+    build_articles(path, Records(records))
     return ArticleStore(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -66,9 +67,7 @@ def _break_tie(query: np.ndarray, units: dict[int, np.ndarray], options: list[Op
     weights = np.exp((similarities - similarities.max()) / _TEMPERATURE)
     weights *= sum(option.share for option in compared) / weights.sum()
     order = np.argsort(-similarities, kind="stable")
-    ordered = [
-        Option(compared[at].article_id, compared[at].title, compared[at].rank, float(weights[at])) for at in order
-    ]
+    ordered = [replace(compared[at], share=float(weights[at])) for at in order]
     best = similarities[order]
     return ordered + options[len(compared) :], bool(best[0] - best[1] <= _SAME)
 

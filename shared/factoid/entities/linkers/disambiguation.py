@@ -26,12 +26,14 @@ class Option:
         title: The article's title.
         rank: What orders the options, lower first; options of equal rank are not told apart.
         share: How likely it is, from 0 to 1; the options of a name add up to 1.
+        only_base: Whether the name is but its title's without what tells it from others, and nothing near says that.
     """
 
     article_id: int
     title: str
     rank: tuple[float, ...]
     share: float
+    only_base: bool = False
 
 
 def written_as(names: Sequence[Name], form: str) -> list[Name]:
@@ -70,7 +72,13 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
     decided = {article for article in titles if spoken[article][0] == 2}
     shares = _shares(weights, decided)
     options = [
-        Option(article, title, _rank(*spoken[article], weights[article]), shares[article])
+        Option(
+            article,
+            title,
+            _rank(*spoken[article], weights[article]),
+            shares[article],
+            kinds[article] is NameKind.BASE and not (counts[article] or spoken[article][0]),
+        )
         for article, title in titles.items()
     ]
     return sorted(options, key=lambda option: (option.rank, option.title, option.article_id))

@@ -13,6 +13,7 @@ from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.casing import Casing, Word, read_casing
 from factoid.entities.linkers.context import break_ties, count_tied, text_around
 from factoid.entities.linkers.disambiguation import Option, rank_options, words_around, written_as
+from factoid.entities.linkers.parts import is_part
 from factoid.entities.linkers.selection import select_longest
 from factoid.entities.linkers.spans import LowerCase, Span, find_spans
 from factoid.entities.linkers.stop_words import STOP_WORDS
@@ -23,6 +24,7 @@ from factoid.units import check_text
 
 _MOST_WORDS = 12
 _WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals differ
+_ONLY_BASE = 0.75  # and of "Air" for "Air (album)", where nothing says that an album is meant
 _UNSURE = 0.5  # and of a mention that is one only for want of a better, or stands amid words that look like its own
 
 
@@ -67,9 +69,11 @@ class TitleLinker:
         most_words: Words of the longest name.
         lower_case: Whether single words without a capital are mentions: "never"; "always", but for stop words; "alone", only
             where nothing else in the text is a mention; or "auto", as "alone", but only in texts that have no capital.
+        min_score: Mentions of less score are left out. More than 0.5 leaves out parts of names that the store does not know,
+            at the price of some names.
 
     Raises:
-        InvalidInputError: `most_words` is less than 1, or `lower_case` is none of the four.
+        InvalidInputError: `most_words` is less than 1, `min_score` is not from 0 to 1, or `lower_case` is none of the four.
     """
 
     def __init__(
@@ -80,9 +84,13 @@ class TitleLinker:
         stop_words: Iterable[str] | None = None,
         most_words: int = _MOST_WORDS,
         lower_case: str = "auto",
+        min_score: float = 0.0,
     ) -> None:
         if most_words < 1:
             message = f"most_words must be at least 1, got {most_words}"
+            raise InvalidInputError(message)
+        if not 0 <= min_score <= 1:
+            message = f"min_score must be from 0 to 1, got {min_score}"
             raise InvalidInputError(message)
         if isinstance(stop_words, str):
             message = f"stop_words must be several words, got the string {stop_words!r}"
@@ -93,6 +101,7 @@ class TitleLinker:
             STOP_WORDS if stop_words is None else frozenset(name_key(word) for word in stop_words)
         )
         self.most_words = most_words
+        self.min_score = min_score
         try:
             self.lower_case = LowerCase(lower_case)
         except ValueError as error:
@@ -179,46 +188,24 @@ class TitleLinker:
                 ranked[row][at] = options
                 if not tied:
                     ambiguous.discard((row, at))
-        return [
+        mentions = [
             [_mention(text, found, at, ranked[row][at], ambiguous=(row, at) in ambiguous) for at in range(len(found))]
             for row, (text, found) in enumerate(zip(texts, chosen, strict=True))
         ]
+        return [[mention for mention in some if mention.score >= self.min_score] for some in mentions]
 
 
 def _mention(text: _Text, found: Sequence[_Found], at: int, options: Sequence[Option], *, ambiguous: bool) -> Mention:
     match = found[at]
     factor = 1.0 if match.exact else _WRITTEN_OTHERWISE
-    if match.span.weak or _is_part(text, found, at):
+    if options[0].only_base:
+        factor *= _ONLY_BASE
+    if match.span.weak or is_part(text.words, text.casing, [match.span for match in found], at):
         factor *= _UNSURE
     start, end = _extent(text, match.span)
     candidates = tuple(Candidate(option.title, option.share) for option in options)
     score = min(1.0, factor * options[0].share)
     return Mention(start, end, options[0].title, score, candidates, ambiguous)
-
-
-def _is_part(text: _Text, found: Sequence[_Found], at: int) -> bool:
-    """Whether a mention stands right beside a capitalised word that is part of no mention: "Jack" of an unknown "Mary Jack"."""
-    if text.casing is not Casing.TELLING:
-        return False
-    words, span = text.words, found[at].span
-    left_end = found[at - 1].span.last + 1 if at else 0
-    right_end = found[at + 1].span.first if at + 1 < len(found) else len(words)
-    before, after = span.first - 1, span.last + 1
-    if before > left_end and _joins(words, before):
-        before -= 1
-    if after + 1 < right_end and _joins(words, after):
-        after += 1
-    left = before >= left_end and not words[span.first].token.paragraph and _looks_named(words[before])
-    return left or (after < right_end and not words[after].token.paragraph and _looks_named(words[after]))
-
-
-def _joins(words: Sequence[Word], at: int) -> bool:
-    """Whether a token is a hyphen or the like inside a word."""
-    return words[at].token.key in ("-", "/", "&") and not words[at].token.spaced and not words[at + 1].token.spaced
-
-
-def _looks_named(word: Word) -> bool:
-    return word.is_word and word.capital and word.cased and not word.stop
 
 
 def _around(text: _Text, match: _Found) -> dict[str, int]:

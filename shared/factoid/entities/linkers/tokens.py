@@ -1,7 +1,7 @@
 """A text as words and marks, with the key of any stretch of them at no cost.
 
 A word is a run of letters and digits with the marks on them. Any other visible character is a token of its own, and so is
-each character of a script that writes no spaces. What stands between tokens is white space as `clean_name` sees it.
+each character of a script that writes no spaces. Characters that cannot be seen, which no name has, split nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from functools import cache
 
 from factoid.entities.articles.names import name_key
 
-_NO_WIDTH = "_\u200b\u200e\u200f\ufeff"  # are spaces to `clean_name`
 _WITHOUT_SPACES = (  # first and last character of the scripts that write no spaces between words
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x1000, 0x109F),  # Myanmar
@@ -37,7 +36,7 @@ class TokenKind(IntEnum):
     MARK = 2  # punctuation, a symbol, an emoji
 
 
-_SPACE, _JOINED = 3, 4  # kinds of characters that begin no token
+_SPACE, _JOINED, _INVISIBLE = 3, 4, 5  # kinds of characters that begin no token
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,44 +83,43 @@ def tokenize(text: str) -> Tokens:
     before = 0
     for start, end, kind in _spans(text):
         gap = text[before:start]
-        if gap and tokens:
+        spaced = not tokens or any(_kind(character) == _SPACE for character in gap)
+        if spaced and tokens:
             key.append(" ")
             length += 1
         own = name_key(text[start:end])
-        tokens.append(
-            Token(start, end, kind, own, length, length + len(own), bool(gap) or not tokens, _ends(gap) or not tokens)
-        )
+        paragraph = not tokens or gap.count("\n") > 1 or "\u2029" in gap
+        tokens.append(Token(start, end, kind, own, length, length + len(own), spaced, paragraph))
         key.append(own)
         length += len(own)
         before = end
     return Tokens(text, "".join(key), tokens)
 
 
-def _ends(gap: str) -> bool:
-    return gap.count("\n") > 1 or "\u2029" in gap
-
-
 def _spans(text: str) -> list[tuple[int, int, TokenKind]]:
     spans: list[tuple[int, int, TokenKind]] = []
-    start, kind = 0, _SPACE
+    start, end, kind = 0, 0, _SPACE  # of the token that is being read
     for at, character in enumerate(text):
         own = _kind(character)
-        if own == _JOINED and kind != _SPACE:
+        if own == _INVISIBLE:
             continue
-        if own == TokenKind.WORD == kind:
+        if kind != _SPACE and (own == _JOINED or own == TokenKind.WORD == kind):
+            end = at + 1
             continue
         if kind != _SPACE:
-            spans.append((start, at, TokenKind(kind)))
-        start, kind = at, TokenKind.MARK if own == _JOINED else own
+            spans.append((start, end, TokenKind(kind)))
+        start, end, kind = at, at + 1, TokenKind.MARK if own == _JOINED else own
     if kind != _SPACE:
-        spans.append((start, len(text), TokenKind(kind)))
+        spans.append((start, end, TokenKind(kind)))
     return spans
 
 
 @cache  # by character: there are not many
 def _kind(character: str) -> int:
-    if character.isspace() or character in _NO_WIDTH:
+    if character.isspace() or character == "_":
         return _SPACE
+    if not name_key(character):
+        return _INVISIBLE
     # Marks, joiners and skin tones belong to what they stand on.
     if (
         (category := unicodedata.category(character))[0] == "M"

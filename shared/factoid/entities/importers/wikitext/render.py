@@ -1,0 +1,109 @@
+"""One line of prepared wikitext as text, read with mwparserfromhell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from factoid._optional import require
+from factoid.entities.importers.wikitext.lines import Line
+from factoid.entities.importers.wikitext.site import Place, Site
+from factoid.entities.importers.wikitext.templates import Arguments, renderer, template_name
+
+if TYPE_CHECKING:
+    from mwparserfromhell.nodes import Template, Wikilink
+    from mwparserfromhell.wikicode import Wikicode
+
+_NEEDS_PARSER = re.compile(r"\{\{|\[\[|\[?(?:https?:|ftp:|//|mailto:|irc:|news:)|<", re.IGNORECASE)
+_DISTINCTION = re.compile(r"(?:.*?:)?(.+?)(?:\s*\([^()]*\)|,\s.*)?")
+_INNERMOST = re.compile(r"\{\{[^{}]*\}\}|\[\[[^][|]*\|?|\]\]")
+
+
+def render(text: str, site: Site) -> str:
+    """Return a line as text. HTML entities, quotes for bold, and what is damaged stay for `tidy`."""
+    if not _NEEDS_PARSER.search(text):
+        return text
+    parser = require("mwparserfromhell", extra="wikipedia")
+    try:
+        return _code(parser.parse(text, skip_style_tags=True), site)
+    except (parser.parser.ParserError, RecursionError):  # nested far deeper than any page that people wrote
+        while (shorter := _INNERMOST.sub("", text)) != text:
+            text = shorter
+        return text
+
+
+def shows_nothing(line: Line, site: Site) -> bool:
+    """Tell whether a line is one table, box or picture, without reading it: they are the longest lines of a page."""
+    text = line.text.strip(" \t:*#")
+    if text.startswith("{|"):
+        return True
+    if line.closed != len(line.text.rstrip()) or not line.text.startswith(("{{", "[[")):
+        return False
+    if text.startswith("[["):
+        return site.target(text[2:].partition("|")[0].partition("]]")[0]).place is Place.HIDDEN
+    written = re.split(r"[|{}<\n]", text[2:], maxsplit=1)[0]
+    return renderer(template_name(written)) is None
+
+
+def _code(code: Wikicode, site: Site) -> str:
+    return "".join(_node(node, site) for node in code.nodes)
+
+
+def _node(node: Any, site: Site) -> str:
+    match type(node).__name__:
+        case "Text":
+            return str(node.value)
+        case "Wikilink":
+            return _wikilink(node, site)
+        case "Template":
+            return _template(node, site)
+        case "ExternalLink":
+            return _code(node.title, site) if node.title is not None else ""
+        case "Tag":
+            return _code(node.contents, site) if node.contents is not None else ""
+        case "Argument":
+            return _code(node.default, site) if node.default is not None else ""
+        case "Comment":
+            return ""
+        case _:  # HTMLEntity, and Heading where it is none
+            return str(node)
+
+
+def _wikilink(link: Wikilink, site: Site) -> str:
+    written = _code(link.title, site)
+    target = site.target(written)
+    if target.place is Place.HIDDEN:
+        return ""
+    if link.text is None:
+        return shown_target(written)
+    return _code(link.text, site) or pipe_trick(written)
+
+
+def shown_target(written: str) -> str:
+    """Return the text of a link `[[written]]`: its page without leading colon and section, or a section of this page."""
+    page, _, section = written.strip().lstrip(":").partition("#")
+    return (page or section).replace("_", " ").strip()
+
+
+def pipe_trick(written: str) -> str:
+    """Return the text of `[[written|]]`: the title without its namespace and what tells it from others of its name."""
+    found = _DISTINCTION.fullmatch(shown_target(written))
+    return found[1].strip() if found else ""
+
+
+def _template(template: Template, site: Site) -> str:
+    show = renderer(template_name(str(template.name)))
+    if show is None:
+        return ""
+    listed: list[str] = []
+    named: dict[str, str] = {}
+    for parameter in template.params:
+        shown = _code(parameter.value, site)
+        if not parameter.showkey:
+            listed.append(shown.strip("\n"))
+            continue
+        name = str(parameter.name).strip()
+        named[name] = shown.strip()
+        if name == str(len(listed) + 1):  # {{lang|1=fr|2=…}}
+            listed.append(shown.strip())
+    return show(Arguments(tuple(listed), named))

@@ -202,11 +202,13 @@ def names_in_part(arguments: argparse.Namespace, folder: Path) -> None:
             print(text, "| wrong:", wrong)
     precision, recall = right / max(1, said), right / gold
     print(
-        "| KORE50 | mentions | linked | spans | candidates | ambiguous | precision | recall | F1 |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+        "| KORE50 | mentions | linked | spans | candidates | ambiguous | precision | recall | F1 |\n"
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
     )
     label = "TitleLinker and MiniLM" if arguments.encoder else "TitleLinker"
     f1 = 2 * precision * recall / max(1e-9, precision + recall)
-    print(f"| {label} | {gold} | {said} | {spans} | {held} | {ambiguous} | {precision:.1%} | {recall:.1%} | {f1:.1%} |")
+    counts = f"{gold} | {said} | {spans} | {held} | {ambiguous}"
+    print(f"| {label} | {counts} | {precision:.1%} | {recall:.1%} | {f1:.1%} |")
 
 
 def speed(arguments: argparse.Namespace, folder: Path) -> None:

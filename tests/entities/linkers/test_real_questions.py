@@ -25,8 +25,8 @@ def test_questions_and_titles(data, questions):
 
 def test_titles_of_questions(tmp_path, questions):
     asked = questions[::20]
-    known = dict.fromkeys(canonical_title(question.title) for question in questions)
-    with make_store(tmp_path / "s", known) as store:
+    known = {canonical_title(question.title) for question in questions}
+    with make_store(tmp_path / "s", sorted(known)) as store:
         found = TitleLinker(store).link_batch([question.text for question in asked])
     right = [
         [mention.title for mention in mentions] == [canonical_title(question.title)]

@@ -55,7 +55,7 @@ def titles(data: Path) -> dict[str, set[str]]:
         for record in json.loads(file.read_text())
         for answer in record["answers"]
     }
-    found["enwiki dump sample: pages and links"] = set(_dump_titles(data / "wikipedia-enwiki-gensim"))
+    found["enwiki dump sample: articles and links"] = set(_dump_titles(dump(data)))
     found["WebQuestions, answers"] = {
         answer
         for file in (data / "webquestions-brmson" / "main").glob("*.json")
@@ -83,20 +83,28 @@ def titles(data: Path) -> dict[str, set[str]]:
     return {name: {title.strip() for title in some if title.strip()} for name, some in found.items()}
 
 
+def dump(data: Path) -> Path:
+    """Return the sample of a dump of the English Wikipedia."""
+    (file,) = (data / "wikipedia-enwiki-gensim").glob("*.bz2")
+    return file
+
+
 def kore50(data: Path) -> list[dict[str, object]]:
     """Return the records of KORE50: `text`, and `labels` with `span` and `name`."""
     return list(_lines(data / "entity-linking-elevant" / "benchmarks" / "kore50.benchmark.jsonl"))
 
 
-def _dump_titles(folder: Path) -> Iterator[str]:
-    (file,) = folder.glob("*.bz2")
+def _dump_titles(file: Path) -> set[str]:
+    """Return the titles of articles and of what they link to, without those that are redirects."""
     text = bz2.decompress(file.read_bytes()).decode()
-    for title in re.findall(r"<title>([^<]+)</title>|<redirect title=\"([^\"]+)\"|\[\[([^\[\]|#{}<>\n]+)", text):
-        name = "".join(title)
-        for code, character in _XML.items():
-            name = name.replace(code, character)
-        if not _OTHER_SPACE.match(name.strip()):
-            yield name
+    for code, character in _XML.items():
+        text = text.replace(code, character)
+    pages = re.findall(r"<title>([^<]+)</title>(?:(?!<title>)[\s\S])*?<id>\d+</id>\s*(<redirect title=)?", text)
+    redirects = {title for title, redirect in pages if redirect}
+    targets = re.findall(r"<redirect title=\"([^\"]+)\"|\[\[([^\[\]|#{}<>\n]+)", text)
+    linked = {"".join(target).strip().replace("_", " ") for target in targets}
+    found = {title for title, _ in pages} | {title[:1].upper() + title[1:] for title in linked}
+    return {title for title in found - redirects if not _OTHER_SPACE.match(title)}
 
 
 def _lines(file: Path) -> Iterator[dict[str, object]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from factoid.encode import Encoder
 from factoid.entities.articles.article import Name
-from factoid.entities.articles.names import clean_name, name_key
+from factoid.entities.articles.names import NameKind, clean_name, name_key
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.casing import Casing, Word, read_casing
 from factoid.entities.linkers.context import break_ties, count_tied, text_around
@@ -25,7 +25,9 @@ from factoid.units import check_text
 _MOST_WORDS = 12
 _WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals differ
 _ONLY_BASE = 0.75  # and of "Air" for "Air (album)", where nothing says that an album is meant
-_UNSURE = 0.5  # and of a mention that is one only for want of a better, or stands amid words that look like its own
+_UNSURE = (
+    0.5  # and of a mention that is one only for want of a better, is known as an acronym only, or is part of a name
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,9 @@ class TitleLinker:
     an alias', a link's text or the title's without what stands in brackets: see `rank_options`. What is still tied is decided
     by an encoder, where there is one, and is else marked as ambiguous: the first by title, with all candidates.
 
-    A mention's score is its candidate's share, less where the capitals differ, and half where the name is part of what looks
-    like a longer one, or is a mention only because nothing else in the text is.
+    A mention's score is its candidate's share; a little less where the capitals differ, or only what stands in brackets in a
+    title is left out; and half where the name looks like a part of a longer one, or is a mention only because nothing else
+    in the text is.
 
     Args:
         store: The articles. The linker does not close it.
@@ -197,7 +200,7 @@ class TitleLinker:
 
 def _mention(text: _Text, found: Sequence[_Found], at: int, options: Sequence[Option], *, ambiguous: bool) -> Mention:
     match = found[at]
-    factor = 1.0 if match.exact else _WRITTEN_OTHERWISE
+    factor = 1.0 if match.exact else _UNSURE if _is_other_acronym(text, match) else _WRITTEN_OTHERWISE
     if options[0].only_base:
         factor *= _ONLY_BASE
     if match.span.weak or is_part(text.words, text.casing, [match.span for match in found], at):
@@ -208,8 +211,14 @@ def _mention(text: _Text, found: Sequence[_Found], at: int, options: Sequence[Op
     return Mention(start, end, options[0].title, score, candidates, ambiguous)
 
 
+def _is_other_acronym(text: _Text, match: _Found) -> bool:
+    """Whether the text's "Eva" is known as "EVA" only."""
+    forms = [name.form for name in match.names]
+    return text.casing is Casing.TELLING and not _form(text, match.span).isupper() and all(map(str.isupper, forms))
+
+
 def _around(text: _Text, match: _Found) -> dict[str, int]:
-    if len({name.article_id for name in match.names}) == 1:
+    if len({name.article_id for name in match.names}) == 1 and match.names[0].kind != NameKind.BASE:
         return {}  # nothing to choose
     return words_around(text.words, match.span.first, match.span.last)
 

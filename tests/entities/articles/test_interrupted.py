@@ -66,7 +66,9 @@ def test_killed_at_random_moments(tmp_path, undisturbed):
 
 
 # Of 26 transactions or so: the first makes the tables, the last ones are stages of the finish.
-@pytest.mark.parametrize("moment", [*(("commit", n) for n in (1, 2, 9, 22, 23, 24, 25, 26, 27)), ("marked",), ("moved",)])
+@pytest.mark.parametrize(
+    "moment", [*(("commit", n) for n in (1, 2, 9, 22, 23, 24, 25, 26, 27)), ("marked",), ("moved",)]
+)
 def test_killed_at_each_kind_of_moment(tmp_path, undisturbed, moment):
     path = tmp_path / "a"
     assert not ended(start(path, *moment))
@@ -143,7 +145,7 @@ def test_half_of_an_unfinished_build_is_begun_anew(unfinished, lost):
 def test_a_damaged_unfinished_build_is_told(unfinished):
     spill = unfinished.with_name("a.spill")
     spill.write_bytes(b"x" * spill.stat().st_size)
-    with pytest.raises((StoreError, StoreFormatError), match="a cannot be built: file is not a database|damaged"):
+    with pytest.raises((StoreError, StoreFormatError), match=r"a cannot be built: file is not a database|damaged"):
         build_articles(unfinished, Listed(RECORDS))
     assert build_articles(unfinished, Listed(RECORDS), resume=False).articles == 50
 

@@ -48,7 +48,7 @@ def kill_at(moment, number):
 
 
 def main(path, seed, articles, moment="", number=""):
-    batch._MOST_RECORDS = 40
+    batch._MOST_RECORDS, build._SMALL = 40, 0
     kill_at(moment, number)
     sys.stdout.write("ready\n")
     sys.stdout.flush()

@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from factoid.entities.articles import Redirect, batch, build_articles, unfinished
+from factoid.entities.articles import batch, build_articles, unfinished
 from tests.entities.articles.records import Listed, seeded
 
 build = sys.modules["factoid.entities.articles.build"]
@@ -48,11 +48,11 @@ def kill_at(moment, number):
 
 
 def main(path, seed, articles, moment="", number=""):
-    batch._MOST_RECORDS = 40
+    batch._MOST_RECORDS, build._SMALL = 40, 0
     kill_at(moment, number)
     sys.stdout.write("ready\n")
     sys.stdout.flush()
-    build_articles(Path(path), Listed(seeded(int(seed), int(articles)) + [Redirect("End", "End")]))
+    build_articles(Path(path), Listed(seeded(int(seed), int(articles))))
 
 
 if __name__ == "__main__":

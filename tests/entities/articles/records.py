@@ -41,7 +41,10 @@ def seeded(seed, articles):
         records.append(Article(title_of(number), text, aliases, links, metadata))
         records.append(Redirect(f"Way {number}", title_of(number) if number % 6 else f"Way {number + 1}"))
         if number % 50 == 0:
-            records += [Redirect(f"Round {number}", f"Round {number} back"), Redirect(f"Round {number} back", f"Round {number}")]
+            records += [
+                Redirect(f"Round {number}", f"Round {number} back"),
+                Redirect(f"Round {number} back", f"Round {number}"),
+            ]
             records.append(Redirect(f"Nowhere {number}", "Nothing at all"))
             records.append(Article(title_of(number), f"second text {number}"))
     return records

@@ -40,7 +40,11 @@ def test_metadata_come_back(path):
 
 
 def test_articles_without_text_are_counted(path):
-    records = [Article("A", "x"), *(Article(f"Void {n}", " \n", ("Alias",)) for n in range(12)), Redirect("R", "Void 1")]
+    records = [
+        Article("A", "x"),
+        *(Article(f"Void {n}", " \n", ("Alias",)) for n in range(12)),
+        Redirect("R", "Void 1"),
+    ]
     report, store = built(path, records)
     with store:
         assert (report.articles, report.empty, len(report.empty_examples)) == (1, 12, 10)
@@ -94,7 +98,12 @@ def test_titles_that_differ_in_case_are_two(path):
     records = [Article("AIDS", "disease"), Article("Aids", "film"), Redirect("aIDs", "AIDS")]
     _, store = built(path, records)
     with store:
-        assert [store.get(name).text for name in ("AIDS", "Aids", "aids", "aIDs")] == ["disease", "film", "film", "disease"]
+        assert [store.get(name).text for name in ("AIDS", "Aids", "aids", "aIDs")] == [
+            "disease",
+            "film",
+            "film",
+            "disease",
+        ]
         assert store.get("aidS") is None  # nothing tells which
         assert {name.title for name in store.names(["aids"])["aids"]} == {"AIDS", "Aids"}
 
@@ -133,14 +142,21 @@ def followed(redirects, titles):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("ABCDEFGHIJ"), st.sampled_from("ABCDEFGHIJ")), max_size=25), st.sets(st.sampled_from("ABCJ")))
+@given(
+    st.lists(st.tuples(st.sampled_from("ABCDEFGHIJ"), st.sampled_from("ABCDEFGHIJ")), max_size=25),
+    st.sets(st.sampled_from("ABCJ")),
+)
 def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
     path = tmp_path_factory.mktemp("redirects") / "a"
     records = [Redirect(*pair) for pair in redirects] + [Article(title, "x") for title in [*sorted(titles), "End"]]
     report, store = built(path, records)
     ends, resolved = followed(redirects, titles)
     with store:
-        assert (report.redirects, report.circular, report.dangling) == (ends["article"], ends["circle"], ends["nothing"])
+        assert (report.redirects, report.circular, report.dangling) == (
+            ends["article"],
+            ends["circle"],
+            ends["nothing"],
+        )
         for name, title in resolved:
             found = {each.title for each in store.names([name.lower()]).get(name.lower(), [])}
             assert title is None or title in found
@@ -213,7 +229,9 @@ def test_names_come_most_telling_first(path):
 
 
 def test_several_sources_and_their_names(path):
-    report = build_articles(path, [Listed([Article("A", "x")], "one"), Listed([], "two"), Listed([Article("B", "y")], "three")])
+    report = build_articles(
+        path, [Listed([Article("A", "x")], "one"), Listed([], "two"), Listed([Article("B", "y")], "three")]
+    )
     with ArticleStore(path) as store:
         assert report.articles == 2
         assert store.stats().sources == ("one", "two", "three")
@@ -257,7 +275,11 @@ def test_records_that_cannot_be_used(path, records, said):
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"words": 0}, "words must be"), ({"words": 1.5}, "words must be"), ({"duplicates": "none"}, "duplicates must be one of")],
+    [
+        ({"words": 0}, "words must be"),
+        ({"words": 1.5}, "words must be"),
+        ({"duplicates": "none"}, "duplicates must be one of"),
+    ],
 )
 def test_bad_options(path, options, said):
     with pytest.raises(InvalidInputError, match=said):

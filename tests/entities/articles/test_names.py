@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from factoid.entities.articles import canonical_title, clean_name, name_key, split_title
 
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.text(" _-'\"aAzZéÉ\u200e\u0301ʼßİ", max_size=12)
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.text(
+    " _-'\"aAzZéÉ\u200e\u0301ʼßİ", max_size=12
+)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,10 @@ from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.progress import progress_bar
 from factoid.sqlite_file import explain
 
+_SMALL = (
+    100_000  # articles, names and links of which the finish is done at once: to wait for the disk would take longer
+)
+
 
 def build_articles(
     path: str | Path,
@@ -121,13 +125,11 @@ def _read(unfinished: Unfinished, sources: Sequence[Source], *, show_progress: b
                     message = f"record {state.records + batch.records + 1} of {sources[state.source].name}: {error}"
                     raise InvalidInputError(message) from error
                 if batch.full:
-                    unfinished.write(batch)
+                    unfinished.write(batch, last=False)
                     bar.update(batch.records)
                     batch = Batch(state.words, state.read_articles + 1, executor)
-            unfinished.write(batch)
+            unfinished.write(batch, last=True)
             bar.update(batch.records)
-            with unfinished.transaction():
-                state.source, state.records = state.source + 1, 0
 
 
 def _finish(unfinished: Unfinished, duplicates: Duplicates, *, show_progress: bool) -> int:
@@ -151,11 +153,13 @@ def _finish(unfinished: Unfinished, duplicates: Duplicates, *, show_progress: bo
     ]
     with progress_bar(show=show_progress, unit=" steps", desc="finishing", total=len(stages) + 1) as bar:
         bar.update(state.stage)
-        for stage in stages[state.stage :]:
+        small = state.read_articles + state.read_redirects + state.aliases + state.links < _SMALL
+        while state.stage < len(stages):
             with unfinished.transaction() as connection:
-                stage(connection)
-                state.stage += 1
-            bar.update(1)
+                for stage in stages[state.stage :] if small else [stages[state.stage]]:
+                    stage(connection)
+                    state.stage += 1
+                    bar.update(1)
         names = _make_sure(unfinished)
         bar.update(1)
     return names

@@ -48,8 +48,7 @@ class Connections:
         try:
             return connection.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
-            message = f"{self.path} cannot be read: {error}. Build it again with factoid build-articles"
-            raise StoreFormatError(message) from error
+            raise self._damaged(error) from error
         finally:
             self._idle.append(connection)
             if self._closed:  # meanwhile
@@ -88,10 +87,15 @@ class Connections:
         try:
             check_format(connection, self.path)
             connection.execute(f"PRAGMA cache_size = -{_CACHE}")
-        except BaseException:
+        except BaseException as error:
             connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise self._damaged(error) from error
             raise
         return connection
+
+    def _damaged(self, error: sqlite3.Error) -> StoreFormatError:
+        return StoreFormatError(f"{self.path} cannot be read: {error}. Build it again with factoid build-articles")
 
     def _identity(self) -> tuple[int, int, int]:
         try:

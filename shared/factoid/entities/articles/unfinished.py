@@ -48,6 +48,7 @@ class State:
     records: int = 0
     stage: int = 0
     read_articles: int = 0
+    read_redirects: int = 0
     aliases: int = 0
     links: int = 0
     empty: int = 0
@@ -108,28 +109,41 @@ class Unfinished:
             remove_unfinished(path)  # just begun, just ended, or of what cannot be gone on with
         elif building.exists() and building.stat().st_size:
             _check_own(building)
-        with _explained(path):
-            self.connection = sqlite3.connect(building, isolation_level=None, timeout=0, check_same_thread=False)
+        known = self._open()
+        if known is not None and not known.read_articles:  # nothing is lost by starting over
+            self.connection.close()
+            remove_unfinished(path)
+            known = self._open()
         try:
-            with _explained(path):
-                self._prepare(list(sources), words)
+            if known is not None:
+                _check_same(known, list(sources), words, path)
+                self.state = known
+            else:
+                self.state = State(list(sources), words)
+                self._make_tables()
         except BaseException:
             self.connection.close()
             raise
 
-    def _prepare(self, sources: list[str], words: int) -> None:
-        connection = self.connection
-        connection.execute("ATTACH ? AS spill", [str(spill_path(self.path))])
-        for schema in ("main", "spill"):
-            connection.execute(f"PRAGMA {schema}.cache_size = -{_CACHE}")
-            connection.execute(f"PRAGMA {schema}.synchronous = FULL")
-        if connection.execute("SELECT 1 FROM spill.sqlite_master WHERE name = 'state'").fetchone():
-            (value,) = connection.execute("SELECT value FROM spill.state").fetchone()
-            self.state = _read_state(value, self.path)
-            _check_same(self.state, sources, words, self.path)
-            return
-        self.state = State(sources, words)
-        with self.transaction():
+    def _open(self) -> State | None:
+        """Open both files; return how far an earlier build came, None if there was none."""
+        building = building_path(self.path)
+        with _explained(self.path):
+            self.connection = sqlite3.connect(building, isolation_level=None, timeout=0, check_same_thread=False)
+            try:
+                self.connection.execute("ATTACH ? AS spill", [str(spill_path(self.path))])
+                for schema in ("main", "spill"):
+                    self.connection.execute(f"PRAGMA {schema}.cache_size = -{_CACHE}")
+                    self.connection.execute(f"PRAGMA {schema}.synchronous = FULL")
+                if not self.connection.execute("SELECT 1 FROM spill.sqlite_master WHERE name = 'state'").fetchone():
+                    return None
+                return _read_state(*self.connection.execute("SELECT value FROM spill.state").fetchone(), self.path)
+            except BaseException:
+                self.connection.close()
+                raise
+
+    def _make_tables(self) -> None:
+        with self.transaction() as connection:
             make_tables(connection)
             for statement in _SPILL.split(";"):
                 connection.execute(statement)
@@ -156,8 +170,8 @@ class Unfinished:
                     raise InvalidInputError(message) from error
                 raise
 
-    def write(self, batch: Batch) -> None:
-        """Add a batch of records."""
+    def write(self, batch: Batch, *, last: bool) -> None:
+        """Add a batch of records, with `last` the last one of its source."""
         bodies, links = batch.bodies(), batch.link_rows()
         state = self.state
         with self.transaction() as connection:
@@ -166,8 +180,11 @@ class Unfinished:
             connection.executemany("INSERT INTO spill.alias VALUES (?, ?)", batch.aliases)
             connection.executemany("INSERT INTO spill.redirect VALUES (?, ?)", batch.redirects)
             connection.executemany("INSERT INTO spill.link VALUES (?, ?, ?)", links)
-            state.records += batch.records
+            state.source, state.records = (
+                (state.source + 1, 0) if last else (state.source, state.records + batch.records)
+            )
             state.read_articles += len(batch.articles)
+            state.read_redirects += len(batch.redirects)
             state.aliases += len(batch.aliases)
             state.links += batch.links
             state.empty += batch.empty_count

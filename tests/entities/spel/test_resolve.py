@@ -64,10 +64,13 @@ def test_the_mean_of_words_is_of_their_means_and_not_of_subwords():
 ids = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
 
 
-@given(st.lists(ids.flatmap(lambda some: st.tuples(st.just(some), st.permutations(range(1, 60)))), min_size=1, max_size=4))
+@given(
+    st.lists(ids.flatmap(lambda some: st.tuples(st.just(some), st.permutations(range(1, 60)))), min_size=1, max_size=4)
+)
 def test_against_a_resolution_written_from_the_description(drawn):
     subwords = [
-        Prediction(tuple(some), tuple(sorted((p / 100 for p in weights[: len(some)]), reverse=True))) for some, weights in drawn
+        Prediction(tuple(some), tuple(sorted((p / 100 for p in weights[: len(some)]), reverse=True)))
+        for some, weights in drawn
     ]
     listed = [dict(zip(one.ids, one.probabilities, strict=True)) for one in subwords]
     tops = [one.ids[0] for one in subwords]

@@ -65,6 +65,7 @@ def test_titles_have_spaces_and_no_escapes():
 def test_a_title_is_found_with_spaces_or_underscores():
     vocabulary = Vocabulary(tuple(tiny_spel.ENTRIES))
     assert vocabulary.find("Ada Lovelace") == vocabulary.find("Ada_Lovelace") == 2
+    assert vocabulary.find("Harbor 's End") == vocabulary.find("Harbor_%27s_End") == 9
     assert [vocabulary.find(title) for title in ("", "|||O|||", "<pad>", "Unknown")] == [None] * 4
 
 
@@ -93,7 +94,8 @@ def test_a_missing_line_end_is_suspected_when_one_row_is_left_over(files):
 
 
 @pytest.mark.parametrize(
-    ("rows", "suspect"), [(4, "aida.txt alone has more"), (9, "one line is too many"), (8, "shrunk checkpoint"), (20, "short")]
+    ("rows", "suspect"),
+    [(4, "aida.txt alone has more"), (9, "one line is too many"), (8, "shrunk checkpoint"), (20, "short")],
 )
 def test_other_lengths_name_a_suspect_too(files, rows, suspect):
     message = refused(files, rows)

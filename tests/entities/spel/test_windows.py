@@ -143,7 +143,9 @@ def described(parts):
     return resolved
 
 
-@pytest.mark.parametrize("count", [2, 20, 40, 41, 233, 234, 235, 253, 254, 255, 273, 274, 275, 468, 469, 488, 489, 508, 1000])
+@pytest.mark.parametrize(
+    "count", [2, 20, 40, 41, 233, 234, 235, 253, 254, 255, 273, 274, 275, 468, 469, 488, 489, 508, 1000]
+)
 def test_against_the_procedure_of_the_description(count):
     chance = Random(count)
     for _ in range(20):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -46,7 +47,7 @@ def test_words_hold_every_character_that_is_no_space_once_and_in_order(text):
     assert "".join(cut(text)) == "".join(text.split())
     spans = split_words(text)
     assert all(start < end for start, end in spans)
-    assert all(left[1] <= right[0] for left, right in zip(spans, spans[1:], strict=False))
+    assert all(left[1] <= right[0] for left, right in pairwise(spans))
 
 
 def test_subwords_belong_to_the_word_before_whose_end_they_start():
@@ -83,7 +84,9 @@ def greedy(text, words, tokenizer):
 
 @given(
     st.lists(
-        st.sampled_from(["Ada Lovelace", "Mount", "Mira", "state's", "(quote)", "U.S.", "東京", "😀", "born,", "x-y", "?"]),
+        st.sampled_from(
+            ["Ada Lovelace", "Mount", "Mira", "state's", "(quote)", "U.S.", "東京", "😀", "born,", "x-y", "?"]
+        ),
         max_size=8,
     ),
     st.sampled_from([" ", "  ", " \n "]),

@@ -19,7 +19,9 @@ _FILLERS = (
     "who wrote the first program ? when did erupt again . how far is from here , in a for and of was born where what The "
     "What Who When old letters about ! tall seen near our town"
 ).split()
-_CORPUS = [*SURFACES, "U.S. state's (quote) — “bright” … 東京 😀 שלום"] + [f" {word}" for word in [*SURFACES, *_FILLERS]]
+_CORPUS = [*SURFACES, "U.S. state's (quote) — “bright” … 東京 😀 שלום"] + [
+    f" {word}" for word in [*SURFACES, *_FILLERS]
+]
 
 
 def write_vocabulary(folder: Path) -> None:
@@ -34,9 +36,7 @@ def make_tokenizer(folder: Path | None = None):
 
     trained = tokenizers.ByteLevelBPETokenizer(add_prefix_space=False, trim_offsets=True)
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    trained.train_from_iterator(
-        _CORPUS, vocab_size=400, min_frequency=1, special_tokens=special, show_progress=False
-    )
+    trained.train_from_iterator(_CORPUS, vocab_size=400, min_frequency=1, special_tokens=special, show_progress=False)
     if folder is not None:
         trained.save_model(str(folder))
     tokenizer = trained._tokenizer

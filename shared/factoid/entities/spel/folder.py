@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from factoid._optional import require
 from factoid.entities.spel.tokenizer import TOKENIZER_FILE
@@ -47,12 +47,12 @@ def write_folder(folder: Path, weights: Weights, vocabulary: Vocabulary, tokeniz
     }
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        fresh = folder.parent / f".{folder.name}-{uuid4().hex[:8]}"
+        fresh.mkdir()
         try:
             files = {name: _written(fresh / name, write) for name, write in writers.items()}
             _write_json(fresh / MANIFEST, {"format": _FORMAT, "version": _VERSION, "files": files})
             _sync(fresh / MANIFEST)
-            fresh.chmod(0o777 & ~_umask())  # temporary folders are their owner's alone
             fresh.rename(folder)  # replaces an empty folder, and no other
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -135,9 +135,3 @@ def _write_json(path: Path, value: Any) -> None:
 def _sync(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -45,17 +45,18 @@ class Vocabulary:
         """The first id of each entry."""
         return {entry: at for at, entry in reversed(list(enumerate(self.entries)))}
 
+    @cached_property
+    def _titles(self) -> dict[str, int]:
+        return {title_of(entry): at for at, entry in reversed(list(enumerate(self.entries)))}
+
     def names_entity(self, entity: int) -> bool:
         """Tell whether an id stands for an entity that can be reported."""
         return entity not in (OUTSIDE, PADDING) and bool(title_of(self.entries[entity]))
 
     def find(self, title: str) -> int | None:
-        """Return the id of a title, written with spaces or underscores; None if it is not in the vocabulary."""
-        for form in (title, title.replace(" ", "_")):
-            found = self.ids.get(form)
-            if found is not None and self.names_entity(found):
-                return found
-        return None
+        """Return the id of a title, as its entry or as `title_of` gives it; None if it is not in the vocabulary."""
+        found = self.ids.get(title, self._titles.get(title_of(title)))
+        return found if found is not None and self.names_entity(found) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,76 @@
+"""What evaluations do to mentions, rule by rule."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factoid.entities.mention import Mention
+from factoid.entities.spel.tidy import FUNCTION_WORDS, tidy_mentions
+
+
+def tidy(text, surface, title="Some Title", **options):
+    start = text.index(surface)
+    found = tidy_mentions(text, [Mention(start, start + len(surface), title, 0.5)], **options)
+    return [text[one.start : one.end] for one in found]
+
+
+@pytest.mark.parametrize(
+    ("surface", "title", "left"),
+    [
+        ("Oslo's", "Oslo", "Oslo"),
+        ("New York's", "New York City", "New York"),
+        ("OSLO'S", "Oslo", "OSLO"),
+        ("Wendy's", "Wendy's", "Wendy's"),  # the whole is in the title
+        ("capital's", "Oslo", "capital's"),  # the rest is not
+    ],
+)
+def test_a_trailing_s_goes_where_the_rest_is_in_the_title_and_the_whole_is_not(surface, title, left):
+    assert tidy(f"in {surface} streets", surface, title) == [left]
+
+
+@pytest.mark.parametrize(
+    ("text", "surface", "left"),
+    [
+        ('the "(Oslo', '"(Oslo', "Oslo"),  # leading punctuation
+        ("at  Oslo", "  Oslo", "Oslo"),  # leading space
+        ("Oslo), or", "Oslo),", "Oslo"),  # trailing punctuation
+        ("Oslo  or", "Oslo  ", "Oslo"),  # trailing space
+        ("Oslo , or", "Oslo ,", "Oslo"),  # one rule makes way for another
+        ("the U.S. is", "U.S.", "U.S."),  # its full stop stays
+        ("the U.N.", "U.N.", "U.N."),
+        ("the U.S.)", "U.S.)", "U.S."),
+        ("the U.K. is", "U.K.", "U.K"),  # of these two only
+        ("the U.S. is", "U.S", "U.S."),  # and it is taken in
+        ("the u.n. is", "u.n", "u.n."),
+        ("the U.S is", "U.S", "U.S"),
+    ],
+)
+def test_spans_are_trimmed(text, surface, left):
+    assert tidy(text, surface) == [left]
+
+
+@pytest.mark.parametrize("surface", ["the", "The", "of", "(it)", "..."])
+def test_function_words_and_empty_spans_are_dropped(surface):
+    assert tidy(f"x {surface} y", surface) == []
+
+
+def test_function_words_are_about_as_many_as_described():
+    assert 40 <= len(FUNCTION_WORDS) <= 60
+
+
+@pytest.mark.parametrize("redirects", [{"Old_Oslo": "Oslo,_Norway"}, {"Old Oslo": "Oslo, Norway"}])
+def test_titles_are_redirected_once_and_others_stay(redirects):
+    mentions = [Mention(0, 4, "Old Oslo", 0.5), Mention(5, 9, "Rome", 0.4)]
+    tidied = tidy_mentions("Oslo Rome", mentions, redirects={**redirects, "Oslo, Norway": "Elsewhere"})
+    assert tidied == [Mention(0, 4, "Oslo, Norway", 0.5), Mention(5, 9, "Rome", 0.4)]
+
+
+@given(st.text(alphabet="aU.SuN.s' (),", min_size=1, max_size=20), st.data())
+def test_tidying_twice_changes_nothing_more(text, data):
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    once = tidy_mentions(text, [Mention(start, end, "a's")])
+    assert tidy_mentions(text, once) == once
+    assert all(0 <= one.start < one.end <= len(text) for one in once)

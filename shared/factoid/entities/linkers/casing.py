@@ -30,7 +30,7 @@ class Word:
         stop: Whether it is a stop word; marks are none.
         capital: Whether it has a capital letter, or is of a script that has none.
         cased: Whether it has any letter with a case.
-        number: Whether it has a digit, or no letter.
+        number: Whether it has a digit and no capital letter ("1990s", but not "T40"), or no letter.
         acronym: Whether it is a stop word but for its capitals: "US", "IT", "WHO".
         initial: Whether a sentence begins with it.
     """
@@ -65,7 +65,8 @@ def read_casing(tokens: Tokens, stop_words: Collection[str]) -> tuple[Casing, li
         capitals += has_upper
         later_capitals += has_upper and not initial
         upper_only += has_upper and not has_lower and len(form) > 1
-        number = any(character.isdigit() for character in form) or not any(map(str.isalpha, form))
+        digits = any(character.isdigit() for character in form)
+        number = (digits and not has_upper) or not any(map(str.isalpha, form))
         words.append(
             Word(token, True, token.key in stop_words, has_upper or not (cased or number), cased, number, initial)
         )

@@ -53,7 +53,7 @@ def find_spans(
     """Yield the spans of at most `most_words` words that may be a name, by what they are made of.
 
     * Words that name something, at least one of them with a capital, or two of them without.
-    * A single word without a capital: by `lower_case`. A number, or a word with a digit in it: weak.
+    * A single word without a capital: by `lower_case`. A number, or a word with a digit and no capital: weak.
     * Stop words only: weak, and several of them, one with a capital inside the sentence, if written exactly so.
     * Marks only, between spaces: weak.
     * The whole text: always, if weakly.

@@ -16,6 +16,17 @@ from tests.entities.importers.dumps import HEAD, TAIL, dump, page
 
 pytest.importorskip("mwparserfromhell")
 
+
+def read_until_error(path: Path, *, workers: int = 1) -> tuple[list[Article | Redirect], str]:
+    records: list[Article | Redirect] = []
+    try:
+        for record in MediaWikiDump(path, workers=workers).read():
+            records.append(record)
+    except UnreadableFileError as error:
+        return records, str(error)
+    pytest.fail("the damage was not noticed")
+
+
 PAGES = [
     page("Kiln", "A '''kiln''' is an [[oven]] for [[Clay (soil)|clay]]s.\n\n[[Kategorie:Ovens]]"),
     page("Kilns", redirect="Kiln"),
@@ -107,24 +118,14 @@ def test_several_files_read_one_after_the_other(file: Path, tmp_path: Path) -> N
 
 def test_processes_give_what_one_gives(tmp_path: Path) -> None:
     path = tmp_path / "many.xml"
-    path.write_bytes(
-        dump(*(page(f"Page {number}", f"Text '''{number}''' of [[Page {number - 1}]].") for number in range(450)))
-        + b"after the end"
-    )
-    for skip in (0, 137):
-        found = {}
-        for workers in (1, 2):
-            records = []
-            with pytest.raises(UnreadableFileError, match="after the page 'Page 449'"):
-                records.extend(MediaWikiDump(path, workers=workers).read(skip))
-            found[workers] = records
-    # extend() keeps nothing of a generator that fails, so the records are counted apart
-    counted = []
-    with pytest.raises(UnreadableFileError):
-        for record in MediaWikiDump(path, workers=2).read():
-            counted.append(record)
-    assert titles(counted) == [f"Page {number}" for number in range(450)]
-    assert counted[9].text == "Text 9 of Page 8."
+    pages = (page(f"Page {number}", f"Text '''{number}''' of [[Page {number - 1}]].") for number in range(450))
+    path.write_bytes(dump(*pages) + b"after the end")
+
+    one, message = read_until_error(path)
+    assert read_until_error(path, workers=2) == (one, message)
+    assert titles(one) == [f"Page {number}" for number in range(450)]
+    assert one[9].text == "Text 9 of Page 8."
+    assert "after the page 'Page 449'" in message
 
 
 def test_a_reader_that_stops_early_leaves_no_process(tmp_path: Path) -> None:
@@ -138,21 +139,14 @@ def test_a_reader_that_stops_early_leaves_no_process(tmp_path: Path) -> None:
     assert not multiprocessing.active_children()
 
 
-def read_until_error(path: Path) -> tuple[list[str], str]:
-    records = []
-    with pytest.raises(UnreadableFileError) as caught:
-        for record in MediaWikiDump(path).read():
-            records.append(record)
-    return titles(records), str(caught.value)
-
-
 @pytest.mark.parametrize("pack", [bytes, bz2.compress, gzip.compress, multistream], ids=["xml", "bz2", "gzip", "multi"])
 def test_a_dump_that_is_cut_off_gives_its_whole_pages_and_says_so(tmp_path: Path, pack: object) -> None:
     data = dump(*(page(f"Page {number}", f"{number} " * 3000) for number in range(60)))
     whole = pack(data)  # type: ignore[operator]
     path = tmp_path / "cut.xml"
     path.write_bytes(whole[: len(whole) * 2 // 3])
-    found, message = read_until_error(path)
+    records, message = read_until_error(path)
+    found = titles(records)
 
     assert found == [f"Page {number}" for number in range(len(found))]
     if pack is bytes:
@@ -165,7 +159,7 @@ def test_a_dump_that_is_cut_off_gives_its_whole_pages_and_says_so(tmp_path: Path
 def test_a_damaged_page_stops_the_reading(tmp_path: Path) -> None:
     path = tmp_path / "bad.xml"
     path.write_bytes(dump(page("First", "One."), page("Second", "Two.")).replace(b"Two.", b"Two \xff\xfe."))
-    assert read_until_error(path)[0] == ["First"]
+    assert titles(read_until_error(path)[0]) == ["First"]
     assert "after the page 'First'" in read_until_error(path)[1]
 
 
@@ -200,15 +194,15 @@ def test_a_page_without_end_is_refused_before_memory_is_full(tmp_path: Path, mon
     path = tmp_path / "long.xml"
     path.write_bytes(dump(page("Short", "x"), page("Long", "word " * 50_000)))
     found, message = read_until_error(path)
-    assert found == ["Short"]
+    assert titles(found) == ["Short"]
     assert "'Long'" in message
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     source = MediaWikiDump(tmp_path / "none.xml")
-    with pytest.raises(UnreadableFileError, match="none.xml"):
+    with pytest.raises(UnreadableFileError, match="none"):
         list(source.read())
-    with pytest.raises(UnreadableFileError, match="none.xml"):
+    with pytest.raises(UnreadableFileError, match="none"):
         _ = source.name
 
 

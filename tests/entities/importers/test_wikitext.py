@@ -211,17 +211,18 @@ def test_reading_stops_when_there_are_enough_words() -> None:
 
 SAFE = st.text(string.ascii_letters + string.digits + " ,äé日", max_size=30)
 PIECES = st.sampled_from(
-    "{{ }} [[ ]] {| |} ''' '' <ref> </ref> <ref/> <!-- --> <nowiki> </nowiki> <b> == | \n \n\n * : # [http://x ] &nbsp; {{{ }}} <math> "
-    "</math> ( ) __TOC__ [[Datei:a|b {{lang|fr| {{convert|".split(" ")
-)
+    "{{|}}|[[|]]|{\\||}|'''|''|<ref>|</ref>|<ref/>|<!--|-->|<nowiki>|</nowiki>|<b>|==|\n|\n\n|*|:|#|[http://x |]|&nbsp;|{{{|"
+    "}}}|<math>|</math>|(|)|__TOC__|[[Datei:a\\|b|{{lang\\|fr\\||{{convert\\|".replace("\\|", "\0").split("|")
+).map(lambda piece: piece.replace("\0", "|"))
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.one_of(PIECES, SAFE), max_size=25).map("".join))
 def test_damaged_markup_is_survived(wikitext: str) -> None:
     shown = text(wikitext)
-    for word in ("<ref", "__TOC__", "\ue000", "\ue001"):
-        assert word not in shown.replace("&", "")
+    assert not re.search("[\ue000-\uf8ff]", shown)
+    if "<nowiki>" not in wikitext and "<math>" not in wikitext:  # which show what they hold
+        assert not re.search("<ref|__TOC__", shown)
     assert shown == shown.strip()
     assert "\n\n\n" not in shown
     list(links(prepare(wikitext), GERMAN))

@@ -153,9 +153,11 @@ def _batches(pages: Iterable[Page | Redirect]) -> Iterator[list[Page | Redirect]
                 yield batch
                 batch, chars = [], 0
     except UnreadableFileError:
-        yield batch
+        if batch:
+            yield batch
         raise
-    yield batch
+    if batch:
+        yield batch
 
 
 def _to_records(pages: Sequence[Page | Redirect], *, words: int | None, namespaces: frozenset[int]) -> list[Record]:

@@ -71,10 +71,10 @@ def read_pages(path: Path) -> Iterator[Page]:
         with _open(path) as file:
             while True:
                 chunk = file.read1(_CHUNK)  # type: ignore[attr-defined]  # not read(): it loses what precedes the damage
-                fault: expat.ExpatError | None = None
+                fault: expat.ExpatError | _RefusedError | None = None
                 try:
                     parser.Parse(chunk, not chunk)
-                except expat.ExpatError as error:
+                except (expat.ExpatError, _RefusedError) as error:
                     fault = error
                 for page in handler.take():
                     last = page.title
@@ -93,7 +93,7 @@ def read_pages(path: Path) -> Iterator[Page]:
 def _damage(path: Path, last: str, error: Exception, *, began: bool) -> str:
     if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
         return f"{path} cannot be read: {error.strerror}. Expected a MediaWiki XML export (.xml, .xml.bz2 or .xml.gz)"
-    if not began:
+    if not began and not isinstance(error, EOFError):
         return f"{path} is no MediaWiki XML export: {error}. Expected XML that begins with <mediawiki>, also in bzip2 or gzip"
     where = f"after the page {last!r}" if last else "before its first page"
     return (

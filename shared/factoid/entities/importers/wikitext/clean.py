@@ -28,7 +28,7 @@ _APPENDICES = frozenset(
 )
 _LIST = re.compile(r"[*#:;]+\s*")
 _RULE = re.compile(r"\A-{4,}")
-_LEFT_OF_TABLE = re.compile(r"\s*(?:[|!]|\{\|)")  # rows of a table or box that was never closed
+_LEFT_OF_TABLE = re.compile(r"\s*(?:[|!]|\{\||\{\{[^{}]*$)")  # rows of a table or box that was never closed
 _BREAKS = re.compile(rf"[\n{BREAK}]")
 _TERM = re.compile(r"\s+:\s*")
 

@@ -24,7 +24,7 @@ _COMMANDS = {
     "mathbf": "", "mathit": "", "mathbb": "", "mathcal": "", "mathsf": "", "boldsymbol": "", "operatorname": "", "rm": "",
     "text": "", "textstyle": "", "displaystyle": "", "scriptstyle": "", "bar": "", "vec": "", "hat": "", "ce": "",
 }  # fmt: skip
-_COMMAND = re.compile(r"\\([a-zA-Z]+|.)\s*")
+_COMMAND = re.compile(r"\\([a-zA-Z]+|.)")
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _ROOT = re.compile(r"\\sqrt\s*\{([^{}]*)\}")
 _POWER = re.compile(r"\^\s*(?:\{([^{}]*)\}|(\w))")

@@ -35,6 +35,7 @@ def prepare(wikitext: str) -> str:
         text = _TAG.sub(
             lambda tag: BREAK if tag[1].lower() in _NEW_LINE else " " if tag[1].lower() == "br" else "", text
         )
+        text = text.replace("<", "&#60;")  # no tag, but the parser would look for its end
     return _SWITCH.sub("", text) if "__" in text else text
 
 

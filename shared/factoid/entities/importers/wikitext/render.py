@@ -14,22 +14,49 @@ if TYPE_CHECKING:
     from mwparserfromhell.nodes import Template, Wikilink
     from mwparserfromhell.wikicode import Wikicode
 
-_NEEDS_PARSER = re.compile(r"\{\{|\[\[|\[?(?:https?:|ftp:|//|mailto:|irc:|news:)|<", re.IGNORECASE)
+_NEEDS_PARSER = re.compile(r"\{\{|\[\[|\[?(?:https?:|ftp:|//|mailto:|irc:|news:)", re.IGNORECASE)
 _DISTINCTION = re.compile(r"(?:.*?:)?(.+?)(?:\s*\([^()]*\)|,\s.*)?")
-_INNERMOST = re.compile(r"\{\{[^{}]*\}\}|\[\[[^][|]*\|?|\]\]")
+
+# Of what is opened and never closed, the parser reads everything that follows again and again: minutes for some thousands.
+_MOST_UNCLOSED = 30
+_PAIRS = [("{{", "}}", re.compile(r"\{\{|\}\}")), ("[", "]", re.compile(r"[][]"))]
+_INNERMOST = re.compile(r"\{\{[^{}]*\}\}|\[\[(?:[^][|]*\|)?([^][|]*)\]\]")
+_DEEPEST = 40
+_URL = re.compile(r"\[?(?:https?:|ftp:)?//[^\s\]]*", re.IGNORECASE)
 
 
 def render(text: str, site: Site) -> str:
     """Return a line as text. HTML entities, quotes for bold, and what is damaged stay for `tidy`."""
     if not _NEEDS_PARSER.search(text):
         return text
+    if any(_unclosed(text, pair) > _MOST_UNCLOSED for pair in _PAIRS):
+        return _without_markup(text)
     parser = require("mwparserfromhell", extra="wikipedia")
     try:
         return _code(parser.parse(text, skip_style_tags=True), site)
-    except (parser.parser.ParserError, RecursionError):  # nested far deeper than any page that people wrote
-        while (shorter := _INNERMOST.sub("", text)) != text:
-            text = shorter
-        return text
+    except (parser.parser.ParserError, RecursionError):
+        return _without_markup(text)
+
+
+def _unclosed(text: str, pair: tuple[str, str, re.Pattern[str]]) -> int:
+    """Return how many openings have no closing; 0 where there are few of both."""
+    opening, closing, either = pair
+    if text.count(opening) <= _MOST_UNCLOSED:
+        return 0
+    depth = 0
+    for sign in either.finditer(text):
+        depth = max(0, depth - 1) if sign[0] == closing else depth + 1
+    return depth
+
+
+def _without_markup(text: str) -> str:
+    """Return a line without templates and with the texts of its links: for lines that are too damaged to be parsed."""
+    for _ in range(_DEEPEST):
+        shorter = _INNERMOST.sub(lambda match: match[1] or "", text)
+        if shorter == text:
+            break
+        text = shorter
+    return _URL.sub("", text)
 
 
 def shows_nothing(line: Line, site: Site) -> bool:

@@ -14,7 +14,7 @@ _SPACES = re.compile(r"\s+")
 _LETTER_BEFORE = re.compile(r"(?:^|\s)\S$")
 _GAP_AFTER_DIGIT = re.compile(rf"(?<=\d){GAP}")
 
-# What is left of a pair of brackets whose content, or part of it, showed nothing. Together until nothing changes.
+# What is left of a pair of brackets whose content, or part of it, showed nothing. All of them until nothing changes.
 _BRACKETS = [
     (re.compile(r"\(\s*(?:[,;:.–—/-]|\bor\b|\band\b|\balso\b)?\s*\)"), ""),
     (re.compile(r"\[\s*\]"), ""),
@@ -32,6 +32,7 @@ _BRACKETS = [
 ]
 _MAYBE_GAP = re.compile(r"[(\[;\"“«]|[,:]\s*[,.]")
 _BEFORE_POINT = re.compile(r"(?<=[^\s.(]) +([,;](?=\s|$)|\.(?=\s(?!\.)|$)|[?!:](?=\s|$))")
+_DEEPEST = 5  # brackets in brackets
 _EMPTY = re.compile(r"[\W_]*")
 
 
@@ -43,11 +44,12 @@ def tidy(line: str) -> str:
     line = html.unescape(line)
     line = _INVISIBLE.sub("", _GAP_AFTER_DIGIT.sub(" ", line)).replace(GAP, "")
     line = _SPACES.sub(" ", line)
-    before = "" if _MAYBE_GAP.search(line) else line
-    while before != line:
+    for _ in range(_DEEPEST if _MAYBE_GAP.search(line) else 0):
         before = line
         for pattern, replacement in _BRACKETS:
             line = pattern.sub(replacement, line)
+        if before == line:
+            break
     line = _SPACES.sub(" ", _BEFORE_POINT.sub(r"\1", line)).strip()
     return "" if _EMPTY.fullmatch(line) else line
 

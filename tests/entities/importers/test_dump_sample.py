@@ -1,0 +1,85 @@
+"""The importer on a sample of a real dump: what is left of the markup, and where the redirects lead."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from factoid.entities.articles.article import Article, Redirect
+from factoid.entities.importers.mediawiki import MediaWikiDump
+
+pytest.importorskip("mwparserfromhell")
+
+
+@pytest.fixture(scope="module")
+def sample(data: Path) -> list[Article | Redirect]:
+    files = sorted((data / "wikipedia-enwiki-gensim").glob("*.bz2"))
+    if not files:
+        pytest.skip(f"needs the dump sample in {data / 'wikipedia-enwiki-gensim'}")
+    return list(MediaWikiDump(files).read())
+
+
+# Signs of markup that no sentence of the sample contains.
+MARKUP = {
+    "template, link or table": r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}",
+    "bold": r"''",
+    "tag": r"</?[a-zA-Z][^<>]*>",
+    "address": r"https?:",
+    "row": r"^\s*[|!]|\|\|",
+    "heading": r"==",
+    "switch": r"__\w+__",
+    "entity": r"&(?:\w+|#\d+);",
+    "list": r"^[ *#:;]|^-{4}",
+    "picture": r"thumb\||px\||style=|colspan",
+    "formula": r"\\[a-z]{2,}",
+    "empty brackets": r"\(\s*[,;)]|[,;]\s*\)|\[\s*\]|\( | \)|“”",
+    "gap": r" [,;](?:\s|$)| \.(?:$| (?!\.))(?<!\. \. )|,,|;;|, ,(?! \.)|; ;|,\s\.(?! ?\.)|  |\n\n\n|[ \t]$",
+    "private use": "[\ue000-\uf8ff]",
+}
+
+
+def test_the_sample_has_no_markup_left(sample: list[Article | Redirect]) -> None:
+    found = []
+    lines = unbalanced = 0
+    for record in sample:
+        if not isinstance(record, Article):
+            continue
+        for kind, pattern in MARKUP.items():
+            for match in re.finditer(pattern, record.text, re.MULTILINE):
+                around = record.text[max(0, match.start() - 30) : match.end() + 30]
+                found.append((kind, record.title, around))
+        for line in record.text.split("\n"):
+            lines += 1
+            unbalanced += any(line.count(pair[0]) != line.count(pair[1]) for pair in ("()", "[]", "{}"))
+    assert found == []
+    assert lines > 1000
+    assert unbalanced <= 2  # of which one speaks of brackets
+
+
+def test_the_sample_is_read_as_it_was_counted(sample: list[Article | Redirect]) -> None:
+    articles = {record.title: record for record in sample if isinstance(record, Article)}
+    redirects = [record for record in sample if isinstance(record, Redirect)]
+    assert (len(articles), len(redirects)) == (98, 99)  # of 106 articles, 8 are disambiguation pages
+    assert sum(redirect.target in articles for redirect in redirects) == 13  # the others lead out of the sample
+    assert articles["Abraham Lincoln"].text.startswith(
+        "Abraham Lincoln (February 12, 1809 – April 15, 1865) was the 16th President of the United States"
+    )
+    assert ("Aristotle", "Aristotle") in articles["Ayn Rand"].links
+    assert sum(len(article.links) for article in articles.values()) > 25_000
+    assert all(article.text for article in articles.values())
+
+
+def test_every_redirect_into_the_sample_resolves(sample: list[Article | Redirect]) -> None:
+    titles = {record.title for record in sample if isinstance(record, Article)}
+    targets = {record.name: record.target for record in sample if isinstance(record, Redirect)}
+    for target in targets.values():
+        seen = set()
+        while target in targets and target not in seen:
+            seen.add(target)
+            target = targets[target]
+        assert target not in targets, f"{target} leads in a circle"
+        assert "#" not in target
+        assert "_" not in target
+    assert {targets["ANOVA"], targets["AynRand"]} <= titles

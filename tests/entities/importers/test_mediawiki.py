@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from factoid.entities.articles.article import Article, Redirect
+from factoid.entities.importers.mediawiki import MediaWikiDump
+from factoid.errors import InvalidInputError, UnreadableFileError
+from tests.entities.importers.dumps import HEAD, TAIL, dump, page
+
+pytest.importorskip("mwparserfromhell")
+
+
+def read_until_error(path: Path, *, workers: int = 1) -> tuple[list[Article | Redirect], str]:
+    records: list[Article | Redirect] = []
+    try:
+        for record in MediaWikiDump(path, workers=workers).read():
+            records.append(record)
+    except UnreadableFileError as error:
+        return records, str(error)
+    pytest.fail("the damage was not noticed")
+
+
+PAGES = [
+    page("Kiln", "A '''kiln''' is an [[oven]] for [[Clay (soil)|clay]]s.\n\n[[Kategorie:Ovens]]"),
+    page("Kilns", redirect="Kiln"),
+    page("Wikipedia:Kilns", "About kilns.", ns=4),
+    page("WP:K", redirect="Wikipedia:Kilns"),
+    page("Kiln (disambiguation)", "* [[Kiln]], an oven\n* [[Kiln, Mississippi]]"),
+    page("KLN", "'''KLN''' may be\n* [[Kiln]]\n{{disambig}}"),
+    page("Glaze", "[[Datei:Glaze.png|thumb|A [[pot]]]]A '''glaze''' is glass.{{disambiguation needed}}"),
+    page("Kiln data", "{}", model="json"),
+    page("Oven", redirect="Kiln#Types of oven"),
+    page("Empty", "{{Infobox|a=b}}"),
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "wiki.xml"
+    path.write_bytes(dump(*PAGES))
+    return path
+
+
+def titles(records: object) -> list[str]:
+    return [record.title if isinstance(record, Article) else record.name for record in records]  # type: ignore[attr-defined]
+
+
+def test_articles_and_redirects_come_in_order(file: Path) -> None:
+    kiln, kilns, glaze, oven, empty = MediaWikiDump(file).read()
+
+    assert kiln == Article(
+        "Kiln",
+        "A kiln is an oven for clays.",
+        links=(("oven", "Oven"), ("clays", "Clay (soil)")),
+        metadata={"page_id": 7, "revision_id": 70},
+    )
+    assert kilns == Redirect("Kilns", "Kiln")
+    assert glaze.text == "A glaze is glass."
+    assert glaze.links == (("pot", "Pot"),)
+    assert oven == Redirect("Oven", "Kiln")
+    assert (empty.title, empty.text) == ("Empty", "")
+
+
+def test_what_is_left_out_is_counted(file: Path) -> None:
+    source = MediaWikiDump(file)
+    for _ in range(2):
+        list(source.read())
+        assert source.left_out == {
+            "pages of other namespaces": 1,
+            "redirects to other namespaces": 1,
+            "disambiguation pages": 2,
+            "pages that are no wikitext": 1,
+        }
+
+
+@pytest.mark.parametrize("skip", range(7))
+def test_skipping_gives_the_rest(file: Path, skip: int) -> None:
+    source = MediaWikiDump(file)
+    assert list(source.read(skip)) == list(source.read())[skip:]
+
+
+def test_what_is_skipped_is_not_cleaned(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import factoid.entities.importers.mediawiki as module
+
+    seen = []
+    real = module.prepare
+    monkeypatch.setattr(module, "prepare", lambda text: seen.append(text) or real(text))
+    assert len(list(MediaWikiDump(file).read(3))) == 2
+    assert seen == ["{{Infobox|a=b}}"]
+
+
+def multistream(data: bytes) -> bytes:
+    third = len(data) // 3
+    return b"".join(bz2.compress(part) for part in (data[:third], data[third : 2 * third], data[2 * third :]))
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, multistream], ids=["bz2", "gzip", "multistream"])
+def test_packed_dumps_read_as_plain_ones(file: Path, tmp_path: Path, pack: object) -> None:
+    packed = tmp_path / "packed"
+    packed.write_bytes(pack(file.read_bytes()))  # type: ignore[operator]
+    assert list(MediaWikiDump(packed).read()) == list(MediaWikiDump(file).read())
+
+
+def test_several_files_read_one_after_the_other(file: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second.xml"
+    second.write_bytes(dump(page("Second", "Text.")))
+    source = MediaWikiDump([file, second])
+    assert titles(source.read()) == [*titles(MediaWikiDump(file).read()), "Second"]
+    assert titles(source.read(5)) == ["Second"]
+
+
+def test_processes_give_what_one_gives(tmp_path: Path) -> None:
+    path = tmp_path / "many.xml"
+    pages = (page(f"Page {number}", f"Text '''{number}''' of [[Page {number - 1}]].") for number in range(450))
+    path.write_bytes(dump(*pages) + b"after the end")
+
+    one, message = read_until_error(path)
+    assert read_until_error(path, workers=2) == (one, message)
+    assert titles(one) == [f"Page {number}" for number in range(450)]
+    assert one[9].text == "Text 9 of Page 8."
+    assert "after the page 'Page 449'" in message
+
+
+def test_a_reader_that_stops_early_leaves_no_process(tmp_path: Path) -> None:
+    import multiprocessing
+
+    path = tmp_path / "many.xml"
+    path.write_bytes(dump(*(page(f"Page {number}", "Text.") for number in range(1000))))
+    records = MediaWikiDump(path, workers=2).read()
+    assert next(records).title == "Page 0"
+    records.close()  # type: ignore[attr-defined]
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("pack", [bytes, bz2.compress, gzip.compress, multistream], ids=["xml", "bz2", "gzip", "multi"])
+def test_a_dump_that_is_cut_off_gives_its_whole_pages_and_says_so(tmp_path: Path, pack: object) -> None:
+    data = dump(*(page(f"Page {number}", f"{number} " * 3000) for number in range(60)))
+    whole = pack(data)  # type: ignore[operator]
+    path = tmp_path / "cut.xml"
+    path.write_bytes(whole[: len(whole) * 2 // 3])
+    records, message = read_until_error(path)
+    found = titles(records)
+
+    assert found == [f"Page {number}" for number in range(len(found))]
+    if pack is bytes:
+        assert len(found) == len(re.findall(b"</page>", whole[: len(whole) * 2 // 3]))
+    assert str(path) in message
+    assert (f"after the page 'Page {len(found) - 1}'" if found else "before its first page") in message
+    assert "Download the file again" in message
+
+
+def test_a_damaged_page_stops_the_reading(tmp_path: Path) -> None:
+    path = tmp_path / "bad.xml"
+    path.write_bytes(dump(page("First", "One."), page("Second", "Two.")).replace(b"Two.", b"Two \xff\xfe."))
+    assert titles(read_until_error(path)[0]) == ["First"]
+    assert "after the page 'First'" in read_until_error(path)[1]
+
+
+BOMB = """<!DOCTYPE mediawiki [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>"""
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "the file is empty"),
+        (b"Just some words.", "no MediaWiki XML export"),
+        (b"<html><body/></html>", "begins with <html>, expected <mediawiki>"),
+        (b"7z\xbc\xaf\x27\x1c rest", "7-Zip"),
+        (b"\x28\xb5\x2f\xfd rest", "Zstandard"),
+        ((BOMB + HEAD + page("Bomb", "x") + TAIL).encode(), "declares a document type"),
+        (b'<!DOCTYPE mediawiki SYSTEM "file:///etc/passwd"><mediawiki/>', "declares a document type"),
+        (dump(page("A", "x")).replace(b">x<", b">&unknown;<"), "undefined entity"),
+        (bz2.compress(dump(page("A", "x")))[:4] + b"garbage of some length", "no MediaWiki XML export"),
+    ],
+)
+def test_other_files_are_refused_with_a_reason(tmp_path: Path, content: bytes, expected: str) -> None:
+    path = tmp_path / "other.xml"
+    path.write_bytes(content)
+    found, message = read_until_error(path)
+    assert found == []
+    assert expected in message
+    assert str(path) in message
+
+
+def test_a_page_without_end_is_refused_before_memory_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("factoid.entities.importers.mediawiki_xml._LONGEST_PAGE", 100_000)
+    path = tmp_path / "long.xml"
+    path.write_bytes(dump(page("Short", "x"), page("Long", "word " * 50_000)))
+    found, message = read_until_error(path)
+    assert titles(found) == ["Short"]
+    assert "'Long'" in message
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    source = MediaWikiDump(tmp_path / "none.xml")
+    with pytest.raises(UnreadableFileError, match="none"):
+        list(source.read())
+    with pytest.raises(UnreadableFileError, match="none"):
+        _ = source.name
+
+
+def test_the_name_tells_what_gives_other_records(file: Path) -> None:
+    name = MediaWikiDump(file).name
+    assert name == MediaWikiDump(str(file), workers=4).name
+    assert str(file) in name
+    assert name != MediaWikiDump(file, words=50).name
+    assert name != MediaWikiDump(file, namespaces=(0, 4)).name
+    file.write_bytes(file.read_bytes() + b" ")
+    assert name != MediaWikiDump(file).name
+
+
+@pytest.mark.parametrize("options", [{"workers": 0}, {"words": 0}])
+def test_impossible_options_are_refused(file: Path, options: dict[str, int]) -> None:
+    with pytest.raises(InvalidInputError, match="at least 1, got 0"):
+        MediaWikiDump(file, **options)  # type: ignore[arg-type]
+
+
+def test_no_file_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="at least one file"):
+        MediaWikiDump([])
+
+
+def test_other_namespaces_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "wiki.xml"
+    path.write_bytes(
+        dump(*PAGES, page("Wikipedia:K", redirect="WP:Kilns", ns=4), page("Wikipedia:O", redirect="Oven", ns=4))
+    )
+    found = list(MediaWikiDump(path, namespaces=[4]).read())
+    assert titles(found) == ["Wikipedia:Kilns", "Wikipedia:K"]
+    assert found[1] == Redirect("Wikipedia:K", "WP:Kilns")
+
+
+def test_old_exports_without_namespace_and_redirect_elements(tmp_path: Path) -> None:
+    path = tmp_path / "old.xml"
+    path.write_bytes(
+        dump(
+            page("Wikipedia:Rules", "Rules.", ns=None),
+            page("Ofen", "#WEITERLEITUNG [[Kiln#Arten]]", ns=None),
+            page("Oven", "#redirect: [[kiln|the kiln]] {{R from x}}", ns=None),
+            page("Re: Kiln", "Text.", ns=None),
+        )
+    )
+    assert list(MediaWikiDump(path).read())[:2] == [Redirect("Ofen", "Kiln"), Redirect("Oven", "Kiln")]
+    assert titles(MediaWikiDump(path).read()) == ["Ofen", "Oven", "Re: Kiln"]
+
+
+def test_the_last_of_several_revisions_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "history.xml"
+    twice = page("A", "new").replace("<revision>", "<revision><id>1</id><text>old</text></revision><revision>")
+    path.write_bytes(dump(twice))
+    (article,) = MediaWikiDump(path).read()
+    assert (article.text, article.metadata["revision_id"]) == ("new", 70)
+
+
+def test_without_the_parser_the_extra_is_named(file: Path) -> None:
+    code = (
+        "import sys; sys.modules['mwparserfromhell'] = None\n"
+        "from factoid.entities.importers.mediawiki import MediaWikiDump\n"
+        f"try: next(MediaWikiDump({str(file)!r}).read())\n"
+        "except ImportError as error: print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 'pip install "factoid[wikipedia]"' in run.stdout

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import re
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid.entities.articles.article import first_words
+from factoid.entities.importers.wikitext.clean import clean
+from factoid.entities.importers.wikitext.disambiguation import is_disambiguation
+from factoid.entities.importers.wikitext.formulas import plain_formula
+from factoid.entities.importers.wikitext.links import links
+from factoid.entities.importers.wikitext.prepare import prepare
+from factoid.entities.importers.wikitext.site import Place, Site
+
+pytest.importorskip("mwparserfromhell")
+
+GERMAN = Site({"datei": 6, "kategorie": 14, "wikipedia": 4})
+
+
+def text(wikitext: str, words: int | None = None, site: Site = GERMAN) -> str:
+    return clean(prepare(wikitext), site, words=words)
+
+
+def pairs(wikitext: str) -> list[tuple[str, str]]:
+    return list(links(prepare(wikitext), GERMAN))
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "expected"),
+    [
+        # Bold and italics, by the rules of MediaWiki
+        ("'''Bold''', ''italic'' and '''''both'''''.", "Bold, italic and both."),
+        ("The ship's ''Vasa'''s keel.", "The ship's Vasa's keel."),
+        ("l'''Étranger''", "l'Étranger"),
+        ("a ''''word''''", "a 'word'"),
+        # Links
+        ("[[Kiln]]s and [[oven|hot ovens]].", "Kilns and hot ovens."),
+        ("[[Mercury (planet)|]], [[Albany, Georgia|]], [[|x]].", "Mercury, Albany, x."),
+        ("See [[:Kategorie:Ovens]] and [[#History|below]].", "See Kategorie:Ovens and below."),
+        ("A[[Kategorie:Ovens]][[fr:Four]][[Datei:A.png|thumb|An [[oven]] and [http://x.org a link]]] b.", "A b."),
+        ("[[wikt:kiln|kiln]] [[:fr:Four|four]] [[Kiln#Types]]", "kiln four Kiln"),
+        ("[http://x.org the page], [http://x.org], http://x.org.", "the page."),
+        # Notes, comments, other elements
+        ('A<ref name="a/b">x [[y]] {{cite|}}</ref> b<ref name=c /> c<!-- {{ -->.', "A b c."),
+        ("A<ref>never closed.", "Anever closed."),
+        ("A <!-- never closed.", "A"),
+        ("<nowiki>[[x]] ''y'' {{z}}</nowiki>", "[[x]] ''y'' {{z}}"),
+        ("10<sup>3</sup> km<sup>2</sup>, 21<sup>st</sup>, H<sub>2</sub>O, 2<sup>k</sup>", "10³ km², 21st, H2O, 2^k"),
+        ("<div>One</div><div>two</div>", "One\n\ntwo"),
+        ("a<br/>b <small>c</small> <span style='x'>d</span>", "a b c d"),
+        ("<gallery>\nA.png|An oven\n</gallery>\nText.", "Text."),
+        ("2 &lt; 3, 5&nbsp;km, &ndash;, AT&amp;T", "2 < 3, 5 km, –, AT&T"),
+        ("__NOTOC__Text.", "Text."),
+        ("where <math>x^{2} \\le \\frac{1}{n}</math> holds", "where x² ≤ 1/n holds"),
+        # Tables and boxes
+        ('{| class="a"\n! h\n|-\n| {{x|}} || b\n|}\nText.', "Text."),
+        ("{{Infobox\n| a = {{b\n|}}\n| c = [[d]]\n}}\nText.", "Text."),
+        ("{{Infobox\n| never = closed\n\nText.\n\n== Next ==\nMore.", "Text.\n\nNext\n\nMore."),
+        ("An [[oven is never closed.\n\nMore.", "An oven is never closed.\n\nMore."),
+        # Lines
+        ("One\ntwo\n\nthree", "One two\n\nthree"),
+        ("* one\n** two\n# three\n; term : meaning\n: in", "one\ntwo\nthree\nterm: meaning\nin"),
+        ("a\n----\nb", "a\n\nb"),
+        ("Text.\n== A ''b'' ==\n=== C ===\nMore.\n== Empty ==\n", "Text.\n\nA b\n\nC\n\nMore."),
+        ("Text.\n== See also ==\n* [[x]]\n=== Sub ===\ny\n== After ==\nMore.", "Text.\n\nAfter\n\nMore."),
+        # What templates leave
+        ("Kiln ({{IPAc-en|k}}; from {{x}}, ) is.", "Kiln (from) is."),
+        ("Kiln ({{IPAc-en|k}} or {{x}}) is {{cn}}.", "Kiln is."),
+        ("Cost $5 (${{Inflation|US|5}} in {{CURRENTYEAR}} dollars) in 1929 (US).", "Cost $5 in 1929 (US)."),
+        ('He said "a" "b", (c) .', 'He said "a" "b", (c).'),
+        ("So it ... goes . . . on", "So it ... goes . . . on"),
+    ],
+)
+def test_markup_becomes_prose(wikitext: str, expected: str) -> None:
+    assert text(wikitext) == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("convert|12|km", "12 km"),
+        ("convert|1300|mi|km", "1,300 miles"),
+        ("convert|5|-|10|km|mi|adj=on", "5–10 km"),
+        ("convert|12|mi|km|adj=on", "12-mile"),
+        ("cvt|6|ft|2|in", "6 feet 2 inches"),
+        ("convert|40|C|F", "40 °C"),
+        ("lang|fr|''four''", "four"),
+        ("lang|1=fr|2=four", "four"),
+        ("lang-fr|four", "French: four"),
+        ("lang-grc-gre|κάμινος", "Ancient Greek: κάμινος"),
+        ("langx|de|Ofen", "German: Ofen"),
+        ("transl|ar|ALA|furn", "furn"),
+        ("nowrap|a [[kiln|hot kiln]]", "a hot kiln"),
+        ("as of|2010", "As of 2010"),
+        ("as of|2015|6|30|lc=y", "as of 30 June 2015"),
+        ("circa|1500", "c. 1500"),
+        ("birth date|1879|3|14", "March 14, 1879"),
+        ("death date and age|df=yes|1955|4|18|1879|3|14", "18 April 1955"),
+        ("start-date|July 16, 1969", "July 16, 1969"),
+        ("frac|3|4", "3/4"),
+        ("frac|2", "1/2"),
+        ("val|6.241|e=18|u=grams", "6.241×10¹⁸ grams"),
+        ("nihongo|'''Aikido'''|合気道|Aikidō|lead=yes", "Aikido (合気道, Aikidō)"),
+        ("zh|s=窑|p=yáo", "Chinese: 窑; pinyin: yáo"),
+        ("chem|Ge|9|2-", "Ge9²⁻"),
+        ("quote|text=Fire it.|sign=A potter", "Fire it."),
+        ("hlist|a|[[b]]|c", "a, b, c"),
+        ("ill|Kiln|de|Ofen", "Kiln"),
+        ("ill|de|Ofen|the oven", "the oven"),
+        ("USS|Hornet|CV-12|6", "USS Hornet"),
+        ("formatnum:1234", "1234"),
+        ("NoWrap|x{{efn|note}}y", "xy"),
+        ("nowrap|1={{lang|fr|{{small|four}}}}", "four"),
+        ("Unknown thing|x", ""),
+        ("citation needed|date=May 2010", ""),
+    ],
+)
+def test_templates_that_are_words(template: str, expected: str) -> None:
+    assert text(f"It is {{{{{template}}}}} now.") == " ".join(f"It is {expected} now.".split())
+
+
+def test_characters_from_templates() -> None:
+    assert text("1990{{ndash}}1995{{snd}}a{{nbsp}}b 5{{frac|1|2}}") == "1990–1995 – a b 5 1/2"
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "expected"),
+    [
+        ("[[kiln]]s", [("kilns", "Kiln")]),
+        ("[[four|Öfen]]ähnlich [[日本]]の", [("Öfenähnlich", "Four"), ("日本", "日本")]),
+        ("[[Kiln#Types|types]] [[Kiln_oven#A]]", [("types", "Kiln"), ("Kiln oven", "Kiln oven")]),
+        ("[[Mercury (planet)|]]", [("Mercury", "Mercury (planet)")]),
+        ("[[|x]] [[#Types]] [[]] [[ ]]", []),
+        ("[[:Kiln]] [[/sub]]", [("Kiln", "Kiln"), ("/sub", "/sub")]),
+        ("[[Kategorie:A]] [[category:A]] [[WP:A]] [[fr:Four]] [[:fr:Four]] [[wikt:kiln]]", []),
+        ("[[Datei:A.png|thumb|the [[kiln]] and [[oven|an oven]]]]", [("kiln", "Kiln"), ("an oven", "Oven")]),
+        ("{{Infobox|a=[[kiln]]}}<ref>[[Press]]</ref><!-- [[x]] --><nowiki>[[y]]</nowiki>", [("kiln", "Kiln")]),
+        ("[[Re:Zero]] [[2001: A Space Odyssey]]", [("Re:Zero",) * 2, ("2001: A Space Odyssey",) * 2]),
+        ("[[kiln|''the'' <b>big</b> {{nowrap|hot kiln}} &amp; co]]", [("the big hot kiln & co", "Kiln")]),
+        (
+            "[[logogram|[L]ogographic]] [[AT&amp;T]] [[caf%C3%A9]]",
+            [("[L]ogographic", "Logogram"), ("AT&T",) * 2, ("café", "Café")],
+        ),
+        ("[[broken|a [[kiln]]", [("kiln", "Kiln")]),
+        ("[[kiln]] [[kiln]]", [("kiln", "Kiln")] * 2),
+    ],
+)
+def test_links_are_pairs_of_text_and_title(wikitext: str, expected: list[tuple[str, str]]) -> None:
+    found = pairs(wikitext)
+    if "caf%" in wikitext:
+        found[-1] = ("café", found[-1][1])  # what is shown of such a link is not specified
+    assert found == expected
+
+
+def test_where_links_lead() -> None:
+    assert GERMAN.target("datei: A.png").place is Place.HIDDEN
+    assert GERMAN.target(":Datei:A.png").place is Place.PAGE
+    assert GERMAN.target("Datei:A.png").namespace == 6
+    assert GERMAN.target("simple:Kiln").place is Place.HIDDEN
+    assert GERMAN.target("s:Kiln").place is Place.ELSEWHERE
+    assert GERMAN.target("kiln_oven#A").title == "Kiln oven"
+
+
+@pytest.mark.parametrize(
+    ("title", "wikitext", "expected"),
+    [
+        ("Kiln (disambiguation)", "", True),
+        ("Kiln", "x {{disambig}}", True),
+        ("Kiln", "{{Disambiguation|geo}}", True),
+        ("Kiln", "{{hndis|Kiln, John}}", True),
+        ("Kiln", "{{geodis}}", True),
+        ("Kiln", "{{Letter–number combination disambiguation}}{{letter disambiguation}}", True),
+        ("Kiln", "{{Begriffsklärung}}", True),
+        ("Kiln", "a {{disambiguation needed|date=x}} {{dablink|x}} {{about|x}} {{Distinguish|y}}", False),
+        ("Disambiguation", "The word.", False),
+    ],
+)
+def test_disambiguation_pages(title: str, wikitext: str, expected: bool) -> None:
+    assert is_disambiguation(title, wikitext) is expected
+
+
+@pytest.mark.parametrize(
+    ("latex", "expected"),
+    [
+        ("x_{i}^{2}", "x_i²"),
+        (r"\frac{a+b}{2}", "(a+b)/2"),
+        (r"\sqrt{2}\,\pi", "√2 π"),
+        (r"\begin{matrix} a \end{matrix}", ""),
+        ("x + " * 60, ""),
+    ],
+)
+def test_short_formulas_are_kept(latex: str, expected: str) -> None:
+    assert plain_formula(latex) == expected
+
+
+def test_reading_stops_when_there_are_enough_words() -> None:
+    page = "\n\n".join(f"{{{{box|{number}}}}}\nParagraph '''{number}''' has five words." for number in range(100))
+    whole = text(page)
+    for words in (1, 5, 6, 50, 499, 500):
+        some = text(page, words)
+        assert whole.startswith(some)
+        assert words <= len(some.split()) < words + 6
+        assert first_words(some, words) == first_words(whole, words)
+    assert text(page, 10_000) == whole
+
+
+SAFE = st.text(string.ascii_letters + string.digits + " ,äé日", max_size=30)
+PIECES = st.sampled_from(
+    "{{|}}|[[|]]|{\\||}|'''|''|<ref>|</ref>|<ref/>|<!--|-->|<nowiki>|</nowiki>|<b>|==|\n|\n\n|*|:|#|[http://x |]|&nbsp;|{{{|"
+    "}}}|<math>|</math>|(|)|__TOC__|[[Datei:a\\|b|{{lang\\|fr\\||{{convert\\|".replace("\\|", "\0").split("|")
+).map(lambda piece: piece.replace("\0", "|"))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.one_of(PIECES, SAFE), max_size=25).map("".join))
+def test_damaged_markup_is_survived(wikitext: str) -> None:
+    shown = text(wikitext)
+    assert not re.search("[\ue000-\uf8ff]", shown)
+    if "<nowiki>" not in wikitext and "<math>" not in wikitext:  # which show what they hold
+        assert not re.search("<ref|__TOC__", shown)
+    assert shown == shown.strip()
+    assert "\n\n\n" not in shown
+    list(links(prepare(wikitext), GERMAN))
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(string.ascii_letters + "äé日 ", min_size=1).filter(str.strip), min_size=1))
+def test_plain_paragraphs_stay_as_they_are(paragraphs: list[str]) -> None:
+    assert text("\n\n".join(paragraphs)) == "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+@pytest.mark.parametrize("damage", ["{{a|", "[[a|", "[http://x ", "<b ", "{|\n", "( ", "<ref>", "{{a}}[[", "'' "])
+def test_damage_without_end_takes_no_time(damage: str) -> None:
+    assert len(text(damage * 20_000)) <= 20_000 * len(damage)  # the parser alone takes minutes, or never ends

@@ -109,6 +109,9 @@ def links(linker, text):
         ),
         ("who founded zynga", {"zynga": "Zynga"}),
         ("who are the beatles", {"the beatles": "The Beatles"}),
+        ("who swam in flames of c", {}),
+        ("which rivers does it have", {}),
+        ("does it have rivers", {"rivers": "Rivers"}),
         ("who framed roger rabbit", {"who framed roger rabbit": "Who Framed Roger Rabbit"}),
         ("who wrote the lord of the rings", {"the lord of the rings": "The Lord of the Rings"}),
         ("WHO FOUNDED ZYNGA?", {"ZYNGA": "Zynga"}),
@@ -361,6 +364,14 @@ def test_counts_of_links_decide(tmp_path):
         (mention,) = TitleLinker(store).link("Who leads Apple?")
     assert (mention.title, mention.ambiguous) == ("Apple Inc.", False)
     assert mention.candidates[0].score == pytest.approx(97 / 108)  # 96 links and its own name, of 3 links and a title
+
+
+def test_few_links_are_little_trusted(tmp_path):
+    anchors = [("Bard", "Shakespeare", 1), ("Swan", "Shakespeare", 9)]
+    with make_store(tmp_path / "bards", ["Shakespeare"], anchors=anchors) as store:
+        few, many = TitleLinker(store).link("Is the Bard older than the Swan?")
+    assert few.score == pytest.approx(1 / 2)
+    assert many.score == pytest.approx(9 / 10)
 
 
 def test_equal_counts_are_a_tie(tmp_path):

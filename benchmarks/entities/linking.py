@@ -35,7 +35,7 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from benchmarks.entities.title_sources import Question, dump, entity_questions, kore50, titles
+from benchmarks.entities.title_sources import Question, dump, dump_titles, entity_questions, kore50, titles
 from factoid import SentenceTransformerEncoder
 from factoid.entities.articles.article import Article, Record
 from factoid.entities.articles.build import build_articles
@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--errors", type=int, default=0, help="show so many questions that are linked otherwise")
     parser.add_argument("--json", type=Path, help="write each question and its mentions here")
     parser.add_argument("--titles", type=int, default=1_000_000, help="of the synthetic store")
+    parser.add_argument("--questions", type=int, default=5000, help="asked of the synthetic store")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         {"questions": questions, "kore50": names_in_part, "speed": speed}[arguments.what](arguments, Path(folder))
@@ -127,7 +128,7 @@ def percentiles(milliseconds: Sequence[float]) -> str:
 def questions(arguments: argparse.Namespace, folder: Path) -> None:
     asked = entity_questions(arguments.data)
     known = all_titles(arguments)
-    golds = sorted({canonical_title(question.title) for question in asked})
+    golds = sorted({canonical_title(question.title) for question in asked} - dump_titles(dump(arguments.data)))
     held_out = set(golds[::2])
     print("| EntityQuestions dev | questions | linked | gold | only | mentions | ambiguous | ms p50 | ms p99 |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
@@ -237,7 +238,7 @@ def speed(arguments: argparse.Namespace, folder: Path) -> None:
         chance.choice(patterns).format(*chance.choices(ordered, k=3))
         if number % 2
         else chance.choice(patterns).format("Xq", "Yq", "Zq")
-        for number in range(5000)
+        for number in range(arguments.questions)
     ]
     print("| words | questions | ms p50 | ms p99 | CPU ms p50 | CPU ms p99 |\n|---|--:|--:|--:|--:|--:|")
     _, milliseconds = timed_links(linker, asked)

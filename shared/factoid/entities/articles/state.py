@@ -57,8 +57,8 @@ def read_state(value: str, path: Path) -> State:
     except (ValueError, KeyError, TypeError):
         pass
     message = (
-        f"the unfinished build of {path} was begun by another version of factoid, or is damaged. Start over with resume=False, on "
-        "the command line with --restart"
+        f"the unfinished build of {path} was begun by another version of factoid, or is damaged. Start over with "
+        "resume=False, on the command line with --restart"
     )
     raise StoreFormatError(message)
 

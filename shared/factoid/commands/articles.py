@@ -60,9 +60,10 @@ def _show_article(store: ArticleStore, args: Namespace) -> None:
         message = f"{args.path} knows nothing of the name {args.title!r}"
         raise InvalidInputError(message)
     if args.json:
-        shown = article and {"title": article.title, "text": first_words(article.text, args.words)}
+        text = article and first_words(article.text, args.words)
+        shown = article and {"title": article.title, "text": text, "metadata": dict(article.metadata)}
         listed = [{**asdict(name), "kind": name.kind.name.lower()} for name in names]
-        print_json({"article": shown and {**shown, "metadata": dict(article.metadata)}, "names": listed})
+        print_json({"article": shown, "names": listed})
         return
     if article is not None:
         print(plain(article.title), wrap(plain(first_words(article.text, args.words))), sep="\n\n")

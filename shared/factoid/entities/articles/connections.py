@@ -34,6 +34,7 @@ class Connections:
         self._closed = False
         self._process = os.getpid()
         self._idle: deque[sqlite3.Connection] = deque()
+        self._inherited: list[deque[sqlite3.Connection]] = []
         self._opened = self._identity()
         self._idle.append(self._open())
 
@@ -48,8 +49,7 @@ class Connections:
         try:
             return connection.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
-            message = f"{self.path} cannot be read: {error}. Build it again with factoid build-articles"
-            raise StoreFormatError(message) from error
+            raise self._damaged(error) from error
         finally:
             self._idle.append(connection)
             if self._closed:  # meanwhile
@@ -68,7 +68,8 @@ class Connections:
         if self._closed:
             message = f"{self.path} is closed"
             raise StoreError(message)
-        if self._process != os.getpid():  # forked: what was open belongs to the parent
+        if self._process != os.getpid():  # forked: what was open belongs to the parent, and is not even closed
+            self._inherited.append(self._idle)
             self._idle, self._process = deque(), os.getpid()
         try:
             return self._idle.pop()
@@ -88,10 +89,15 @@ class Connections:
         try:
             check_format(connection, self.path)
             connection.execute(f"PRAGMA cache_size = -{_CACHE}")
-        except BaseException:
+        except BaseException as error:
             connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise self._damaged(error) from error
             raise
         return connection
+
+    def _damaged(self, error: sqlite3.Error) -> StoreFormatError:
+        return StoreFormatError(f"{self.path} cannot be read: {error}. Build it again with factoid build-articles")
 
     def _identity(self) -> tuple[int, int, int]:
         try:

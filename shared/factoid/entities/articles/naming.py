@@ -21,8 +21,8 @@ INSERT INTO spill.found SELECT * FROM (SELECT base_key(title) AS key, id, {BASE}
 INSERT INTO spill.found SELECT name_key(name), article, {REDIRECT}, name, 0 FROM spill.led WHERE article IS NOT NULL;
 INSERT INTO spill.found SELECT name_key(form), article, {ALIAS}, form, 0 FROM spill.alias;
 INSERT OR IGNORE INTO spill.found SELECT name_key(COALESCE(form, target)), COALESCE(
-    (SELECT id FROM spill.title WHERE title.title = target),
-    (SELECT led.article FROM spill.led WHERE led.name = target AND led.article IS NOT NULL ORDER BY led.rowid LIMIT 1)
+    (SELECT id FROM spill.title WHERE title.title = link.target),
+    (SELECT led.article FROM spill.led WHERE led.name = link.target AND led.article IS NOT NULL ORDER BY led.rowid LIMIT 1)
 ), {ANCHOR}, COALESCE(form, target), SUM(count) FROM spill.link GROUP BY target, form
 """
 

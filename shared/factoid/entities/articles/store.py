@@ -84,9 +84,13 @@ class ArticleStore:
                 "ORDER BY name.key, name.rank",
                 some,
             )
-            for key, form, kind, count, article, title in rows:
-                own = form if form is not None else _form(kind, key, title)
-                found.setdefault(key, []).append(Name(own, NameKind(kind), count, article, title))
+            try:
+                for key, form, kind, count, article, title in rows:
+                    own = form if form is not None else _form(kind, key, title)
+                    found.setdefault(key, []).append(Name(own, NameKind(kind), count, article, title))
+            except (ValueError, TypeError) as error:
+                message = f"the names of {self.path} are damaged: {error}. Build the store again"
+                raise StoreFormatError(message) from error
         return found
 
     def article(self, article_id: int) -> Article:

@@ -11,12 +11,13 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict
 from pathlib import Path
 
 from factoid.entities.articles.batch import Batch
 from factoid.entities.articles.report import EXAMPLES
-from factoid.entities.articles.schema import APPLICATION_ID, FORMAT, UNFINISHED_ID, make_tables
+from factoid.entities.articles.schema import APPLICATION_ID, UNFINISHED_ID, make_tables
+from factoid.entities.articles.state import State, check_same, read_state
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.sqlite_file import explain
 
@@ -27,38 +28,6 @@ CREATE TABLE spill.alias (form TEXT NOT NULL, article INTEGER NOT NULL);
 CREATE TABLE spill.link (target TEXT NOT NULL, form TEXT, count INTEGER NOT NULL);
 CREATE TABLE spill.state (value TEXT NOT NULL)
 """
-
-
-@dataclass(slots=True)
-class State:
-    """How far a build has come.
-
-    Attributes:
-        sources: Names of what it reads.
-        words: Words of an article that it keeps.
-        source, records: Which source it reads, and how many records of that it has.
-        stage: Stages of `finish` that are done.
-        Others are what a `BuildReport` says.
-    """
-
-    sources: list[str]
-    words: int
-    format: int = FORMAT
-    source: int = 0
-    records: int = 0
-    stage: int = 0
-    read_articles: int = 0
-    aliases: int = 0
-    links: int = 0
-    empty: int = 0
-    empty_examples: list[str] = field(default_factory=list)
-    redirects: int = 0
-    dangling: int = 0
-    dangling_examples: list[str] = field(default_factory=list)
-    circular: int = 0
-    circular_examples: list[str] = field(default_factory=list)
-    duplicates: int = 0
-    duplicate_examples: list[str] = field(default_factory=list)
 
 
 def building_path(path: Path) -> Path:
@@ -108,28 +77,41 @@ class Unfinished:
             remove_unfinished(path)  # just begun, just ended, or of what cannot be gone on with
         elif building.exists() and building.stat().st_size:
             _check_own(building)
-        with _explained(path):
-            self.connection = sqlite3.connect(building, isolation_level=None, timeout=0, check_same_thread=False)
+        known = self._open()
+        if known is not None and not known.read_articles:  # nothing is lost by starting over
+            self.connection.close()
+            remove_unfinished(path)
+            known = self._open()
         try:
-            with _explained(path):
-                self._prepare(list(sources), words)
+            if known is not None:
+                check_same(known, list(sources), words, path)
+                self.state = known
+            else:
+                self.state = State(list(sources), words)
+                self._make_tables()
         except BaseException:
             self.connection.close()
             raise
 
-    def _prepare(self, sources: list[str], words: int) -> None:
-        connection = self.connection
-        connection.execute("ATTACH ? AS spill", [str(spill_path(self.path))])
-        for schema in ("main", "spill"):
-            connection.execute(f"PRAGMA {schema}.cache_size = -{_CACHE}")
-            connection.execute(f"PRAGMA {schema}.synchronous = FULL")
-        if connection.execute("SELECT 1 FROM spill.sqlite_master WHERE name = 'state'").fetchone():
-            (value,) = connection.execute("SELECT value FROM spill.state").fetchone()
-            self.state = _read_state(value, self.path)
-            _check_same(self.state, sources, words, self.path)
-            return
-        self.state = State(sources, words)
-        with self.transaction():
+    def _open(self) -> State | None:
+        """Open both files; return how far an earlier build came, None if there was none."""
+        building = building_path(self.path)
+        with _explained(self.path):
+            self.connection = sqlite3.connect(building, isolation_level=None, timeout=0, check_same_thread=False)
+            try:
+                self.connection.execute("ATTACH ? AS spill", [str(spill_path(self.path))])
+                for schema in ("main", "spill"):
+                    self.connection.execute(f"PRAGMA {schema}.cache_size = -{_CACHE}")
+                    self.connection.execute(f"PRAGMA {schema}.synchronous = FULL")
+                if not self.connection.execute("SELECT 1 FROM spill.sqlite_master WHERE name = 'state'").fetchone():
+                    return None
+                return read_state(self.connection.execute("SELECT value FROM spill.state").fetchone()[0], self.path)
+            except BaseException:
+                self.connection.close()
+                raise
+
+    def _make_tables(self) -> None:
+        with self.transaction() as connection:
             make_tables(connection)
             for statement in _SPILL.split(";"):
                 connection.execute(statement)
@@ -156,8 +138,8 @@ class Unfinished:
                     raise InvalidInputError(message) from error
                 raise
 
-    def write(self, batch: Batch) -> None:
-        """Add a batch of records."""
+    def write(self, batch: Batch, *, last: bool) -> None:
+        """Add a batch of records, with `last` the last one of its source."""
         bodies, links = batch.bodies(), batch.link_rows()
         state = self.state
         with self.transaction() as connection:
@@ -166,8 +148,11 @@ class Unfinished:
             connection.executemany("INSERT INTO spill.alias VALUES (?, ?)", batch.aliases)
             connection.executemany("INSERT INTO spill.redirect VALUES (?, ?)", batch.redirects)
             connection.executemany("INSERT INTO spill.link VALUES (?, ?, ?)", links)
-            state.records += batch.records
+            state.source, state.records = (
+                (state.source + 1, 0) if last else (state.source, state.records + batch.records)
+            )
             state.read_articles += len(batch.articles)
+            state.read_redirects += len(batch.redirects)
             state.aliases += len(batch.aliases)
             state.links += batch.links
             state.empty += batch.empty_count
@@ -191,38 +176,6 @@ def _check_own(building: Path) -> None:
     if own not in (UNFINISHED_ID, APPLICATION_ID) and not (own == 0 and empty):
         message = f"{building} is no unfinished article store. Move it, or build elsewhere"
         raise StoreFormatError(message)
-
-
-def _read_state(value: str, path: Path) -> State:
-    known = {each.name for each in fields(State)}
-    try:
-        state = json.loads(value)
-        if state["format"] == FORMAT and set(state) == known:
-            return State(**state)
-    except (ValueError, KeyError, TypeError):
-        pass
-    message = (
-        f"{building_path(path)} was begun by another version of factoid, or is damaged. Start over with resume=False, on "
-        "the command line with --restart"
-    )
-    raise StoreFormatError(message)
-
-
-def _check_same(state: State, sources: list[str], words: int, path: Path) -> None:
-    """Refuse to go on with other sources or options than before."""
-    if state.words != words:
-        differs = f"{state.words} words of an article, now {words}"
-    elif state.sources != sources:
-        before = [name for name in state.sources if name not in sources] or state.sources
-        now = [name for name in sources if name not in state.sources] or sources
-        differs = f"{'; '.join(before)}. Now it is {'; '.join(now)}"
-    else:
-        return
-    message = (
-        f"the unfinished build of {path} was begun with {differs}. Build from the same again, or start over with "
-        "resume=False, on the command line with --restart"
-    )
-    raise InvalidInputError(message)
 
 
 @contextmanager

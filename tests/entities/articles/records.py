@@ -1,0 +1,63 @@
+"""Records that a seed makes, sources of them, and what a store holds as plain rows."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import zlib
+from contextlib import closing
+
+from factoid.entities.articles import Article, Redirect
+
+SYLLABLES = "ka lo mi ne ru ta vo xi sé ßu Öl".split()
+
+
+class Listed:
+    """A source of some records."""
+
+    def __init__(self, records, name="Listed"):
+        self.records, self.name = records, name
+
+    def read(self, skip=0):
+        yield from self.records[skip:]
+
+
+def title_of(number):
+    chance = random.Random(number)
+    word = "".join(chance.choice(SYLLABLES) for _ in range(4)).capitalize()
+    return f"{word} {number}" + (" (place)" if number % 5 == 0 else "")
+
+
+def seeded(seed, articles):
+    """Return the records of a source: articles with aliases and links, redirects in chains, circles and to nothing."""
+    chance = random.Random(seed)
+    records = []
+    for number in range(articles):
+        titles = [title_of(chance.randrange(articles)) for _ in range(4)]
+        links = tuple((chance.choice([to, to.lower(), "it"]), to) for to in titles)
+        text = " ".join(chance.choice(SYLLABLES) for _ in range(chance.randrange(60)))
+        aliases = (f"Alias {number % 7}",) if number % 3 == 0 else ()
+        metadata = {"number": number} if number % 4 else {}
+        records.append(Article(title_of(number), text, aliases, links, metadata))
+        records.append(Redirect(f"Way {number}", title_of(number) if number % 6 else f"Way {number + 1}"))
+        if number % 50 == 0:
+            records += [
+                Redirect(f"Round {number}", f"Round {number} back"),
+                Redirect(f"Round {number} back", f"Round {number}"),
+            ]
+            records.append(Redirect(f"Nowhere {number}", "Nothing at all"))
+            records.append(Article(title_of(number), f"second text {number}"))
+    return records
+
+
+def contents(path):
+    """Return all rows of a finished store, with texts in place of their compressed form."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("article", "name", "meta")}
+        bodies = connection.execute("SELECT id, text FROM body").fetchall()
+    return rows | {"body": [(number, zlib.decompress(text).decode()) for number, text in bodies]}
+
+
+def leftovers(path):
+    """Return the files beside a store that are named after it."""
+    return sorted(file.name for file in path.parent.iterdir() if file.name.startswith(path.name) and file != path)

@@ -1,0 +1,264 @@
+"""What a build makes of records, against independent counts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from factoid.entities.articles import Article, ArticleStore, NameKind, Redirect, build_articles, name_key
+from factoid.entities.articles import batch as batch_module
+from factoid.errors import InvalidInputError, StoreFormatError
+from tests.entities.articles.records import Listed, contents, leftovers, seeded
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "articles.sqlite"
+
+
+def built(path, records, **options):
+    report = build_articles(path, Listed(records), **options)
+    return report, ArticleStore(path)
+
+
+def test_first_words_without_spaces(path):
+    _, store = built(path, [Article("A", " one\n\ntwo\tthree  four ")], words=3)
+    with store:
+        assert store.get("A").text == "one two three"
+        assert store.stats().words == 3
+
+
+def test_metadata_come_back(path):
+    _, store = built(path, [Article("A", "x", metadata={"ü": [1, None, {"b": "c"}]}), Article("B", "y")])
+    with store:
+        assert store.get("A").metadata == {"ü": [1, None, {"b": "c"}]}
+        assert store.get("B").metadata == {}
+
+
+def test_articles_without_text_are_counted(path):
+    records = [
+        Article("A", "x"),
+        *(Article(f"Void {n}", " \n", ("Alias",)) for n in range(12)),
+        Redirect("R", "Void 1"),
+    ]
+    report, store = built(path, records)
+    with store:
+        assert (report.articles, report.empty, len(report.empty_examples)) == (1, 12, 10)
+        assert report.empty_examples[0] == "Void 0"
+        assert (report.dangling, report.dangling_examples) == (1, ("R → Void 1",))
+        assert store.get("Void 1") is None
+        assert store.names(["alias"]) == {}
+
+
+DUPLICATES = [
+    Article("A", "one two", ("First",), (("x", "B"),), {"a": 1, "b": 1}),
+    Article("B", "other"),
+    Article("A", "three four", ("Second",), (("x", "B"),), {"b": 2, "c": 2}),
+    Article("A", "five", ("Third",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("how", "text", "metadata", "aliases"),
+    [
+        ("first", "one two", {"a": 1, "b": 1}, ["first"]),
+        ("last", "five", {}, ["third"]),
+        ("join", "one two three four", {"a": 1, "b": 1, "c": 2}, ["first", "second", "third"]),
+    ],
+)
+def test_duplicates(path, how, text, metadata, aliases):
+    report, store = built(path, DUPLICATES, duplicates=how, words=4)
+    with store:
+        assert (report.articles, report.duplicates, report.duplicate_examples) == (2, 2, ("A",))
+        assert (store.get("A").text, store.get("A").metadata) == (text, metadata)
+        assert sorted(store.names(["first", "second", "third"])) == aliases
+        assert [name.count for name in store.names(["x"])["x"]] == [2]
+        assert sorted(store.titles()) == ["A", "B"]
+        assert len(store) == 2
+
+
+def test_duplicates_as_an_error_then_otherwise_without_reading_again(path):
+    with pytest.raises(InvalidInputError, match=r"2 articles have a title.*'A'\. Choose"):
+        build_articles(path, Listed(DUPLICATES), duplicates="error")
+    assert not path.exists()
+
+    class Unread(Listed):
+        def read(self, skip=0):
+            raise AssertionError
+
+    assert build_articles(path, Unread(DUPLICATES), duplicates="join").articles == 2
+    assert leftovers(path) == []
+
+
+def test_titles_that_differ_in_case_are_two(path):
+    records = [Article("AIDS", "disease"), Article("Aids", "film"), Redirect("aIDs", "AIDS")]
+    _, store = built(path, records)
+    with store:
+        assert [store.get(name).text for name in ("AIDS", "Aids", "aids", "aIDs")] == [
+            "disease",
+            "film",
+            "film",
+            "disease",
+        ]
+        assert store.get("aidS") is None  # nothing tells which
+        assert {name.title for name in store.names(["aids"])["aids"]} == {"AIDS", "Aids"}
+
+
+def test_a_title_that_begins_with_a_small_letter_is_kept(path):
+    _, store = built(path, [Article("iPhone", "phone"), Article("IPhone", "other")])
+    with store:
+        assert (store.get("iPhone").title, store.get("IPhone").title) == ("iPhone", "IPhone")
+
+
+def test_counts_of_links_are_those_of_a_counter(path, monkeypatch):
+    monkeypatch.setattr(batch_module, "_MOST_RECORDS", 40)  # many batches
+    records = seeded(3, 300)
+    report, store = built(path, records)
+    articles = [record for record in records if isinstance(record, Article) and record.text]
+    titles = {article.title for article in articles}
+    links = [link for article in articles for link in article.links]
+    expected = Counter((name_key(form), target) for form, target in links if target in titles)
+    assert report.links == len(links)
+    with store:
+        keys = sorted({key for key, _ in expected})
+        found = Counter()
+        for key, names in store.names(keys).items():
+            for name in names:
+                found[key, name.title] += name.count
+    assert +found == expected
+
+
+def test_links_through_redirects_count_for_the_article(path):
+    records = [
+        Article("Goal", "x", links=(("the goal", "Way"), ("The Goal", "Goal"), ("Goal", "Way"), ("gone", "Nothing"))),
+        Redirect("Way", "Other way"),
+        Redirect("Other way", "Goal"),
+    ]
+    _, store = built(path, records)
+    with store:
+        (anchor,) = store.names(["the goal"])["the goal"]
+        assert (anchor.kind, anchor.count, anchor.title) == (NameKind.ANCHOR, 2, "Goal")
+        assert store.names(["goal"])["goal"][0].count == 1
+        assert store.names(["gone"]) == {}
+        assert store.get("the goal") is None  # the text of a link is no name that is followed
+
+
+def test_of_one_article_the_most_telling_name_stays(path):
+    records = [
+        Article("Mercury (planet)", "x", ("Mercury", "mercury planet"), (("mercury", "Mercury (planet)"),)),
+        Redirect("MERCURY", "Mercury (planet)"),
+    ]
+    _, store = built(path, records)
+    with store:
+        (name,) = store.names(["mercury"])["mercury"]
+        assert (name.kind, name.form, name.count) == (NameKind.REDIRECT, "MERCURY", 1)
+        assert store.stats().names == {"title": 1, "redirect": 1, "alias": 1, "anchor": 0, "base": 0}
+        assert store.names(["mercury planet"])["mercury planet"][0].form == "mercury planet"
+
+
+def test_names_come_most_telling_first(path):
+    records = [
+        Article("Java (island)", "x", ("Jawa",), (("java", "Java (island)"),) * 2),
+        Article("Java", "x"),
+        Article("Java (language)", "x", links=(("java", "Java (language)"),) * 3),
+        Article("Jawa", "x"),
+        Article("Coffee", "x", ("java",)),
+    ]
+    _, store = built(path, records)
+    with store:
+        found = [(name.title, name.kind, name.count) for name in store.names(["java"])["java"]]
+        assert found == [
+            ("Java", NameKind.TITLE, 0),
+            ("Coffee", NameKind.ALIAS, 0),
+            ("Java (language)", NameKind.ANCHOR, 3),
+            ("Java (island)", NameKind.ANCHOR, 2),
+        ]
+        assert [name.kind for name in store.names(["jawa"])["jawa"]] == [NameKind.TITLE, NameKind.ALIAS]
+
+
+def test_several_sources_and_their_names(path):
+    report = build_articles(
+        path, [Listed([Article("A", "x")], "one"), Listed([], "two"), Listed([Article("B", "y")], "three")]
+    )
+    with ArticleStore(path) as store:
+        assert report.articles == 2
+        assert store.stats().sources == ("one", "two", "three")
+        assert report.bytes == path.stat().st_size == store.stats().bytes
+
+
+def test_an_earlier_store_is_replaced_and_nothing_left(path):
+    built(path, [Article("A", "x")])[1].close()
+    built(path, [Article("B", "y")])[1].close()
+    with ArticleStore(path) as store:
+        assert list(store.titles()) == ["B"]
+    assert leftovers(path) == []
+
+
+def test_nothing_shows_that_duplicates_were_many(path):
+    records = [Article(f"T {n % 50}", f"text {n} " * 400) for n in range(1000)]
+    _, store = built(path, records)
+    store.close()
+    assert path.stat().st_size < 200_000  # without what went
+    assert len(contents(path)["body"]) == 50
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        ([], "there is no article to store in Listed"),
+        ([Article("A", "")], "there is no article to store in Listed: 1 without text"),
+        ([Redirect("A", "B")], "there is no article"),
+        ([Article("A", "x"), Article(" \u200e", "y")], "record 2 of Listed: an article needs a title"),
+        ([Article("A", "x"), "B"], "record 2 of Listed: a source must give articles and redirects, got str"),
+        ([Article("A", "x", metadata={"a": {1}})], "the metadata of 'A' must hold what JSON can hold"),
+        ([Article("A", "x", ("\ud800",))], "lone surrogate"),
+        ([Article("A", "x", links=(("\ud800", "A"),))], "lone surrogate"),
+    ],
+)
+def test_records_that_cannot_be_used(path, records, said):
+    with pytest.raises(InvalidInputError, match=said):
+        build_articles(path, Listed(records))
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"words": 0}, "words must be"),
+        ({"words": 1.5}, "words must be"),
+        ({"duplicates": "none"}, "duplicates must be one of"),
+    ],
+)
+def test_bad_options(path, options, said):
+    with pytest.raises(InvalidInputError, match=said):
+        build_articles(path, Listed([Article("A", "x")]), **options)
+
+
+@pytest.mark.parametrize("sources", [[], "articles.jsonl", [3]])
+def test_no_sources(path, sources):
+    with pytest.raises(InvalidInputError, match="expected a source of articles"):
+        build_articles(path, sources)
+
+
+def test_another_programs_file_is_not_replaced(path, tmp_path):
+    path.write_bytes(b"SQLite format 3\0 of somebody" + bytes(200))
+    before = path.read_bytes()
+    with pytest.raises(StoreFormatError, match="not replaced"):
+        build_articles(path, Listed([Article("A", "x")]))
+    assert path.read_bytes() == before
+    with pytest.raises(StoreFormatError, match="is a folder"):
+        build_articles(tmp_path, Listed([Article("A", "x")]))
+    other = tmp_path / "b"
+    (tmp_path / "b.building").write_text("my notes on a building")
+    (tmp_path / "b.spill").write_text("what was spilt")
+    for resume in (True, False):
+        with pytest.raises(StoreFormatError, match=r"b\.building is"):
+            build_articles(other, Listed([Article("A", "x")]), resume=resume)
+    assert (tmp_path / "b.building").read_text() == "my notes on a building"
+
+
+def test_meta_is_json(path):
+    built(path, [Article("A", "x")])[1].close()
+    assert {key: json.loads(value) for key, value in contents(path)["meta"]}["articles"] == 1

@@ -1,0 +1,97 @@
+"""Names: how they are cleaned, their keys, and what tells titles apart."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factoid.entities.articles import canonical_title, clean_name, name_key, split_title
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.text(
+    " _-'\"aAzZéÉ\u200e\u0301ʼßİ", max_size=12
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "clean"),
+    [
+        ("Leaning_Tower  of\tPisa ", "Leaning Tower of Pisa"),
+        ("Cafe\u0301", "Caf\u00e9"),
+        ("\u200eאבן\u200f", "אבן"),
+        ("Mos\u200bcow", "Moscow"),
+        ("soft\u00adware", "software"),
+        ("نمی\u200cخواهم", "نمی\u200cخواهم"),
+        ("a\u00a0b\u3000c", "a b c"),
+        ("e\u200b\u0301", "é"),
+        ("_ \u200e", ""),
+    ],
+)
+def test_clean_name(name, clean):
+    assert clean_name(name) == clean
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Rock ’n’ Roll", "rock 'N' roll"),
+        ("Paris–Roubaix", "paris-roubaix"),
+        ("STRASSE", "Straße"),
+        ("ΟΔΟΣ", "οδος"),
+        ("A_B", "a b"),
+        ("É", "e\u0301"),
+    ],
+)
+def test_equal_keys(one, other):
+    assert name_key(one) == name_key(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("cafe", "café"), ("C", "C++"), ("U.S.", "US"), ("1", "¹")])
+def test_different_keys(one, other):
+    assert name_key(one) != name_key(other)
+
+
+@given(NAMES)
+def test_cleaning_twice_changes_nothing(name):
+    once = clean_name(name)
+    assert clean_name(once) == once
+    assert unicodedata.is_normalized("NFC", once)
+    assert canonical_title(once) == canonical_title(name)
+
+
+@given(NAMES)
+def test_a_key_is_its_own_key(name):
+    key = name_key(name)
+    assert name_key(key) == key
+    assert name_key(clean_name(name)) == key
+    assert bool(key) == bool(clean_name(name))
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=20))
+def test_the_short_way_of_ascii_is_the_long_one(name):
+    assert name_key(name + "é") == unicodedata.normalize("NFC", clean_name(name + "é").casefold())
+    assert name_key(name) == clean_name(name).casefold()
+
+
+def test_canonical_title():
+    assert canonical_title("iPhone_12") == "IPhone 12"
+    assert canonical_title("éclair") == "Éclair"
+    assert canonical_title("ßa") == "ßa"
+    assert canonical_title("") == ""
+
+
+@pytest.mark.parametrize(
+    ("title", "base", "rest"),
+    [
+        ("Mercury (planet)", "Mercury", "planet"),
+        ("Albany, Georgia", "Albany", "Georgia"),
+        ("Mercury", "Mercury", ""),
+        ("(planet)", "(planet)", ""),
+        ("Crosby, Stills, Nash & Young", "Crosby, Stills, Nash & Young", ""),
+        ("Yes, minister", "Yes, minister", ""),
+    ],
+)
+def test_split_title(title, base, rest):
+    assert split_title(title) == (base, rest)

@@ -1,0 +1,59 @@
+"""Documents of one's own, and Parquet files."""
+
+from __future__ import annotations
+
+import pytest
+
+from factoid import Document
+from factoid.entities.articles import Article, ArticleStore, build_articles
+from factoid.entities.importers import OwnDocuments
+from factoid.errors import InvalidInputError
+
+GLOSSARY = [
+    Document("A fee for late payment.", "Dunning fee", id="1", metadata={"aliases": ["late fee", "DF"], "page": 3}),
+    Document("A person who owes.", id="2", metadata={"title": "Debtor"}),
+    Document("Owed money.", "Debt", id="3", metadata={"aliases": "liability", "title": "other"}),
+]
+
+
+def test_titles_aliases_and_metadata():
+    assert list(OwnDocuments(GLOSSARY).read()) == [
+        Article("Dunning fee", "A fee for late payment.", ("late fee", "DF"), metadata={"document_id": "1", "page": 3}),
+        Article("Debtor", "A person who owes.", metadata={"document_id": "2"}),
+        Article("Debt", "Owed money.", ("liability",), metadata={"document_id": "3", "title": "other"}),
+    ]
+    assert [article.title for article in OwnDocuments(GLOSSARY).read(2)] == ["Debt"]
+
+
+def test_a_glossary_becomes_a_store(tmp_path):
+    build_articles(tmp_path / "a", OwnDocuments(iter(GLOSSARY)))
+    with ArticleStore(tmp_path / "a") as store:
+        assert store.get("LATE FEE").title == "Dunning fee"
+
+
+def test_several_documents_of_one_entity(tmp_path):
+    documents = [Document(f"Part {n}.", "Manual", metadata={"part": n}) for n in range(3)]
+    build_articles(tmp_path / "a", OwnDocuments(documents), duplicates="join")
+    with ArticleStore(tmp_path / "a") as store:
+        assert store.get("manual").text == "Part 0. Part 1. Part 2."
+
+
+def test_names():
+    assert OwnDocuments(GLOSSARY).name == OwnDocuments(tuple(GLOSSARY)).name
+    assert OwnDocuments(GLOSSARY).name != OwnDocuments(GLOSSARY[:2]).name
+    assert OwnDocuments(iter(GLOSSARY)).name == ""
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (Document("x", id="7"), r"document 1 \(id '7'\) has no title"),
+        (Document("x", metadata={"title": 3}), "has no title.*got 3"),
+        (Document("x", "A", metadata={"aliases": [1]}), "the aliases of 'A' must be a list of strings"),
+        (Document("x", "A", metadata={"aliases": 1}), "the aliases of 'A' must be a list of strings"),
+        ("x", "document 1 is no factoid.Document, got str"),
+    ],
+)
+def test_documents_that_cannot_be_used(document, said):
+    with pytest.raises(InvalidInputError, match=said):
+        list(OwnDocuments(iter([document])).read())

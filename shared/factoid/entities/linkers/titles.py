@@ -24,9 +24,7 @@ from factoid.units import check_text
 
 _MOST_WORDS = 12
 _WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals differ
-_UNSURE = (
-    0.5  # and of a mention that is one only for want of a better, is known as an acronym only, or is part of a name
-)
+_UNSURE = 0.5  # and of a part of a name, of a name known as an acronym only, and of a mention for want of a better
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ C (programming language)|C Sharp|St. Louis|Seine-Saint-Denis|Denis|Terry Pratche
 Long Way|On Broadway|Broadway|Ken Barlow|Coronation Street|The Lord of the Rings|1984|65daysofstatic|World Health Organization
 United States|The Capital|Paris|What Is Love|東京|東京タワー|Beyoncé|Jeopardy!|The Beatles|"Heroes"|Was zählt|!!!|In Flames
 Agents of S.H.I.E.L.D. (season 5)|List of rivers of Wales|Rivers|Was|I Know|القاهرة|ירושלים|กรุงเทพ|Why|Why?|Levi's|Levi
-Time (magazine)|TIME|One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve|Ivan|Café Müller|NASA""".replace(
+Time (magazine)|TIME|One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve|Ivan|Black Water|Café Müller|NASA""".replace(
     "\n", "|"
 )
 REDIRECTS = {
@@ -94,6 +94,9 @@ def links(linker, text):
         # capitals
         ("Who invented the steam engine?", {"steam engine": "Steam engine"}),
         ("It was a long way home for Ivan.", {"Ivan": "Ivan"}),  # not the song
+        ("Did Ivan drink black water?", {"Ivan": "Ivan"}),
+        ("who drinks black water", {"black water": "Black Water"}),
+        ("Is Paris in the US?", {"Paris": "Paris", "US": "United States"}),
         ("Is the play on Broadway?", {"Broadway": "Broadway"}),
         ("Is In Flames on Broadway?", {"In Flames": "In Flames", "Broadway": "Broadway"}),
         ("Who made the list of rivers of Wales?", {"list of rivers of Wales": "List of rivers of Wales"}),
@@ -131,7 +134,7 @@ def links(linker, text):
         # length
         (
             "Is it One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve?",
-            {"One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve": TITLES.split("|")[-4]},
+            {"One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve": TITLES.split("|")[-5]},
         ),
         ("", {}),
         (" ?! ", {}),

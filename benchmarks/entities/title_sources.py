@@ -55,7 +55,7 @@ def titles(data: Path) -> dict[str, set[str]]:
         for record in json.loads(file.read_text())
         for answer in record["answers"]
     }
-    found["enwiki dump sample: articles and links"] = set(_dump_titles(dump(data)))
+    found["enwiki dump sample: articles and links"] = set(dump_titles(dump(data)))
     found["WebQuestions, answers"] = {
         answer
         for file in (data / "webquestions-brmson" / "main").glob("*.json")
@@ -94,7 +94,7 @@ def kore50(data: Path) -> list[dict[str, object]]:
     return list(_lines(data / "entity-linking-elevant" / "benchmarks" / "kore50.benchmark.jsonl"))
 
 
-def _dump_titles(file: Path) -> set[str]:
+def dump_titles(file: Path) -> set[str]:
     """Return the titles of articles and of what they link to, without those that are redirects."""
     text = bz2.decompress(file.read_bytes()).decode()
     for code, character in _XML.items():

@@ -63,10 +63,12 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Run the command."""
-    if args.workers < 1:
-        message = f"--workers must be at least 1, got {args.workers}"
-        raise InvalidInputError(message)
-    sources = make_sources([Path(source) for source in args.sources], args.format, workers=args.workers)
+    for name in ("workers", "words"):
+        if getattr(args, name) < 1:
+            message = f"--{name} must be at least 1, got {getattr(args, name)}"
+            raise InvalidInputError(message)
+    paths = [Path(source) for source in args.sources]
+    sources = make_sources(paths, args.format, workers=args.workers, words=args.words)
     sources += make_sources([Path(source) for source in args.redirects], "redirects")
     report = build_articles(
         args.path,

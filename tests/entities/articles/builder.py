@@ -14,6 +14,7 @@ from factoid.entities.articles import batch, build_articles, unfinished
 from tests.entities.articles.records import Listed, seeded
 
 build = sys.modules["factoid.entities.articles.build"]
+finish = sys.modules["factoid.entities.articles.finish"]
 
 
 def kill_self(*_):
@@ -48,7 +49,7 @@ def kill_at(moment, number):
 
 
 def main(path, seed, articles, moment="", number=""):
-    batch._MOST_RECORDS, build._SMALL = 40, 0
+    batch._MOST_RECORDS, finish._SMALL = 40, 0
     kill_at(moment, number)
     sys.stdout.write("ready\n")
     sys.stdout.flush()

@@ -6,8 +6,6 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from factoid.entities.articles import Article, ArticleStore, NameKind, Redirect, build_articles, name_key
 from factoid.entities.articles import batch as batch_module
@@ -112,54 +110,6 @@ def test_a_title_that_begins_with_a_small_letter_is_kept(path):
     _, store = built(path, [Article("iPhone", "phone"), Article("IPhone", "other")])
     with store:
         assert (store.get("iPhone").title, store.get("IPhone").title) == ("iPhone", "IPhone")
-
-
-@pytest.mark.parametrize("length", [1, 2, 3, 31, 32, 33, 500])
-def test_chains_of_redirects(path, length):
-    chain = [Redirect(f"Way {n}", f"Way {n + 1}") for n in range(length - 1)] + [Redirect(f"Way {length - 1}", "Goal")]
-    report, store = built(path, [*chain, Article("Goal", "there")])
-    with store:
-        assert (report.redirects, report.dangling, report.circular) == (length, 0, 0)
-        assert {store.resolve(redirect.name).title for redirect in chain} == {"Goal"}
-
-
-def followed(redirects, titles):
-    """Follow redirects one by one: an article goes before a redirect, and the first of a name before others."""
-    first = {}
-    for name, target in redirects:
-        first.setdefault(name, target)
-    ends = Counter()
-    resolved = []
-    for name, target in redirects:
-        seen = set()
-        at = target
-        while at not in titles and at in first and at not in seen:
-            seen.add(at)
-            at = first[at]
-        ends["article" if at in titles else "circle" if at in seen else "nothing"] += 1
-        resolved.append((name, at if at in titles else None))
-    return ends, resolved
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from("ABCDEFGHIJ"), st.sampled_from("ABCDEFGHIJ")), max_size=25),
-    st.sets(st.sampled_from("ABCJ")),
-)
-def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
-    path = tmp_path_factory.mktemp("redirects") / "a"
-    records = [Redirect(*pair) for pair in redirects] + [Article(title, "x") for title in [*sorted(titles), "End"]]
-    report, store = built(path, records)
-    ends, resolved = followed(redirects, titles)
-    with store:
-        assert (report.redirects, report.circular, report.dangling) == (
-            ends["article"],
-            ends["circle"],
-            ends["nothing"],
-        )
-        for name, title in resolved:
-            found = {each.title for each in store.names([name.lower()]).get(name.lower(), [])}
-            assert title is None or title in found
 
 
 def test_counts_of_links_are_those_of_a_counter(path, monkeypatch):

@@ -43,3 +43,11 @@ def test_the_mark_of_the_question_is_not_the_names():
     assert select_longest([long], tokens) == [long]
     spans = [Span(6, last, 1, False, False) for last in (6, 7)]
     assert select_longest(spans, tokens) == [spans[1]]
+
+
+def test_more_words_go_before_more_characters():
+    tokens = tokenize("On a Sea Internationalisation")
+    three, two = Span(0, 2, 3, False, False), Span(2, 3, 2, False, False)
+    assert select_longest([two, three], tokens) == [three]
+    longer, shorter = Span(2, 3, 2, False, False), Span(1, 2, 2, False, False)
+    assert select_longest([shorter, longer], tokens) == [longer]

@@ -20,7 +20,7 @@ C (programming language)|C Sharp|St. Louis|Seine-Saint-Denis|Denis|Terry Pratche
 Long Way|On Broadway|Broadway|Ken Barlow|Coronation Street|The Lord of the Rings|1984|65daysofstatic|World Health Organization
 United States|The Capital|Paris|What Is Love|東京|東京タワー|Beyoncé|Jeopardy!|The Beatles|"Heroes"|Was zählt|!!!|In Flames
 Agents of S.H.I.E.L.D. (season 5)|List of rivers of Wales|Rivers|Was|I Know|القاهرة|ירושלים|กรุงเทพ|Why|Why?|Levi's|Levi
-Time (magazine)|TIME|One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve|Ivan|Café Müller|NASA""".replace(
+Time (magazine)|TIME|One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve|Ivan|Black Water|Café Müller|NASA""".replace(
     "\n", "|"
 )
 REDIRECTS = {
@@ -94,6 +94,9 @@ def links(linker, text):
         # capitals
         ("Who invented the steam engine?", {"steam engine": "Steam engine"}),
         ("It was a long way home for Ivan.", {"Ivan": "Ivan"}),  # not the song
+        ("Did Ivan drink black water?", {"Ivan": "Ivan"}),
+        ("who drinks black water", {"black water": "Black Water"}),
+        ("Is Paris in the US?", {"Paris": "Paris", "US": "United States"}),
         ("Is the play on Broadway?", {"Broadway": "Broadway"}),
         ("Is In Flames on Broadway?", {"In Flames": "In Flames", "Broadway": "Broadway"}),
         ("Who made the list of rivers of Wales?", {"list of rivers of Wales": "List of rivers of Wales"}),
@@ -109,6 +112,9 @@ def links(linker, text):
         ),
         ("who founded zynga", {"zynga": "Zynga"}),
         ("who are the beatles", {"the beatles": "The Beatles"}),
+        ("who swam in flames of c", {}),
+        ("which rivers does it have", {}),
+        ("does it have rivers", {"rivers": "Rivers"}),
         ("who framed roger rabbit", {"who framed roger rabbit": "Who Framed Roger Rabbit"}),
         ("who wrote the lord of the rings", {"the lord of the rings": "The Lord of the Rings"}),
         ("WHO FOUNDED ZYNGA?", {"ZYNGA": "Zynga"}),
@@ -128,7 +134,7 @@ def links(linker, text):
         # length
         (
             "Is it One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve?",
-            {"One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve": TITLES.split("|")[-4]},
+            {"One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve": TITLES.split("|")[-5]},
         ),
         ("", {}),
         (" ?! ", {}),
@@ -360,7 +366,15 @@ def test_counts_of_links_decide(tmp_path):
     with make_store(tmp_path / "apples", ["Apple", "Apple Inc."], anchors=anchors) as store:
         (mention,) = TitleLinker(store).link("Who leads Apple?")
     assert (mention.title, mention.ambiguous) == ("Apple Inc.", False)
-    assert mention.candidates[0].score == pytest.approx(0.95, abs=0.03)
+    assert mention.candidates[0].score == pytest.approx(97 / 108)  # 96 links and its own name, of 3 links and a title
+
+
+def test_few_links_are_little_trusted(tmp_path):
+    anchors = [("Bard", "Shakespeare", 1), ("Swan", "Shakespeare", 9)]
+    with make_store(tmp_path / "bards", ["Shakespeare"], anchors=anchors) as store:
+        few, many = TitleLinker(store).link("Is the Bard older than the Swan?")
+    assert few.score == pytest.approx(1 / 2)
+    assert many.score == pytest.approx(9 / 10)
 
 
 def test_equal_counts_are_a_tie(tmp_path):

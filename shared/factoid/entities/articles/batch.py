@@ -12,7 +12,7 @@ from factoid.entities.articles.names import clean_name
 from factoid.entities.articles.report import EXAMPLES
 from factoid.errors import InvalidInputError
 
-LEVEL = 6  # of zlib: 2 % larger than 9 at two thirds of its time, 5 % smaller than 4
+LEVEL = 6  # of zlib: on Wikipedia's text as small as 9, and 1 % smaller than 4 in 1.3 times its time
 _MOST_RECORDS = 20_000  # of a batch, and what else bounds its memory:
 _MOST_TEXT = 32_000_000  # characters
 _MOST_LINKS = 500_000  # different ones

@@ -34,6 +34,7 @@ class Connections:
         self._closed = False
         self._process = os.getpid()
         self._idle: deque[sqlite3.Connection] = deque()
+        self._inherited: list[deque[sqlite3.Connection]] = []
         self._opened = self._identity()
         self._idle.append(self._open())
 
@@ -67,7 +68,8 @@ class Connections:
         if self._closed:
             message = f"{self.path} is closed"
             raise StoreError(message)
-        if self._process != os.getpid():  # forked: what was open belongs to the parent
+        if self._process != os.getpid():  # forked: what was open belongs to the parent, and is not even closed
+            self._inherited.append(self._idle)
             self._idle, self._process = deque(), os.getpid()
         try:
             return self._idle.pop()

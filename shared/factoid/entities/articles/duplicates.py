@@ -10,7 +10,7 @@ from typing import Literal
 from factoid.entities.articles.article import first_words
 from factoid.entities.articles.batch import compress
 from factoid.entities.articles.report import EXAMPLES
-from factoid.entities.articles.unfinished import State
+from factoid.entities.articles.state import State
 from factoid.errors import InvalidInputError
 
 Duplicates = Literal["first", "last", "join", "error"]

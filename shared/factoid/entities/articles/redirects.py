@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from factoid.entities.articles.report import EXAMPLES
-from factoid.entities.articles.unfinished import State
+from factoid.entities.articles.state import State
 
 _FIRST = "(SELECT MIN(other.rowid) FROM spill.led AS other WHERE other.name = led.target)"
 # What an open redirect's next one leads to is what it leads to itself; the next of a next is skipped to, so that the way

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from factoid.entities.articles.names import NameKind
-from factoid.entities.articles.unfinished import State
+from factoid.entities.articles.state import State
 
 
 @dataclass(frozen=True, slots=True)

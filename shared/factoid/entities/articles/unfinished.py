@@ -11,12 +11,13 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict
 from pathlib import Path
 
 from factoid.entities.articles.batch import Batch
 from factoid.entities.articles.report import EXAMPLES
-from factoid.entities.articles.schema import APPLICATION_ID, FORMAT, UNFINISHED_ID, make_tables
+from factoid.entities.articles.schema import APPLICATION_ID, UNFINISHED_ID, make_tables
+from factoid.entities.articles.state import State, check_same, read_state
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.sqlite_file import explain
 
@@ -27,39 +28,6 @@ CREATE TABLE spill.alias (form TEXT NOT NULL, article INTEGER NOT NULL);
 CREATE TABLE spill.link (target TEXT NOT NULL, form TEXT, count INTEGER NOT NULL);
 CREATE TABLE spill.state (value TEXT NOT NULL)
 """
-
-
-@dataclass(slots=True)
-class State:
-    """How far a build has come.
-
-    Attributes:
-        sources: Names of what it reads.
-        words: Words of an article that it keeps.
-        source, records: Which source it reads, and how many records of that it has.
-        stage: Stages of `finish` that are done.
-        Others are what a `BuildReport` says.
-    """
-
-    sources: list[str]
-    words: int
-    format: int = FORMAT
-    source: int = 0
-    records: int = 0
-    stage: int = 0
-    read_articles: int = 0
-    read_redirects: int = 0
-    aliases: int = 0
-    links: int = 0
-    empty: int = 0
-    empty_examples: list[str] = field(default_factory=list)
-    redirects: int = 0
-    dangling: int = 0
-    dangling_examples: list[str] = field(default_factory=list)
-    circular: int = 0
-    circular_examples: list[str] = field(default_factory=list)
-    duplicates: int = 0
-    duplicate_examples: list[str] = field(default_factory=list)
 
 
 def building_path(path: Path) -> Path:
@@ -116,7 +84,7 @@ class Unfinished:
             known = self._open()
         try:
             if known is not None:
-                _check_same(known, list(sources), words, path)
+                check_same(known, list(sources), words, path)
                 self.state = known
             else:
                 self.state = State(list(sources), words)
@@ -137,7 +105,7 @@ class Unfinished:
                     self.connection.execute(f"PRAGMA {schema}.synchronous = FULL")
                 if not self.connection.execute("SELECT 1 FROM spill.sqlite_master WHERE name = 'state'").fetchone():
                     return None
-                return _read_state(*self.connection.execute("SELECT value FROM spill.state").fetchone(), self.path)
+                return read_state(self.connection.execute("SELECT value FROM spill.state").fetchone()[0], self.path)
             except BaseException:
                 self.connection.close()
                 raise
@@ -208,38 +176,6 @@ def _check_own(building: Path) -> None:
     if own not in (UNFINISHED_ID, APPLICATION_ID) and not (own == 0 and empty):
         message = f"{building} is no unfinished article store. Move it, or build elsewhere"
         raise StoreFormatError(message)
-
-
-def _read_state(value: str, path: Path) -> State:
-    known = {each.name for each in fields(State)}
-    try:
-        state = json.loads(value)
-        if state["format"] == FORMAT and set(state) == known:
-            return State(**state)
-    except (ValueError, KeyError, TypeError):
-        pass
-    message = (
-        f"{building_path(path)} was begun by another version of factoid, or is damaged. Start over with resume=False, on "
-        "the command line with --restart"
-    )
-    raise StoreFormatError(message)
-
-
-def _check_same(state: State, sources: list[str], words: int, path: Path) -> None:
-    """Refuse to go on with other sources or options than before."""
-    if state.words != words:
-        differs = f"{state.words} words of an article, now {words}"
-    elif state.sources != sources:
-        before = [name for name in state.sources if name not in sources] or state.sources
-        now = [name for name in sources if name not in state.sources] or sources
-        differs = f"{'; '.join(before)}. Now it is {'; '.join(now)}"
-    else:
-        return
-    message = (
-        f"the unfinished build of {path} was begun with {differs}. Build from the same again, or start over with "
-        "resume=False, on the command line with --restart"
-    )
-    raise InvalidInputError(message)
 
 
 @contextmanager

@@ -28,13 +28,14 @@ IMPORTERS: dict[str, Callable[[list[Path]], Source]] = {
 DUMP = "dump"
 
 
-def make_sources(paths: Sequence[Path], kind: str = "auto", *, workers: int = 1) -> list[Source]:
+def make_sources(paths: Sequence[Path], kind: str = "auto", *, workers: int = 1, words: int = 1000) -> list[Source]:
     """Return the sources of some files and folders: those of one format together, in the order of their first.
 
     Args:
         paths: Files and folders.
         kind: "dump", one of IMPORTERS, or "auto" to look at each.
         workers: Processes that read a dump.
+        words: Words of an article that are needed; a dump's importer cleans no more.
 
     Raises:
         InvalidInputError: There is no such format, or no path.
@@ -47,7 +48,7 @@ def make_sources(paths: Sequence[Path], kind: str = "auto", *, workers: int = 1)
     kinds: dict[str, list[Path]] = {}
     for path in paths:
         kinds.setdefault(detect(path) if kind == "auto" else kind, []).append(path)
-    return [_dump(files, workers) if each == DUMP else IMPORTERS[each](files) for each, files in kinds.items()]
+    return [_dump(files, workers, words) if each == DUMP else IMPORTERS[each](files) for each, files in kinds.items()]
 
 
 def detect(path: Path) -> str:
@@ -108,8 +109,8 @@ def _begins(file: Path, begin: bytes) -> bool:
         raise UnreadableFileError(message) from error
 
 
-def _dump(files: list[Path], workers: int) -> Source:
+def _dump(files: list[Path], workers: int, words: int) -> Source:
     from factoid.entities.importers.mediawiki import MediaWikiDump
 
-    source: Source = MediaWikiDump(files, workers=workers)
+    source: Source = MediaWikiDump(files, workers=workers, words=words)
     return source

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
+from factoid.entities.linkers.stop_words import COMMON_WORDS
 from factoid.entities.linkers.tokens import Token, TokenKind, Tokens
 
 _SENTENCE_ENDS = frozenset(".!?…。！？؟۔।:;")
@@ -77,15 +78,17 @@ def read_casing(tokens: Tokens, stop_words: Collection[str]) -> tuple[Casing, li
         casing = Casing.TELLING if later_capitals else Casing.INITIAL
     if casing is not Casing.TELLING:
         return casing, words
-    return casing, [_not_in_capitals(word, text) for word in words]
+    return casing, [_named_by_capitals(word, text) for word in words]
 
 
-def _not_in_capitals(word: Word, text: str) -> Word:
-    """Tell "US", "IT" and "WHO" from stop words, in a text that is not all capitals."""
+def _named_by_capitals(word: Word, text: str) -> Word:
+    """Tell "US", "IT" and "WHO" from stop words, and "Time" inside a sentence, in a text whose capitals tell."""
     token = word.token
     form = text[token.start : token.end]
     if word.stop and len(form) > 1 and form.isupper():
-        return Word(token, True, False, True, True, False, word.initial, acronym=True)
+        return replace(word, stop=False, acronym=True)
+    if word.stop and word.capital and not word.initial and token.key in COMMON_WORDS:
+        return replace(word, stop=False)
     return word
 
 

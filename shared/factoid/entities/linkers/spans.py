@@ -63,7 +63,9 @@ def find_spans(
     for first in range(count):
         if not _can_begin(words, first, casing, tokens.text) and first not in (0, whole[0]):
             continue
-        seen = _Seen(casing, lower_case, words[first])
+        seen = _Seen(
+            casing, lower_case, words[first], asked=first > 0 and words[first - 1].token.key in ("what", "which")
+        )
         for last in range(first, min(count, first + most_words * _TOKENS_PER_WORD)):
             word = words[last]
             if last > first and word.token.paragraph:
@@ -83,7 +85,8 @@ def find_spans(
 class _Seen:
     """What the words of a span tell, kept up to date while the span grows."""
 
-    def __init__(self, casing: Casing, lower_case: LowerCase, first: Word) -> None:
+    def __init__(self, casing: Casing, lower_case: LowerCase, first: Word, *, asked: bool) -> None:
+        self.asked = asked  # "which country": what the answer is
         self.casing = casing
         self.lower_case = lower_case
         self.first = first
@@ -130,7 +133,7 @@ class _Seen:
             if self.named == 1:
                 if self.inner_capital and telling:
                     exact = True  # "In bloom"
-                elif self._accepts_lower_case() or whole:
+                elif whole or (self._accepts_lower_case() and not self.asked and not self._begins_inside()):
                     weak = self.lower_case is not LowerCase.ALWAYS
                 else:
                     return None
@@ -142,6 +145,10 @@ class _Seen:
                 return None
             weak = self.lower_case is not LowerCase.ALWAYS
         return Span(first, last, self.length, exact, weak)
+
+    def _begins_inside(self) -> bool:
+        """Whether a name of one word would begin before it: "in germany"."""
+        return self.first.token.key in FUNCTION_WORDS
 
     def _accepts_lower_case(self) -> bool:
         if self.lower_case is LowerCase.AUTO:
@@ -188,7 +195,7 @@ def _is_lone_character(words: list[Word], first: int, last: int) -> bool:
         return first == last and (joined or (before is not None and before.token.kind == TokenKind.CHARACTER))
     is_letter = word.is_word and len(word.token.key) == 1 and word.cased
     end = first + 1 if following is not None and following.token.key == "." and not following.token.spaced else first
-    return is_letter and last <= end and end > first
+    return is_letter and last <= end and (end > first or not word.capital)
 
 
 def _first_word(words: list[Word]) -> int:

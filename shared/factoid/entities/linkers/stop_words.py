@@ -1,6 +1,7 @@
 """Words of English questions that name nothing by themselves, in lower case.
 
-A word of this list may be part of a name ("The Who"); alone it is one only if nothing else in the text is.
+A word of this list may be part of a name ("The Who"); alone it is one only if nothing else in the text is, or if it has a
+capital that tells so.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ _OF_QUESTIONS = (
     "sort many much long far old often born die died dies dead live lives lived work works worked come comes came go goes "
     "went take takes took make makes made use used happen happened become became begin began start started end ended "
     "play plays played write writes wrote written found founded create created produce produced perform performed "
-    "locate located educate educated marry married own owns owned famous represented"
+    "locate located educate educated marry married own owns owned famous represented win wins won speak speaks spoke "
+    "time times year years month months week weeks day days people person thing things place places part parts"
 )
 
 FUNCTION_WORDS = frozenset(f"{_QUESTION_WORDS} {_PRONOUNS} {_VERBS} {_PREPOSITIONS} {_OTHERS}".split())
-STOP_WORDS = ARTICLES | FUNCTION_WORDS | frozenset(_OF_QUESTIONS.split())
+COMMON_WORDS = frozenset(_OF_QUESTIONS.split())  # with a capital inside a sentence they are names: "Time", "Life"
+STOP_WORDS = ARTICLES | FUNCTION_WORDS | COMMON_WORDS
 QUESTION_WORDS = frozenset(_QUESTION_WORDS.split())

@@ -24,10 +24,7 @@ from factoid.units import check_text
 
 _MOST_WORDS = 12
 _WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals differ
-_ONLY_BASE = 0.75  # and of "Air" for "Air (album)", where nothing says that an album is meant
-_UNSURE = (
-    0.5  # and of a mention that is one only for want of a better, is known as an acronym only, or is part of a name
-)
+_UNSURE = 0.5  # and of a part of a name, of a name known as an acronym only, and of a mention for want of a better
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +58,9 @@ class TitleLinker:
     an alias', a link's text or the title's without what stands in brackets: see `rank_options`. What is still tied is decided
     by an encoder, where there is one, and is else marked as ambiguous: the first by title, with all candidates.
 
-    A mention's score is its candidate's share; a little less where the capitals differ, or only what stands in brackets in a
-    title is left out; and half where the name looks like a part of a longer one, or is a mention only because nothing else
-    in the text is.
+    A mention's score is its candidate's share; less where the capitals differ, where the name is a title without what stands
+    in its brackets, or where few links are all that tells what it means; and half where the name looks like a part of a
+    longer one, or is a mention only because nothing else in the text is.
 
     Args:
         store: The articles. The linker does not close it.
@@ -201,8 +198,7 @@ class TitleLinker:
 def _mention(text: _Text, found: Sequence[_Found], at: int, options: Sequence[Option], *, ambiguous: bool) -> Mention:
     match = found[at]
     factor = 1.0 if match.exact else _UNSURE if _is_other_acronym(text, match) else _WRITTEN_OTHERWISE
-    if options[0].only_base:
-        factor *= _ONLY_BASE
+    factor *= options[0].trust
     if match.span.weak or is_part(text.words, text.casing, [match.span for match in found], at):
         factor *= _UNSURE
     start, end = _extent(text, match.span)

@@ -21,7 +21,7 @@ from factoid.entities.articles.state import State, check_same, read_state
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.sqlite_file import explain
 
-_CACHE = 256 << 10  # KiB of each file's pages to keep in memory
+_CACHES = {"main": 96 << 10, "spill": 192 << 10}  # KiB of pages to keep in memory; SQLite sorts in as much as the first
 _SPILL = """
 CREATE TABLE spill.redirect (name TEXT NOT NULL, target TEXT NOT NULL);
 CREATE TABLE spill.alias (form TEXT NOT NULL, article INTEGER NOT NULL);
@@ -100,8 +100,8 @@ class Unfinished:
             self.connection = sqlite3.connect(building, isolation_level=None, timeout=0, check_same_thread=False)
             try:
                 self.connection.execute("ATTACH ? AS spill", [str(spill_path(self.path))])
-                for schema in ("main", "spill"):
-                    self.connection.execute(f"PRAGMA {schema}.cache_size = -{_CACHE}")
+                for schema, size in _CACHES.items():
+                    self.connection.execute(f"PRAGMA {schema}.cache_size = -{size}")
                     self.connection.execute(f"PRAGMA {schema}.synchronous = FULL")
                 if not self.connection.execute("SELECT 1 FROM spill.sqlite_master WHERE name = 'state'").fetchone():
                     return None

@@ -54,9 +54,9 @@ def test_a_score_is_the_mean_of_the_words_means():
 
 
 def test_candidates_are_what_every_word_lists_by_the_mean_of_means():
-    predictions = [Prediction((7, 8, 9), (0.5, 0.3, 0.1)), Prediction((7, 9, 8), (0.6, 0.3, 0.2))]
+    predictions = [Prediction((7, 8, 9), (0.5, 0.3, 0.1)), Prediction((7, 9, 8), (0.6, 0.3, 0.02))]
     (phrase,) = find_phrases("a b", [(0, 1), (2, 3)], [(0, 1), (2, 3)], predictions)
-    assert phrase.candidates() == [(7, pytest.approx(0.55)), (8, pytest.approx(0.25)), (9, pytest.approx(0.2))]
+    assert phrase.candidates() == [(7, pytest.approx(0.55)), (9, pytest.approx(0.2)), (8, pytest.approx(0.16))]
     predictions[1] = Prediction((7, 9), (0.6, 0.3))
     (phrase,) = find_phrases("a b", [(0, 1), (2, 3)], [(0, 1), (2, 3)], predictions)
     assert [entity for entity, _ in phrase.candidates()] == [7, 9]

@@ -11,6 +11,8 @@ from tests.entities.spel import tiny_spel
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
 from factoid.entities.spel.predict import Predictor, top_entities  # noqa: E402
 
 
@@ -55,6 +57,32 @@ def test_rising_and_falling_logits_are_found_in_every_block():
     for sign in (1.0, -1.0):
         ids, _ = top_entities(torch.full((1, 1), sign), weight, 5, rows=7)
         assert ids.tolist() == [[100, 99, 98, 97, 96] if sign > 0 else [0, 1, 2, 3, 4]]
+
+
+class Largest(TorchDispatchMode):
+    """Remembers the size of the largest tensor that is made."""
+
+    def __init__(self):
+        super().__init__()
+        self.cells = 0
+
+    def __torch_dispatch__(self, function, _types, given=(), options=None):
+        made = function(*given, **(options or {}))
+        for each in made if isinstance(made, (tuple, list)) else [made]:
+            if isinstance(each, torch.Tensor):
+                self.cells = max(self.cells, each.numel())
+        return made
+
+
+@pytest.mark.parametrize(("tokens", "entities", "rows"), [(60, 4000, 10), (300, 20_000, None)])
+def test_the_full_softmax_is_never_made(tokens, entities, rows):
+    hidden, weight = torch.randn((tokens, 2)), torch.randn((entities, 2))
+    with Largest() as largest:
+        top_entities(hidden, weight, 10, rows=rows)
+    assert largest.cells < tokens * entities / 4
+    with Largest() as largest:  # it would be noticed
+        softmax(hidden, weight, 10)
+    assert largest.cells == tokens * entities
 
 
 @pytest.fixture(scope="module")

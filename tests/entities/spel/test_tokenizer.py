@@ -39,6 +39,30 @@ def test_a_tokenizer_file_or_its_folder_will_do(tmp_path, name):
         assert loaded.encode(text).ids == tiny_spel.make_tokenizer().encode(text).ids
 
 
+def test_only_a_name_is_looked_for_on_the_hub(tmp_path, monkeypatch):
+    asked = []
+
+    class Hub:
+        @staticmethod
+        def from_pretrained(name):
+            asked.append(name)
+            return tiny_spel.make_tokenizer()
+
+    monkeypatch.setattr(tokenizers, "Tokenizer", Hub)
+    for path in (tmp_path / "none", str(tmp_path / "none"), "./none", "../none", "a/b/c", ""):
+        with pytest.raises(UnreadableFileError):
+            load_tokenizer(path)
+    assert asked == []
+    load_tokenizer("roberta-base")
+    load_tokenizer("FacebookAI/roberta-base")
+    assert asked == ["roberta-base", "FacebookAI/roberta-base"]
+
+
+def test_a_name_that_the_hub_does_not_give_is_one_error():
+    with pytest.raises(UnreadableFileError, match="cannot load the tokenizer 'no-owner/no-model'"):
+        load_tokenizer("no-owner/no-model")  # the tests are offline
+
+
 def test_others_are_refused(tmp_path):
     with pytest.raises(UnreadableFileError, match="holds no tokenizer"):
         load_tokenizer(tmp_path)

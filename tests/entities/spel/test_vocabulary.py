@@ -23,6 +23,10 @@ def test_aida_comes_second_in_its_order():
     assert make_vocabulary(["B", "A"], ["C"]).entries[2:] == ("B", "A", "C")
 
 
+def test_each_line_of_aida_has_an_id():
+    assert make_vocabulary(["A", "B", "A"], ["C"]).entries[2:] == ("A", "B", "A", "C")
+
+
 def test_further_files_add_only_what_is_not_there_yet():
     made = make_vocabulary(["B"], ["A", "B", "A", "C"], ["C", "D", "A", "<pad>", "D"])
     assert made.entries[2:] == ("B", "A", "C", "D")

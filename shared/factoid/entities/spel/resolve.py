@@ -52,14 +52,14 @@ class Word:
 def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Word:
     """Return what a word of at least one subword stands for.
 
-    That is the best entity of its subwords if they agree; else, of those that all subwords list, the one with the highest
-    mean probability; else the best entity of most subwords, of the first of them in a tie.
+    That is the best entity of its subwords if they agree, which then has the highest mean; else, of those that all subwords
+    list, the one with the highest mean probability; else the best entity of most subwords, of the first of them in a tie.
     """
     shared = set(subwords[0].ids).intersection(*(subword.ids for subword in subwords[1:]))
     means = [(entity, mean_probability(subwords, entity)) for entity in subwords[0].ids if entity in shared]
     candidates = dict(sorted(means, key=lambda pair: -pair[1]))
     votes = Counter(subword.best for subword in subwords)  # in order of the text, which is how ties are broken
-    entity = next(iter(candidates)) if candidates and len(votes) > 1 else votes.most_common(1)[0][0]
+    entity = next(iter(candidates)) if candidates else votes.most_common(1)[0][0]
     return Word(start, end, entity, mean_probability(subwords, entity), candidates, tuple(subwords))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from os import PathLike, fspath
+import re
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
+_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")  # on the hub: with or without an owner
 _SPECIAL = {"<s>": 0, "<pad>": 1, "</s>": 2}  # where RoBERTa has them
 
 
@@ -20,7 +22,7 @@ def load_tokenizer(source: str | PathLike[str]) -> Tokenizer:
     """Return a tokenizer that puts <s> and </s> around a text, cuts nothing off and adds no space before it.
 
     Args:
-        source: A tokenizer.json, a folder that holds one or vocab.json and merges.txt, or, where no such path exists, a
+        source: A tokenizer.json, a folder that holds one or vocab.json and merges.txt, or, as a string that is no path, a
             name on the hub such as "roberta-base", which is downloaded or taken from the hub's cache.
 
     Raises:
@@ -34,8 +36,11 @@ def load_tokenizer(source: str | PathLike[str]) -> Tokenizer:
             tokenizer = _of_folder(path, library)
         elif path.is_file():
             tokenizer = library.Tokenizer.from_file(str(path))
+        elif isinstance(source, str) and _NAME.fullmatch(source):
+            tokenizer = library.Tokenizer.from_pretrained(source)
         else:
-            tokenizer = library.Tokenizer.from_pretrained(fspath(source))
+            message = f"there is no tokenizer {str(source)!r}: expected a tokenizer.json, or a folder that holds one"
+            raise UnreadableFileError(message)
     except UnreadableFileError:
         raise
     except Exception as error:  # the library raises no other kind

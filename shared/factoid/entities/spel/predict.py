@@ -11,8 +11,11 @@ from factoid.entities.spel.resolve import Prediction
 if TYPE_CHECKING:
     from torch import Tensor
 
-_CELLS = 2**20  # logits held at a time: 4 MB, which stay in a CPU's cache
-_FEWEST_ROWS, _MOST_ROWS = 1024, 8192  # measured: more rows make the first block's sorting slower
+_CELLS = 2**22  # logits held at a time: 16 MB
+_FEWEST_ROWS, _MOST_ROWS = (
+    1024,
+    65_536,
+)  # smaller blocks wait longer for their threads on a busy machine, larger ones sort more
 _GPU_CELLS = 2**25
 
 

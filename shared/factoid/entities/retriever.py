@@ -125,7 +125,7 @@ class EntityRetriever:
         budget = whole_number("words", self.words if words is None else words)
         hits: dict[int, EntityHit] = {}
         query = None
-        for mention, title in ((mention, title) for mention in mentions for title in self._titles(mention)):
+        for mention, title in ((each, title) for each in mentions for title in self._titles(each)):
             name = self.articles.resolve(title)
             if name is None or name.article_id in hits:
                 continue

@@ -50,7 +50,9 @@ def test_two_processes_killed_at_random_moments(tmp_path, kind, record_property)
     while kills < KILLS:
         time.sleep(chance.uniform(0, 0.2))
         number = chance.randrange(2)
-        if processes[number].poll() == 0:  # all was done: on a busy machine starting a process takes longer than its work
+        if (
+            processes[number].poll() == 0
+        ):  # all was done: on a busy machine starting a process takes longer than its work
             break
         processes[number].kill()
         processes[number].communicate()

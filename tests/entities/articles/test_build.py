@@ -145,16 +145,17 @@ def test_links_through_redirects_count_for_the_article(path):
         assert store.get("the goal") is None  # the text of a link is no name that is followed
 
 
-def test_of_one_article_the_most_telling_name_stays(path):
+def test_of_one_article_the_most_telling_name_comes_first_and_other_spellings_stay(path):
     records = [
         Article("Mercury (planet)", "x", ("Mercury", "mercury planet"), (("mercury", "Mercury (planet)"),)),
         Redirect("MERCURY", "Mercury (planet)"),
     ]
     _, store = built(path, records)
     with store:
-        (name,) = store.names(["mercury"])["mercury"]
+        name, other = store.names(["mercury"])["mercury"]
         assert (name.kind, name.form, name.count) == (NameKind.REDIRECT, "MERCURY", 1)
-        assert store.stats().names == {"title": 1, "redirect": 1, "alias": 1, "anchor": 0, "base": 0}
+        assert (other.kind, other.form, other.count) == (NameKind.ALIAS, "Mercury", 0)
+        assert store.stats().names == {"title": 1, "redirect": 1, "alias": 2, "anchor": 0, "base": 0}
         assert store.names(["mercury planet"])["mercury planet"][0].form == "mercury planet"
 
 

@@ -32,6 +32,13 @@ REDIRECTS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def large(request, monkeypatch):
+    """Let the small stores of these tests count as large ones, but for tests of small ones."""
+    if "small" not in request.node.name:
+        monkeypatch.setattr("factoid.entities.linkers.titles._OWN", 0)
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     with make_store(tmp_path_factory.mktemp("s") / "titles", TITLES.split("|"), redirects=REDIRECTS) as store:
@@ -393,3 +400,36 @@ def test_given_spans(store):
     assert found == [("Obama", "Barack Obama"), ("zynga", "Zynga"), ("Paris", "Paris")]
     assert linker.link_spans(text, []) == []
     assert linker.link_spans("  ", [(0, 2)]) == []
+
+
+GLOSSARY = ["Duty Cycle", "impeller", "Switch", "Assembly line", "Purchase Order", "Gas"]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is an impeller?", {"impeller": "impeller"}),
+        ("Did Anna approve the purchase order?", {"purchase order": "Purchase Order"}),
+        ("Are duty cycles of impellers long?", {"duty cycles": "Duty Cycle", "impellers": "impeller"}),
+        ("how do switches and assembly lines differ", {"switches": "Switch", "assembly lines": "Assembly line"}),
+        ("Is a gas a ga?", {"gas": "Gas"}),
+        ("Is it so?", {}),
+    ],
+)
+def test_in_small_stores_names_need_no_capital(tmp_path, question, expected):
+    with make_store(tmp_path / "glossary", GLOSSARY) as store:
+        assert links(TitleLinker(store), question) == expected
+        assert links(TitleLinker(store, lower_case="always"), question) == expected
+
+
+def test_plurals_in_lower_case_also_in_large_stores(store):
+    linker = TitleLinker(store)
+    assert links(linker, "Do steam engines need water, Ivan?") == {"steam engines": "Steam engine", "Ivan": "Ivan"}
+    (mention,) = linker.link("Do steam engines need water?")
+    assert mention.score == 0.9
+    assert links(linker, "Who are the Ivans?") == {}
+
+
+def test_a_redirect_that_differs_in_case_is_a_spelling(tmp_path):
+    with make_store(tmp_path / "s", ["Steam Engine", "Ivan"], redirects={"Steam engine": "Steam Engine"}) as store:
+        assert links(TitleLinker(store), "Does Ivan own a steam engine?") == {"Ivan": "Ivan", "steam engine": "Steam Engine"}

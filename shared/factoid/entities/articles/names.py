@@ -15,6 +15,7 @@ from enum import IntEnum
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
 _TYPOGRAPHY = str.maketrans("‘’‚‛ʼ′＇“”„‟″‐‑‒–—−", "'''''''" + '"""""' + "------")
 _IN_BRACKETS = re.compile(r"(.+?)\s*\(([^()]+)\)")
+_PLACE = 3  # words of the place that another lies in
 _AFTER_COMMA = re.compile(r"([^,&]+), ([^,&]+)")
 
 
@@ -61,6 +62,8 @@ def split_title(title: str) -> tuple[str, str]:
     """
     if match := _IN_BRACKETS.fullmatch(title):
         return match[1], match[2]
-    if (match := _AFTER_COMMA.fullmatch(title)) and match[2][:1].isupper() and len(match[2].split()) <= 3:
-        return match[1], match[2]
+    if match := _AFTER_COMMA.fullmatch(title):
+        place = match[2].split()
+        if len(place) <= _PLACE and all(word[0].isupper() for word in place):  # not "William, Duke of Normandy"
+            return match[1], match[2]
     return title, ""

@@ -45,7 +45,7 @@ def merge(found: Iterable[Found]) -> Iterator[NameRow]:
     """Yield the rows of `name`, from what was found, sorted by key.
 
     Of what is found for one key and article, the most telling kind stays; that has the sum of the counts. Other forms of
-    it are kept only where articles share the key: there, how a name is written may decide between them.
+    it are kept, but for those of links: how a name is written may decide whether, and between which articles, it is one.
     """
     for key, group in groupby(found, itemgetter(0)):
         rows = list(group)
@@ -67,13 +67,12 @@ def _names_of_key(rows: list[Found]) -> list[tuple[int, int, int, str | None]]:
         known = forms.setdefault(article, {})
         before = known.get(form, (kind, 0))
         known[form] = (min(before[0], kind), before[1] - count)
-    shared = len(forms) > 1
     names: list[tuple[int, int, int, str | None]] = []
     for article, known in forms.items():
         ordered = sorted(known.items(), key=lambda item: (item[1], item[0] or ""))
         best = ordered[0][1][0]
         # The text of links decides nothing: it needs no row beside another name.
-        kept = [item for item in ordered[1:] if shared and item[1][0] < NameKind.ANCHOR]
+        kept = [item for item in ordered[1:] if item[1][0] < NameKind.ANCHOR]
         names.append((best, counts[article], article, ordered[0][0]))
         names += [(kind, 0, article, form) for form, (kind, _) in kept]
     return sorted(names, key=lambda name: (name[0], -name[1], name[2], name[3] or ""))

@@ -138,7 +138,8 @@ class _Seen:
                 else:
                     return None
             else:
-                exact = exact or (self.casing is Casing.TELLING and not whole)
+                strict = self.casing is Casing.TELLING and self.lower_case is not LowerCase.ALWAYS
+                exact = exact or (strict and not whole)
         elif self.named == 1 and self.casing is Casing.SILENT and start.cased:
             # All words have capitals, which then tell as little as none.
             if not (self._accepts_lower_case() or whole):

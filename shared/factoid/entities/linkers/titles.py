@@ -14,6 +14,7 @@ from factoid.entities.linkers.casing import Casing, Word, read_casing
 from factoid.entities.linkers.context import break_ties, count_tied, text_around
 from factoid.entities.linkers.disambiguation import Option, rank_options, words_around, written_as
 from factoid.entities.linkers.parts import is_part
+from factoid.entities.linkers.plurals import singulars
 from factoid.entities.linkers.selection import select_longest
 from factoid.entities.linkers.spans import LowerCase, Span, find_spans
 from factoid.entities.linkers.stop_words import STOP_WORDS
@@ -23,6 +24,7 @@ from factoid.errors import InvalidInputError
 from factoid.units import check_text
 
 _MOST_WORDS = 12
+_OWN = 10_000  # articles of a store in which a name is there because somebody put it there
 _WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals differ
 _UNSURE = 0.5  # and of a part of a name, of a name known as an acronym only, and of a mention for want of a better
 
@@ -51,7 +53,8 @@ class TitleLinker:
 
     Of all stretches of at most `most_words` words that are a name, the longest of the text is taken, then the longest that
     does not overlap it, and so on. Names are found in any case and any Unicode form; names written as in the text go before
-    those with other capitals. What may be a name is told by capitals, where the text has them: see `find_spans`.
+    those with other capitals, and a plural in lower case is also found by its singular. What may be a name is told by
+    capitals, where the text has them: see `find_spans`.
 
     Of several articles of one name, the one is chosen of which the text says what tells it from the others ("the planet
     Mercury"), else the one that most links with this text lead to, else the one whose title it is rather than a redirect's,
@@ -67,8 +70,10 @@ class TitleLinker:
         encoder: Breaks ties: it compares the text with title and first sentence of each candidate.
         stop_words: Words that name nothing by themselves, in any case; None for English function and question words.
         most_words: Words of the longest name.
-        lower_case: Whether single words without a capital are mentions: "never"; "always", but for stop words; "alone", only
-            where nothing else in the text is a mention; or "auto", as "alone", but only in texts that have no capital.
+        lower_case: Whether names without a capital are mentions. "always": single words but for stop words, and longer names
+            however they are written. Else longer names if they are written so, and single words "never", or "alone",
+            only where nothing else in the text is a mention. "auto" is "always" in a store of at most 10,000 articles,
+            such as a glossary; in others it is "alone" in texts that have no capital, and "never" in those that have.
         min_score: Mentions of less score are left out. More than 0.5 leaves out parts of names that the store does not know,
             at the price of some names.
 
@@ -108,6 +113,8 @@ class TitleLinker:
             choices = ", ".join(repr(choice.value) for choice in LowerCase)
             message = f"lower_case must be one of {choices}, got {lower_case!r}"
             raise InvalidInputError(message) from error
+        if self.lower_case is LowerCase.AUTO and len(store) <= _OWN:
+            self.lower_case = LowerCase.ALWAYS
 
     def link(self, text: str) -> list[Mention]:
         """Return the mentions of a text, in its order and without overlap."""
@@ -116,7 +123,7 @@ class TitleLinker:
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, with one look into the store for all of them."""
         read = [self._read(text) for text in texts]
-        names = self._names(text.tokens.key_of(span.first, span.last) for text in read for span in text.spans)
+        names = self._names(key for text in read for span in text.spans for key in _keys(text, span))
         chosen = []
         for text in read:
             found = {(span.first, span.last): self._match(text, span, names) for span in text.spans}
@@ -141,7 +148,7 @@ class TitleLinker:
         wanted = [_within(tokens, start, end) for start, end in spans]
         tried = [[Span(*cut, 1, False, False) for cut in _cuts(tokens, found)] if found else [] for found in wanted]
         read = _Text(tokens, words, casing, [span for cuts in tried for span in cuts])
-        names = self._names(tokens.key_of(span.first, span.last) for span in read.spans)
+        names = self._names(key for span in read.spans for key in _keys(read, span))
         found = []
         for cuts in tried:
             matches = (self._match(read, span, names) for span in cuts)
@@ -161,12 +168,15 @@ class TitleLinker:
         return self.store.names(list(dict.fromkeys(keys)))
 
     def _match(self, text: _Text, span: Span, names: dict[str, list[Name]]) -> _Found | None:
-        known = names.get(text.tokens.key_of(span.first, span.last))
+        form = _form(text, span)
+        singular = [key for key in _keys(text, span)[1:] if key in names]
+        known = names.get(text.tokens.key_of(span.first, span.last)) or (names[singular[0]] if singular else None)
         if not known:
             return None
-        exact = written_as(known, _form(text, span))
-        if exact and (span.exact or text.casing is not Casing.SILENT):
-            return _Found(span, exact, True)
+        exact = written_as(known, form)
+        written = exact or [name for own in singulars(form) for name in written_as(known, own)]
+        if written and (span.exact or text.casing is not Casing.SILENT):
+            return _Found(span, written, bool(exact))
         return None if span.exact else _Found(span, known, bool(exact))
 
     def _mentions(self, texts: Sequence[_Text], chosen: Sequence[list[_Found]]) -> list[list[Mention]]:
@@ -211,6 +221,12 @@ def _is_other_acronym(text: _Text, match: _Found) -> bool:
     """Whether the text's "Eva" is known as "EVA" only."""
     forms = [name.form for name in match.names]
     return text.casing is Casing.TELLING and not _form(text, match.span).isupper() and all(map(str.isupper, forms))
+
+
+def _keys(text: _Text, span: Span) -> list[str]:
+    """Return the key of a span, and those whose English plural it may be."""
+    key = text.tokens.key_of(span.first, span.last)
+    return [key] if text.words[span.last].capital and text.casing is Casing.TELLING else [key, *singulars(key)]
 
 
 def _around(text: _Text, match: _Found) -> dict[str, int]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.entities.page import into
 from factoid.entities import importers
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -39,3 +41,13 @@ def test_every_importer_is_in_the_table() -> None:
     named = set(re.findall(r"^\| `\w+` \| `(\w+)` \|", read("entities.md"), re.MULTILINE))
     assert named <= set(importers.__all__)
     assert {name for name in importers.__all__ if name not in {"OwnDocuments", "RedirectLines"}} == named
+
+
+@pytest.mark.parametrize("table", re.findall(r"<!-- table: ([\w-]+) -->", read("entity-benchmarks.md")))
+def test_the_benchmarks_find_their_place(table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(read("entity-benchmarks.md"), encoding="utf-8")
+    with into(page, table, plain=True):
+        sys.stdout.write("measured\n")
+    assert f"<!-- table: {table} -->\n\n```text\nmeasured\n```\n\n<!-- end -->" in page.read_text(encoding="utf-8")
+    assert capsys.readouterr().out == "measured\n"

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.entities.page import add_into
 from benchmarks.store.report import fill, markdown
 from factoid.entities.articles import Article, ArticleStore, Record, Redirect, build_articles, name_key
 
@@ -167,9 +168,7 @@ def main() -> None:
     parser.add_argument("--articles", type=int, default=1_000_000, metavar="N")
     parser.add_argument("--small", action="store_true", help="2,000 articles, to see that it runs")
     parser.add_argument("--folder", type=Path, help="where to build (default: a temporary folder)")
-    parser.add_argument(
-        "--page", type=Path, help="write the table into this page, after its comment <!-- table: articles -->"
-    )
+    add_into(parser)
     args = parser.parse_args()
     articles = 2000 if args.small else args.articles
     folder = Path(tempfile.mkdtemp(dir=args.folder))
@@ -189,8 +188,8 @@ def main() -> None:
     finally:
         shutil.rmtree(folder)
     print(text)
-    if args.page:
-        fill(args.page, "articles", text)
+    if args.into:
+        fill(args.into, "articles", text)
 
 
 if __name__ == "__main__":

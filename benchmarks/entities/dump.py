@@ -14,6 +14,7 @@ from pathlib import Path
 
 import mwparserfromhell
 
+from benchmarks.entities.page import add_into, into
 from factoid.entities.importers.mediawiki_xml import Page, read_pages
 from factoid.entities.importers.wikitext.clean import clean
 from factoid.entities.importers.wikitext.links import links
@@ -41,9 +42,15 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("dump", type=Path)
     arguments.add_argument("--rounds", type=int, default=3)
+    add_into(arguments)
     given = arguments.parse_args()
+    with into(given.into, "dump", plain=True):
+        compare(given.dump, given.rounds)
+
+
+def compare(dump: Path, rounds: int) -> None:
     start = time.perf_counter()
-    pages = [page for page in read_pages(given.dump) if page.redirect is None and page.namespace == 0]
+    pages = [page for page in read_pages(dump) if page.redirect is None and page.namespace == 0]
     reading = time.perf_counter() - start
     megabytes = sum(len(page.text.encode()) for page in pages) / 1e6
     print(
@@ -57,7 +64,7 @@ def main() -> None:
         "mwparserfromhell strip_code": strip_code,
     }
     seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(given.rounds):
+    for _ in range(rounds):
         for name, way in ways.items():
             start = time.perf_counter()
             for page in pages:

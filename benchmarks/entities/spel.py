@@ -1,6 +1,6 @@
 """What the fused top-k of SpEL's output layer costs beside a softmax over all entities.
 
-    python benchmarks/entities/spel.py --threads 2
+    python -m benchmarks.entities.spel --threads 2
 
 Both get the same hidden states and the same output embedding of random numbers. Times are medians of rounds that alternate
 between the two; the ratio is the median of the rounds' ratios. Memory is the peak of a process of its own for each, above
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.entities.page import add_into, into
 from factoid.entities.spel.predict import top_entities
 
 TopK = Callable[[torch.Tensor, torch.Tensor, int], tuple[torch.Tensor, torch.Tensor]]
@@ -30,6 +31,7 @@ def full_softmax(hidden: torch.Tensor, weight: torch.Tensor, k: int) -> tuple[to
     return ids, probabilities
 
 
+_ROOT = Path(__file__).resolve().parents[2]
 WAYS: dict[str, TopK] = {"fused": top_entities, "softmax": full_softmax}
 
 
@@ -42,6 +44,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--memory-of", choices=WAYS, help="print the bytes that one call adds, and nothing else")
+    add_into(parser)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
@@ -49,11 +52,12 @@ def main() -> None:
     if args.memory_of:
         print(_peak(WAYS[args.memory_of], args.tokens[0], weight, args.k))
         return
-    print(
-        f"{args.entities:,} entities of {args.dim} dimensions, k={args.k}, {args.threads} threads, {args.rounds} rounds"
-    )
-    for tokens in args.tokens:
-        _compare(tokens, weight, args)
+    with into(args.into, "spel", plain=True):
+        print(
+            f"{args.entities:,} entities of {args.dim} dimensions, k={args.k}, {args.threads} threads, {args.rounds} rounds"
+        )
+        for tokens in args.tokens:
+            _compare(tokens, weight, args)
 
 
 def _compare(tokens: int, weight: torch.Tensor, args: argparse.Namespace) -> None:
@@ -91,8 +95,8 @@ def _memory(name: str, tokens: int, args: argparse.Namespace) -> int:
         "--threads": args.threads,
     }
     options = [str(part) for pair in sizes.items() for part in pair]
-    command = [sys.executable, str(Path(__file__).resolve()), "--memory-of", name, *options]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    command = [sys.executable, "-m", "benchmarks.entities.spel", "--memory-of", name, *options]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True, cwd=_ROOT).stdout)
 
 
 def _peak(way: TopK, tokens: int, weight: torch.Tensor, k: int) -> int:

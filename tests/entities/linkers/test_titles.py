@@ -432,4 +432,7 @@ def test_plurals_in_lower_case_also_in_large_stores(store):
 
 def test_a_redirect_that_differs_in_case_is_a_spelling(tmp_path):
     with make_store(tmp_path / "s", ["Steam Engine", "Ivan"], redirects={"Steam engine": "Steam Engine"}) as store:
-        assert links(TitleLinker(store), "Does Ivan own a steam engine?") == {"Ivan": "Ivan", "steam engine": "Steam Engine"}
+        assert links(TitleLinker(store), "Does Ivan own a steam engine?") == {
+            "Ivan": "Ivan",
+            "steam engine": "Steam Engine",
+        }

@@ -63,7 +63,9 @@ def test_a_chain(linker: SpELLinker, articles: ArticleStore) -> None:
     retriever = langchain_factoid.EntityRetriever(articles=articles, linker=linker)
     prompt = ChatPromptTemplate.from_template("{texts}\n\n{question}")
     texts = retriever | (lambda documents: "\n\n".join(document.page_content for document in documents))
-    chain = {"texts": texts, "question": RunnablePassthrough()} | prompt | Chat(responses=["Often."]) | StrOutputParser()
+    chain = (
+        {"texts": texts, "question": RunnablePassthrough()} | prompt | Chat(responses=["Often."]) | StrOutputParser()
+    )
     assert chain.invoke(QUESTION) == "Often."
     assert asked == [f"Mount Etna\n{TEXTS['Mount_Etna']}\n\nAda Lovelace\n{TEXTS['Ada_Lovelace']}\n\n{QUESTION}"]
 

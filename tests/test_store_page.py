@@ -39,7 +39,7 @@ def test_the_programs_print_what_the_page_says(tmp_path: Path, monkeypatch: pyte
     fsspec.filesystem("memory").store.clear()
 
 
-@pytest.mark.parametrize("table", ["store", "kinds", "gpu"])
+@pytest.mark.parametrize("table", ["store", "store-1m", "kinds", "gpu"])
 def test_the_benchmarks_find_their_place(tmp_path: Path, table: str) -> None:
     page = tmp_path / "page.md"
     page.write_text(BENCHMARKS.read_text(encoding="utf-8"), encoding="utf-8")

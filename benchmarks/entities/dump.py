@@ -16,9 +16,9 @@ import mwparserfromhell
 
 from benchmarks.entities.page import add_into, into
 from factoid.entities.importers.mediawiki_xml import Page, read_pages
-from factoid.entities.importers.wikitext.clean import clean
-from factoid.entities.importers.wikitext.links import links
-from factoid.entities.importers.wikitext.prepare import prepare
+from factoid.entities.wikitext.clean import clean
+from factoid.entities.wikitext.links import links
+from factoid.entities.wikitext.prepare import prepare
 
 
 def first_words(page: Page) -> object:

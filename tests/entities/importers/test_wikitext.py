@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid.entities.articles.article import first_words
-from factoid.entities.importers.wikitext.clean import clean
-from factoid.entities.importers.wikitext.disambiguation import is_disambiguation
-from factoid.entities.importers.wikitext.formulas import plain_formula
-from factoid.entities.importers.wikitext.links import links
-from factoid.entities.importers.wikitext.prepare import prepare
-from factoid.entities.importers.wikitext.site import Place, Site
+from factoid.entities.wikitext.clean import clean
+from factoid.entities.wikitext.disambiguation import is_disambiguation
+from factoid.entities.wikitext.formulas import plain_formula
+from factoid.entities.wikitext.links import links
+from factoid.entities.wikitext.prepare import prepare
+from factoid.entities.wikitext.site import Place, Site
 
 pytest.importorskip("mwparserfromhell")
 

@@ -14,11 +14,11 @@ from factoid._optional import require
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.importers.in_processes import map_in_processes
 from factoid.entities.importers.mediawiki_xml import Page, read_pages
-from factoid.entities.importers.wikitext.clean import clean
-from factoid.entities.importers.wikitext.disambiguation import is_disambiguation
-from factoid.entities.importers.wikitext.links import links
-from factoid.entities.importers.wikitext.prepare import prepare
-from factoid.entities.importers.wikitext.site import Site
+from factoid.entities.wikitext.clean import clean
+from factoid.entities.wikitext.disambiguation import is_disambiguation
+from factoid.entities.wikitext.links import links
+from factoid.entities.wikitext.prepare import prepare
+from factoid.entities.wikitext.site import Site
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 _log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, cast
 from xml.parsers import expat
 
-from factoid.entities.importers.wikitext.site import Site
+from factoid.entities.wikitext.site import Site
 from factoid.errors import UnreadableFileError
 
 _CHUNK = 1 << 18  # bytes

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from factoid.entities.importers.wikitext.dates import as_of, date_of_template
-from factoid.entities.importers.wikitext.formulas import superscript
-from factoid.entities.importers.wikitext.languages import LANGUAGES
-from factoid.entities.importers.wikitext.quantities import convert, fraction, height, value
+from factoid.entities.wikitext.dates import as_of, date_of_template
+from factoid.entities.wikitext.formulas import superscript
+from factoid.entities.wikitext.languages import LANGUAGES
+from factoid.entities.wikitext.quantities import convert, fraction, height, value
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
-from factoid.entities.importers.wikitext.lines import Line
-from factoid.entities.importers.wikitext.site import Place, Site
-from factoid.entities.importers.wikitext.templates import Arguments, renderer, template_name
+from factoid.entities.wikitext.lines import Line
+from factoid.entities.wikitext.site import Place, Site
+from factoid.entities.wikitext.templates import Arguments, renderer, template_name
 
 if TYPE_CHECKING:
     from mwparserfromhell.nodes import Template, Wikilink

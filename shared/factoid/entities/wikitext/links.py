@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from factoid.entities.importers.wikitext.render import pipe_trick, render, shown_target
-from factoid.entities.importers.wikitext.site import Place, Site
-from factoid.entities.importers.wikitext.tidy import tidy
+from factoid.entities.wikitext.render import pipe_trick, render, shown_target
+from factoid.entities.wikitext.site import Place, Site
+from factoid.entities.wikitext.tidy import tidy
 
 # Letters right after a link belong to it: "[[bus]]es" shows "buses". Of the scripts with spaces between words only.
 _LINK = re.compile(

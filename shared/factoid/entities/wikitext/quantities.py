@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from factoid.entities.importers.wikitext.formulas import superscript
+from factoid.entities.wikitext.formulas import superscript
 
 _NUMBER = re.compile(r"[-+−]?[\d.,]+(?:[ +]?\d*[/⁄]+\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 _BETWEEN = {

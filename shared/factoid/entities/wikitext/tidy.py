@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from factoid.entities.importers.wikitext.quantities import GAP
+from factoid.entities.wikitext.quantities import GAP
 
 _QUOTES = re.compile(r"'{2,}")
 _STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\{\||~~~+")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from factoid.entities.importers.wikitext.formulas import plain_formula, superscript
+from factoid.entities.wikitext.formulas import plain_formula, superscript
 
 # Elements whose content is no part of the text.
 _DROPPED = (

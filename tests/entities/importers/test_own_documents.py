@@ -18,11 +18,19 @@ GLOSSARY = [
 
 def test_titles_aliases_and_metadata():
     assert list(OwnDocuments(GLOSSARY).read()) == [
-        Article("Dunning fee", "A fee for late payment.", ("late fee", "DF"), metadata={"document_id": "1", "page": 3}),
-        Article("Debtor", "A person who owes.", metadata={"document_id": "2"}),
-        Article("Debt", "Owed money.", ("liability",), metadata={"document_id": "3", "title": "other"}),
+        Article("Dunning fee", "A fee for late payment.", ("late fee", "DF"), metadata=GLOSSARY[0].metadata),
+        Article("Debtor", "A person who owes.", metadata={"title": "Debtor"}),
+        Article("Debt", "Owed money.", ("liability",), metadata=GLOSSARY[2].metadata),
     ]
     assert [article.title for article in OwnDocuments(GLOSSARY).read(2)] == ["Debt"]
+
+
+def test_other_keys():
+    document = Document("x", "A", metadata={"name": "B", "also": ("C", "D")})
+    (article,) = OwnDocuments([document], title_key="name", aliases_key="also").read()
+    assert (article.title, article.aliases) == ("B", ("C", "D"))
+    with pytest.raises(InvalidInputError, match=r"expected metadata\['term'\], got ''"):
+        list(OwnDocuments([document], title_key="term").read())
 
 
 def test_a_glossary_becomes_a_store(tmp_path):

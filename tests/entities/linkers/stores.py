@@ -8,6 +8,7 @@ from pathlib import Path
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.build import build_articles
 from factoid.entities.articles.store import ArticleStore
+from factoid.entities.mention import EntityLinker
 
 
 class Records:
@@ -45,3 +46,8 @@ def make_store(
     records += [Redirect(name, target) for name, target in (redirects or {}).items()]
     build_articles(path, Records(records))
     return ArticleStore(path)
+
+
+def links(linker: EntityLinker, text: str) -> dict[str, str]:
+    """Return what stands in the text at each mention, and its title."""
+    return {text[mention.start : mention.end]: mention.title for mention in linker.link(text)}

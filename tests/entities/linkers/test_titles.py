@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,8 +11,7 @@ from factoid.entities.articles.names import name_key
 from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import BatchEntityLinker, EntityLinker, link_all
 from factoid.errors import InvalidInputError
-from factoid.testing import HashEncoder
-from tests.entities.linkers.stores import make_store
+from tests.entities.linkers.stores import links, make_store
 
 TITLES = """Zynga|The Who|Who|It|Will (law)|Will Smith|Yahoo!|Yahoo|Who Framed Roger Rabbit|AC/DC|.NET|C++
 C (programming language)|C Sharp|St. Louis|Seine-Saint-Denis|Denis|Terry Pratchett|Going Postal|Barack Obama|Steam engine
@@ -33,20 +31,14 @@ REDIRECTS = {
 
 
 @pytest.fixture(autouse=True)
-def large(request, monkeypatch):
-    """Let the small stores of these tests count as large ones, but for tests of small ones."""
-    if "small" not in request.node.name:
-        monkeypatch.setattr("factoid.entities.linkers.titles._OWN", 0)
+def large(count_as_large):
+    """The small stores of these tests count as large ones."""
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     with make_store(tmp_path_factory.mktemp("s") / "titles", TITLES.split("|"), redirects=REDIRECTS) as store:
         yield store
-
-
-def links(linker, text):
-    return {text[mention.start : mention.end]: mention.title for mention in linker.link(text)}
 
 
 @pytest.mark.parametrize(
@@ -264,133 +256,6 @@ def test_protocols(store):
     assert link_all(accepted, ["Zynga", ""]) == [linker.link("Zynga"), []]
 
 
-class Answers:
-    """An encoder of texts by the first word of a list that they hold."""
-
-    def __init__(self, *words):
-        self.words = words
-        self.calls = []
-
-    def encode_queries(self, texts):
-        return self.encode_units(texts)
-
-    def encode_units(self, texts):
-        self.calls.append(list(texts))
-        return np.array([[float(word in text) for word in self.words] for text in texts], np.float32)
-
-
-SEALS = {
-    "Seal (animal)": "A seal is an animal of the sea. It eats fish.",
-    "Seal (singer)": "Seal is a singer of songs. Fish he does not like.",
-    "Seal (stamp)": "A seal marks a letter.",
-}
-
-
-@pytest.fixture
-def seals(tmp_path):
-    with make_store(tmp_path / "seals", SEALS) as store:
-        yield store
-
-
-def test_ties_are_reported(seals):
-    (mention,) = TitleLinker(seals).link("Where does Seal live?")
-    assert (mention.title, mention.ambiguous) == ("Seal (animal)", True)
-    assert [candidate.title for candidate in mention.candidates] == sorted(SEALS)
-    assert [candidate.score for candidate in mention.candidates] == pytest.approx([1 / 3] * 3)
-
-
-def test_ties_are_broken_by_context(seals):
-    encoder = Answers("song", "sea", "letter")
-    texts = ["Which song is of Seal?", "Is the Seal on the letter?", "Is a Seal here?"]
-    song, letter, nothing = (mentions[0] for mentions in TitleLinker(seals, encoder=encoder).link_batch(texts))
-    assert (song.title, song.ambiguous) == ("Seal (singer)", False)
-    assert (letter.title, letter.ambiguous) == ("Seal (stamp)", False)
-    assert (nothing.title, nothing.ambiguous) == ("Seal (animal)", True)
-    assert sum(candidate.score for candidate in song.candidates) == pytest.approx(1)
-    assert song.candidates[0].score > song.candidates[1].score
-    queries, units = encoder.calls  # each text once
-    assert queries == texts
-    assert sorted(units) == [
-        "Seal (animal). A seal is an animal of the sea.",
-        "Seal (singer). Seal is a singer of songs.",
-        "Seal (stamp). A seal marks a letter.",
-    ]
-
-
-def test_no_tie_asks_no_encoder(seals):
-    encoder = Answers("song")
-    TitleLinker(seals, encoder=encoder).link("Where does the singer Seal live?")
-    assert encoder.calls == []
-
-
-def test_hashed_words_break_ties(seals):
-    (mention,) = TitleLinker(seals, encoder=HashEncoder()).link("Did Seal write songs?")
-    assert mention.title == "Seal (singer)"
-
-
-ALBANY = ["Albany, New York", "Albany, Georgia", "New York", "Mercury", "Mercury (planet)", "Mercury (disambiguation)"]
-
-
-@pytest.mark.parametrize(
-    ("text", "form", "title"),
-    [
-        ("Will the Albany in Georgia reach 100,000 before the one in New York?", "Albany", "Albany, Georgia"),
-        ("Is it far to Albany (New York)?", "Albany", "Albany, New York"),
-        ("How far is the planet Mercury?", "Mercury", "Mercury (planet)"),
-        ("Which planets are near Mercury?", "Mercury", "Mercury"),  # "planets" is what is asked for
-        ("What did Mercury do?", "Mercury", "Mercury"),
-        ("What is Mercury (planet)?", "Mercury (planet)", "Mercury (planet)"),
-    ],
-)
-def test_words_that_tell_one_from_others(tmp_path, text, form, title):
-    with make_store(tmp_path / "albany", ALBANY) as store:
-        mention = next(m for m in TitleLinker(store).link(text) if text[m.start : m.end] == form)
-    assert (mention.title, mention.ambiguous) == (title, False)
-
-
-def test_pages_of_disambiguation_are_no_candidates(tmp_path):
-    with make_store(tmp_path / "albany", ALBANY) as store:
-        (mention,) = TitleLinker(store).link("What did Mercury do?")
-    assert [candidate.title for candidate in mention.candidates] == ["Mercury", "Mercury (planet)"]
-
-
-def test_kinds_of_names(tmp_path):
-    titles = ["Rom", "A", "B", "Rom (x)"]
-    for left in range(4):  # the best kind is taken out, one after the other
-        redirects = {"ROM": "A"} if left < 2 else {}
-        aliases = [("rom", "B")] if left < 3 else []
-        with make_store(tmp_path / str(left), titles[left > 0 :], redirects=redirects, aliases=aliases) as store:
-            (mention,) = TitleLinker(store, lower_case="always").link("rom")
-        assert [candidate.title for candidate in mention.candidates] == titles[left:]
-        assert not mention.ambiguous
-        scores = [candidate.score for candidate in mention.candidates]
-        assert scores == sorted(set(scores), reverse=True)
-        assert sum(scores) == pytest.approx(1)
-
-
-def test_counts_of_links_decide(tmp_path):
-    anchors = [("Apple", "Apple", 3), ("Apple", "Apple Inc.", 90), ("apple", "Apple Inc.", 6)]
-    with make_store(tmp_path / "apples", ["Apple", "Apple Inc."], anchors=anchors) as store:
-        (mention,) = TitleLinker(store).link("Who leads Apple?")
-    assert (mention.title, mention.ambiguous) == ("Apple Inc.", False)
-    assert mention.candidates[0].score == pytest.approx(97 / 108)  # 96 links and its own name, of 3 links and a title
-
-
-def test_few_links_are_little_trusted(tmp_path):
-    anchors = [("Bard", "Shakespeare", 1), ("Swan", "Shakespeare", 9)]
-    with make_store(tmp_path / "bards", ["Shakespeare"], anchors=anchors) as store:
-        few, many = TitleLinker(store).link("Is the Bard older than the Swan?")
-    assert few.score == pytest.approx(1 / 2)
-    assert many.score == pytest.approx(9 / 10)
-
-
-def test_equal_counts_are_a_tie(tmp_path):
-    anchors = [("the Bard", title, 5) for title in ("Shakespeare", "Burns")]
-    with make_store(tmp_path / "bards", ["Shakespeare", "Burns"], anchors=anchors) as store:
-        (mention,) = TitleLinker(store).link("Where did the Bard live?")
-    assert (mention.title, mention.ambiguous) == ("Burns", True)
-
-
 def test_given_spans(store):
     linker = TitleLinker(store)
     text = "The Obama's and the zynga of Nobody, and Paris"
@@ -400,39 +265,3 @@ def test_given_spans(store):
     assert found == [("Obama", "Barack Obama"), ("zynga", "Zynga"), ("Paris", "Paris")]
     assert linker.link_spans(text, []) == []
     assert linker.link_spans("  ", [(0, 2)]) == []
-
-
-GLOSSARY = ["Duty Cycle", "impeller", "Switch", "Assembly line", "Purchase Order", "Gas"]
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("What is an impeller?", {"impeller": "impeller"}),
-        ("Did Anna approve the purchase order?", {"purchase order": "Purchase Order"}),
-        ("Are duty cycles of impellers long?", {"duty cycles": "Duty Cycle", "impellers": "impeller"}),
-        ("how do switches and assembly lines differ", {"switches": "Switch", "assembly lines": "Assembly line"}),
-        ("Is a gas a ga?", {"gas": "Gas"}),
-        ("Is it so?", {}),
-    ],
-)
-def test_in_small_stores_names_need_no_capital(tmp_path, question, expected):
-    with make_store(tmp_path / "glossary", GLOSSARY) as store:
-        assert links(TitleLinker(store), question) == expected
-        assert links(TitleLinker(store, lower_case="always"), question) == expected
-
-
-def test_plurals_in_lower_case_also_in_large_stores(store):
-    linker = TitleLinker(store)
-    assert links(linker, "Do steam engines need water, Ivan?") == {"steam engines": "Steam engine", "Ivan": "Ivan"}
-    (mention,) = linker.link("Do steam engines need water?")
-    assert mention.score == 0.9
-    assert links(linker, "Who are the Ivans?") == {}
-
-
-def test_a_redirect_that_differs_in_case_is_a_spelling(tmp_path):
-    with make_store(tmp_path / "s", ["Steam Engine", "Ivan"], redirects={"Steam engine": "Steam Engine"}) as store:
-        assert links(TitleLinker(store), "Does Ivan own a steam engine?") == {
-            "Ivan": "Ivan",
-            "steam engine": "Steam Engine",
-        }

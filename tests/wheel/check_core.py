@@ -4,6 +4,7 @@
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import factoid
 from factoid import (
@@ -17,6 +18,8 @@ from factoid import (
 )
 from factoid.cli import main
 from factoid.demo.data import find_data, load_encyclopedia
+from factoid.entities import EntityRetriever, build_own_articles
+from factoid.entities.importers import MediaWikiDump
 from factoid.errors import MissingDependencyError
 from factoid.testing import HashEncoder
 
@@ -55,6 +58,13 @@ print(*(f"  {unit.text}" for unit in propositions), sep="\n")
 with UnitStore(encoder=HashEncoder()) as store:
     store.add_documents([document])
     missing(lambda: store.search("Surtsey"), "faiss", 'pip install "factoid[cpu]"')
+with build_own_articles([Document(passage.text, passage.title)]) as articles:
+    (hit,) = EntityRetriever(articles, words=4).retrieve("When did Surtsey rise?")
+    assert hit.unit.text == "Surtsey, a volcanic island", hit
+with TemporaryDirectory() as folder:
+    dump = Path(folder, "dump.xml")
+    dump.write_text("<mediawiki><page><title>A</title><ns>0</ns><id>1</id></page></mediawiki>", encoding="utf-8")
+    missing(lambda: list(MediaWikiDump(dump).read()), 'pip install "factoid[wikipedia]"')
 missing(lambda: SentenceTransformerEncoder("any").encode_queries(["?"]), 'pip install "factoid[models]"')
 missing(lambda: __import__("langchain_factoid"), 'pip install "factoid[langchain]"')
 missing(lambda: __import__("llama_index_factoid"), 'pip install "factoid[llama-index]"')

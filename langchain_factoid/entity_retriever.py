@@ -19,7 +19,7 @@ from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.entities.own import build_own_articles
-from factoid.entities.retriever import Ambiguous, EntityHit
+from factoid.entities.retriever import Ambiguous, EntityHit, repeats
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.propositions import Propositionizer
 from langchain_factoid.convert import to_core, with_fields
@@ -32,7 +32,8 @@ class EntityRetriever(BaseRetriever):
     A document's text is the article's title, a line break and its first words. Its metadata is the article's, with
     `title`, `mention` (the text that names the entity), `mention_start`, `mention_end` and `score`; where nothing tells
     whom a mention means also `candidates`, the titles that it may mean; and with another granularity than "document" also
-    `matches`, the units taken from the article. Documents of the fallback come as they are.
+    `matches`, the units taken from the article. Documents of the fallback come as they are, but for those
+    whose text is in one that came before. The id is that of the document that an article was made of.
 
     `k` and `words` can also be given in a call: `retriever.invoke(question, k=2, words=300)`.
 
@@ -75,11 +76,10 @@ class EntityRetriever(BaseRetriever):
     @override
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        articles = self.articles if isinstance(self.articles, ArticleStore) else ArticleStore(self.articles)
         linker: EntityLinker | None = self.linker
         propositionizer: Propositionizer | None = self.propositionizer
         self._core = CoreRetriever(
-            articles,
+            self.articles,
             linker,
             words=self.words,
             k=self.k,
@@ -190,8 +190,14 @@ def _document(hit: EntityHit) -> Document:
 
 
 def _distinct(documents: list[Document]) -> list[Document]:
-    """Leave out what came before: the fallback may search the same articles."""
-    found: dict[str, Document] = {}
+    """Leave out what came before, as a whole or in another document: the fallback may search the same articles."""
+    found: list[Document] = []
     for document in documents:
-        found.setdefault(document.id or document.page_content, document)
-    return list(found.values())
+        if not any(_is_in(document, other) for other in found):
+            found.append(document)
+    return found
+
+
+def _is_in(document: Document, other: Document) -> bool:
+    same = document.id is not None and document.id == other.id
+    return same or repeats(document.page_content, other.page_content)

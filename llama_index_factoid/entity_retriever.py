@@ -16,13 +16,16 @@ from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.entities.own import build_own_articles
-from factoid.entities.retriever import Ambiguous, EntityHit
+from factoid.entities.retriever import Ambiguous, EntityHit, repeats
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.errors import InvalidInputError
 from factoid.propositions import Propositionizer
 from factoid.units import Document
 from llama_index_factoid.convert import add_fields, text_of
 from llama_index_factoid.embeddings import EmbeddingEncoder
+
+_EXCLUDED = "_excluded"  # metadata of an article: the node's lists of keys that models do not get
+_LISTS = ("excluded_llm_metadata_keys", "excluded_embed_metadata_keys")
 
 
 class EntityRetriever(BaseRetriever):
@@ -32,7 +35,8 @@ class EntityRetriever(BaseRetriever):
     `mention` (the text that names the entity), `mention_start`, `mention_end` and `score`; where nothing tells whom a
     mention means also `candidates`, the titles that it may mean; and with another granularity than "document" also
     `matches`, the units taken from the article. These are excluded from the texts that models get. Nodes of the fallback
-    come as they are.
+    come as they are, but for those whose text is in one that came before. The id, which is also the `ref_doc_id`, is that of
+    the document that an article was made of.
 
     Args:
         articles: An `ArticleStore`, or the path of one.
@@ -77,7 +81,7 @@ class EntityRetriever(BaseRetriever):
             raise InvalidInputError(message)
         self._fallback = fallback
         self._core = CoreRetriever(
-            articles if isinstance(articles, ArticleStore) else ArticleStore(articles),
+            articles,
             linker,
             words=words,
             k=k,
@@ -116,7 +120,7 @@ class EntityRetriever(BaseRetriever):
             InvalidInputError: A document has no title, or there is none with a text, or a title occurs twice and
                 `duplicates` is "error".
         """
-        given = (Document(text_of(node), id=node.node_id, metadata=node.metadata) for node in documents)
+        given = (_core(node) for node in documents)
         store = build_own_articles(given, path, title_key=title_key, aliases_key=aliases_key, duplicates=duplicates)
         return cls(store, **options)
 
@@ -161,15 +165,32 @@ def _node(hit: EntityHit) -> NodeWithScore:
             }
             for match in hit.matches
         ]
-    node = TextNode(id_=unit.id, text=f"{unit.title}\n{unit.text}", metadata=dict(unit.metadata))
+    metadata = dict(unit.metadata)
+    excluded = metadata.pop(_EXCLUDED, {})
+    node = TextNode(id_=unit.id, text=f"{unit.title}\n{unit.text}", metadata=metadata, **excluded)
     node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=unit.id)
     add_fields(node, fields)
     return NodeWithScore(node=node, score=hit.score)
 
 
+def _core(node: BaseNode) -> Document:
+    """Return a node as the core takes it; which metadata models do not get goes along."""
+    if not isinstance(node, BaseNode):
+        message = f"expected LlamaIndex documents or nodes, got {type(node).__name__}"
+        raise InvalidInputError(message)
+    excluded = {name: own for name in _LISTS if (own := getattr(node, name, None))}
+    metadata = {**node.metadata, _EXCLUDED: excluded} if excluded else node.metadata
+    return Document(text_of(node), id=node.node_id, metadata=metadata)
+
+
 def _distinct(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
-    """Leave out what came before: the fallback may search the same articles."""
-    found: dict[str, NodeWithScore] = {}
+    """Leave out what came before, as a whole or in another node: the fallback may search the same articles."""
+    found: list[NodeWithScore] = []
     for node in nodes:
-        found.setdefault(node.node.node_id, node)
-    return list(found.values())
+        if not any(_is_in(node, other) for other in found):
+            found.append(node)
+    return found
+
+
+def _is_in(node: NodeWithScore, other: NodeWithScore) -> bool:
+    return node.node.node_id == other.node.node_id or repeats(text_of(node.node), text_of(other.node))

@@ -70,7 +70,8 @@ def test_the_fallback_is_asked_only_where_nothing_is_found(articles: ArticleStor
 
 def test_hybrid_puts_entities_first_and_keeps_k(articles: ArticleStore) -> None:
     more = [
-        Hit(make_unit(f"{n}", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=1), 9.0) for n in "ab"
+        Hit(make_unit(f"{n}", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=1), 9.0)
+        for n in ("Ice", "Fog")
     ]
     retriever = EntityRetriever(articles, k=2, fallback=lambda *_: more, hybrid=True)
     found = retriever.retrieve("How long is the Arve?")
@@ -163,7 +164,7 @@ def test_a_batch_is_linked_at_once(articles: ArticleStore) -> None:
         ({"hybrid": True}, "give fallback="),
         ({"granularity": "page"}, "unknown granularity 'page'"),
         ({"granularity": "sentence"}, "needs an encoder"),
-        ({"linker": "spel"}, "has a method link"),
+        ({"linker": "spel"}, "a method link"),
     ],
 )
 def test_options_that_cannot_be(articles: ArticleStore, options: dict[str, object], message: str) -> None:

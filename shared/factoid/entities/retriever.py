@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal, get_args
 
 from factoid.encode import Encoder
@@ -38,10 +39,11 @@ class EntityRetriever:
     """Retrieves the articles of the entities that a question names (Entity Retrieval, §3 and Appendix A.3).
 
     The entities come in order of the text, each once. Their articles are cut to their first words, white space
-    collapsed; entities without an article are passed over. The score of a hit is its mention's.
+    collapsed; entities without an article are passed over. The score of a hit is its mention's, the id of its unit that of
+    the document that the article was made of, where it was made of one.
 
     Args:
-        articles: Where the articles are.
+        articles: Where the articles are: a store, or its path.
         linker: Finds the entities; None for `TitleLinker(articles, encoder=encoder)`.
         words: Words of each article, 100 as in the paper, which also tries 50, 300 and 1000.
         k: Most documents, 4 as in the paper.
@@ -52,16 +54,17 @@ class EntityRetriever:
         fallback: Called with the question and a number k when no entity has an article; gives hits.
         hybrid: Call `fallback` also when there are fewer than k articles: its hits follow, up to k in all.
         ambiguous: What to do with a mention of which nothing tells whom it means: take the "first" candidate, and say so
-            in the hit's mention; take "all"; or "skip" the mention.
+            in the hit's mention; take "all", the others after the first ones of all mentions; or "skip" the mention.
 
     Raises:
-        InvalidInputError: A number is below 1, an option has another value, the granularity lacks an encoder, or hybrid
-            a fallback.
+        InvalidInputError: A number is below 1, an option has another value or type, the granularity lacks an encoder, or
+            hybrid a fallback.
+        UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
     def __init__(
         self,
-        articles: ArticleStore,
+        articles: ArticleStore | str | Path,
         linker: EntityLinker | None = None,
         *,
         words: int = 100,
@@ -81,11 +84,16 @@ class EntityRetriever:
         if hybrid and fallback is None:
             message = "hybrid=True fills up with what a fallback gives: give fallback=..."
             raise InvalidInputError(message)
-        if linker is not None and not hasattr(linker, "link"):
-            message = f"a linker has a method link(text), and {type(linker).__name__} has none"
+        if fallback is not None and not callable(fallback):
+            message = (
+                f"a fallback is called with a question and a number, and {type(fallback).__name__} cannot be called"
+            )
             raise InvalidInputError(message)
-        self.articles = articles
-        self.linker: EntityLinker = linker if linker is not None else TitleLinker(articles, encoder=encoder)
+        if linker is not None and (isinstance(linker, type) or not hasattr(linker, "link")):
+            message = f"linker must be an object with a method link(text), got {linker!r}"
+            raise InvalidInputError(message)
+        self.articles = articles if isinstance(articles, ArticleStore) else ArticleStore(articles)
+        self.linker: EntityLinker = linker if linker is not None else TitleLinker(self.articles, encoder=encoder)
         self.words, self.k, self.hybrid, self.fallback, self.ambiguous = words, k, hybrid, fallback, ambiguous
         self.granularity = Granularity(granularity)
         self._best: BestUnits | None = None
@@ -109,6 +117,9 @@ class EntityRetriever:
         self, questions: Sequence[str], *, k: int | None = None, words: int | None = None
     ) -> list[list[Hit]]:
         """Return the hits of each question; linkers that can link them at once."""
+        if isinstance(questions, str):
+            message = f"expected several questions, got the string {questions[:60]!r}"
+            raise InvalidInputError(message)
         for question in questions:
             check_text(question, "question")
         linked = link_all(self.linker, questions)
@@ -125,8 +136,8 @@ class EntityRetriever:
         budget = whole_number("words", self.words if words is None else words)
         hits: dict[int, EntityHit] = {}
         query = None
-        for mention, title in ((each, title) for each in mentions for title in self._titles(each)):
-            name = self.articles.resolve(title)
+        for mention in self._meant(mentions):
+            name = self.articles.resolve(mention.title)
             if name is None or name.article_id in hits:
                 continue
             article = self.articles.article(name.article_id)
@@ -147,18 +158,35 @@ class EntityRetriever:
         hits, most = list(found), self.k if k is None else k
         if self.fallback is None or len(hits) >= most or (hits and not self.hybrid):
             return hits
-        taken = {hit.unit.id for hit in hits}
-        hits += [hit for hit in self.fallback(question, most) if hit.unit.id not in taken]
+        hits += [hit for hit in self.fallback(question, most) if not any(_repeats(hit.unit, own.unit) for own in hits)]
         return hits[:most]
 
-    def _titles(self, mention: Mention) -> list[str]:
-        if not mention.ambiguous or self.ambiguous == "first":
-            return [mention.title]
-        return [candidate.title for candidate in mention.candidates] if self.ambiguous == "all" else []
+    def _meant(self, mentions: Sequence[Mention]) -> list[Mention]:
+        """Return a mention for each entity to look up, in the order in which they are wanted."""
+        if self.ambiguous == "skip":
+            return [mention for mention in mentions if not mention.ambiguous]
+        if self.ambiguous == "first":
+            return list(mentions)
+        others = [
+            replace(mention, title=candidate.title, score=min(mention.score, candidate.score))
+            for mention in mentions
+            for candidate in mention.candidates
+            if mention.ambiguous and candidate.title != mention.title
+        ]
+        return [*mentions, *others]
+
+
+def repeats(text: str, before: str) -> bool:
+    """Tell whether a text stands in another, white space aside: what a fallback finds may be part of an article."""
+    return " ".join(text.split()) in " ".join(before.split())
+
+
+def _repeats(unit: Unit, before: Unit) -> bool:
+    return unit.id == before.id or repeats(unit.text, before.text)
 
 
 def _unit(article: Article, text: str) -> Unit:
-    own = content_id("article", article.title)
+    own = article.document_id or content_id("article", article.title)
     return Unit(
         own, text, Granularity.DOCUMENT, own, own, 0, len(article.text), article.title, metadata=article.metadata
     )

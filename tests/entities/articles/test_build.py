@@ -23,10 +23,10 @@ def built(path, records, **options):
     return report, ArticleStore(path)
 
 
-def test_first_words_without_spaces(path):
+def test_the_first_words_are_kept_as_they_stand(path):
     _, store = built(path, [Article("A", " one\n\ntwo\tthree  four ")], words=3)
     with store:
-        assert store.get("A").text == "one two three"
+        assert store.get("A").text == " one\n\ntwo\tthree"
         assert store.stats().words == 3
 
 
@@ -65,7 +65,7 @@ DUPLICATES = [
     [
         ("first", "one two", {"a": 1, "b": 1}, ["first"]),
         ("last", "five", {}, ["third"]),
-        ("join", "one two three four", {"a": 1, "b": 1, "c": 2}, ["first", "second", "third"]),
+        ("join", "one two\n\nthree four", {"a": 1, "b": 1, "c": 2}, ["first", "second", "third"]),
     ],
 )
 def test_duplicates(path, how, text, metadata, aliases):

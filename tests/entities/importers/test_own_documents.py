@@ -11,16 +11,18 @@ from factoid.errors import InvalidInputError
 
 GLOSSARY = [
     Document("A fee for late payment.", "Dunning fee", id="1", metadata={"aliases": ["late fee", "DF"], "page": 3}),
-    Document("A person who owes.", id="2", metadata={"title": "Debtor"}),
+    Document("A person who owes.", id="2", metadata={"title": "Debtor"}, document_id="2"),
     Document("Owed money.", "Debt", id="3", metadata={"aliases": "liability", "title": "other"}),
 ]
 
 
 def test_titles_aliases_and_metadata():
     assert list(OwnDocuments(GLOSSARY).read()) == [
-        Article("Dunning fee", "A fee for late payment.", ("late fee", "DF"), metadata=GLOSSARY[0].metadata),
+        Article(
+            "Dunning fee", "A fee for late payment.", ("late fee", "DF"), metadata=GLOSSARY[0].metadata, document_id="1"
+        ),
         Article("Debtor", "A person who owes.", metadata={"title": "Debtor"}),
-        Article("Debt", "Owed money.", ("liability",), metadata=GLOSSARY[2].metadata),
+        Article("Debt", "Owed money.", ("liability",), metadata=GLOSSARY[2].metadata, document_id="3"),
     ]
     assert [article.title for article in OwnDocuments(GLOSSARY).read(2)] == ["Debt"]
 
@@ -43,7 +45,7 @@ def test_several_documents_of_one_entity(tmp_path):
     documents = [Document(f"Part {n}.", "Manual", metadata={"part": n}) for n in range(3)]
     build_articles(tmp_path / "a", OwnDocuments(documents), duplicates="join")
     with ArticleStore(tmp_path / "a") as store:
-        assert store.get("manual").text == "Part 0. Part 1. Part 2."
+        assert store.get("manual").text == "Part 0.\n\nPart 1.\n\nPart 2."
 
 
 def test_names():

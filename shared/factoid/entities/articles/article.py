@@ -22,6 +22,7 @@ class Article:
         links: What it links to, as pairs of the link's text and the target, which is exactly a title or a redirect's
             name; they tell how often a name means an entity. A store keeps their counts, not the links.
         metadata: What JSON can hold; given back with the article.
+        document_id: Of the document that it came from, or "".
 
     Raises:
         InvalidInputError: The title or text is not a string or holds lone surrogates, or the aliases are no strings.
@@ -32,6 +33,7 @@ class Article:
     aliases: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    document_id: str = ""
 
     def __post_init__(self) -> None:
         check_text(self.title, "title")
@@ -75,6 +77,12 @@ class Name:
     count: int
     article_id: int
     title: str
+
+
+def cut_words(text: str, words: int) -> str:
+    """Return the beginning of a text, as it is, up to the end of so many words."""
+    parts = text.split(None, words)
+    return text if len(parts) <= words else text[: -len(parts[-1])].rstrip()
 
 
 def first_words(text: str, words: int) -> str:

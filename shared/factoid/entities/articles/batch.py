@@ -7,7 +7,7 @@ import zlib
 from collections import Counter
 from concurrent.futures import Executor, Future
 
-from factoid.entities.articles.article import Article, Record, Redirect, first_words
+from factoid.entities.articles.article import Article, Record, Redirect, cut_words
 from factoid.entities.articles.names import clean_name
 from factoid.entities.articles.report import EXAMPLES
 from factoid.errors import InvalidInputError
@@ -28,7 +28,7 @@ class Batch:
         executor: Where texts are compressed, which Python lets run beside it.
 
     Attributes:
-        articles: Rows of `article`: (id, title, metadata as JSON or None).
+        articles: Rows of `article`: (id, title, metadata as JSON or None, document's id or None).
         aliases: (form, article).
         redirects: (name, target).
         records: How many were added.
@@ -37,7 +37,7 @@ class Batch:
     """
 
     def __init__(self, words: int, first_id: int, executor: Executor) -> None:
-        self.articles: list[tuple[int, str, str | None]] = []
+        self.articles: list[tuple[int, str, str | None, str | None]] = []
         self.aliases: list[tuple[str, int]] = []
         self.redirects: list[tuple[str, str]] = []
         self.records = self.links = self.empty_count = 0
@@ -72,7 +72,7 @@ class Batch:
         """Return the rows of `body`: (id, compressed text)."""
         self._compress()
         texts = (text for future in self._bodies for text in future.result())
-        return [(number, text) for (number, _, _), text in zip(self.articles, texts, strict=True)]
+        return [(number, text) for (number, *_), text in zip(self.articles, texts, strict=True)]
 
     def link_rows(self) -> list[tuple[str, str | None, int]]:
         """Return the links as (target, text or None where that is the target, count)."""
@@ -88,12 +88,12 @@ class Batch:
         if not title:
             message = f"an article needs a title, got {article.title!r} with the text {article.text[:60]!r}"
             raise InvalidInputError(message)
-        text = first_words(article.text, self._words)
-        if not text:
+        text = cut_words(article.text, self._words)
+        if not text.strip():
             self.empty_count += 1
             self.empty += [title] if len(self.empty) < EXAMPLES else []
             return
-        self.articles.append((self._id, title, _json(article)))
+        self.articles.append((self._id, title, _json(article), article.document_id or None))
         self.aliases += [(form, self._id) for form in map(clean_name, article.aliases) if form]
         self._links.update(article.links)
         self.links += len(article.links)

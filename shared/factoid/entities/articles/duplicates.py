@@ -7,7 +7,7 @@ import sqlite3
 import zlib
 from typing import Literal
 
-from factoid.entities.articles.article import first_words
+from factoid.entities.articles.article import cut_words
 from factoid.entities.articles.batch import compress
 from factoid.entities.articles.report import EXAMPLES
 from factoid.entities.articles.state import State
@@ -75,7 +75,7 @@ def _join(connection: sqlite3.Connection, words: int) -> None:
     rows = connection.execute("SELECT kept, id FROM spill.duplicate ORDER BY kept, id")
     for kept, other in rows:
         (first, own), (second, further) = (_read(connection, number) for number in (kept, other))
-        joined = first_words(f"{first} {second}", words)
+        joined = cut_words(f"{first}\n\n{second}", words)
         metadata = json.dumps(further | own, ensure_ascii=False) if further or own else None
         connection.execute("UPDATE body SET text = ? WHERE id = ?", [compress(joined), kept])
         connection.execute("UPDATE article SET metadata = ? WHERE id = ?", [metadata, kept])

@@ -18,7 +18,7 @@ FORMAT = 1
 # `body.text` is zlib of UTF-8. Names stand in the order of their keys, and within a key by `rank`, the most telling first.
 # `name.form` is NULL where it follows: for a title and its base from the article, for other kinds where it is the key.
 TABLES = """
-CREATE TABLE article (id INTEGER PRIMARY KEY, title TEXT NOT NULL, metadata TEXT);
+CREATE TABLE article (id INTEGER PRIMARY KEY, title TEXT NOT NULL, metadata TEXT, document_id TEXT);
 CREATE TABLE body (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE name (
     key TEXT NOT NULL, rank INTEGER NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT,

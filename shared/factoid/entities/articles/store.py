@@ -101,15 +101,17 @@ class ArticleStore:
             StoreFormatError: Its text is damaged.
         """
         rows = self._file.query(
-            "SELECT article.title, body.text, article.metadata FROM article JOIN body USING (id) WHERE id = ?",
+            "SELECT article.title, body.text, article.metadata, article.document_id "
+            "FROM article JOIN body USING (id) WHERE id = ?",
             [article_id],
         )
         if not rows:
             message = f"{self.path} has no article {article_id}"
             raise InvalidInputError(message)
-        title, body, metadata = rows[0]
+        title, body, metadata, document_id = rows[0]
         try:
-            return Article(title, zlib.decompress(body).decode(), metadata=json.loads(metadata) if metadata else {})
+            text, own = zlib.decompress(body).decode(), json.loads(metadata) if metadata else {}
+            return Article(title, text, metadata=own, document_id=document_id or "")
         except (zlib.error, ValueError, TypeError) as error:
             message = f"the article {title!r} of {self.path} is damaged: {error}. Build the store again"
             raise StoreFormatError(message) from error

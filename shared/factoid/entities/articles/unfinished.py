@@ -143,7 +143,7 @@ class Unfinished:
         bodies, links = batch.bodies(), batch.link_rows()
         state = self.state
         with self.transaction() as connection:
-            connection.executemany("INSERT INTO article VALUES (?, ?, ?)", batch.articles)
+            connection.executemany("INSERT INTO article VALUES (?, ?, ?, ?)", batch.articles)
             connection.executemany("INSERT INTO body VALUES (?, ?)", bodies)
             connection.executemany("INSERT INTO spill.alias VALUES (?, ?)", batch.aliases)
             connection.executemany("INSERT INTO spill.redirect VALUES (?, ?)", batch.redirects)

@@ -15,7 +15,7 @@ from factoid.units import Document
 class OwnDocuments:
     """Documents with a title, and with aliases in their metadata, if any.
 
-    The metadata are given back with the article. Where one entity has several documents, build with `duplicates="join"`.
+    Metadata and id are given back with the article. Where one entity has several documents, build with `duplicates="join"`.
 
     Args:
         documents: The documents. Of a list a build that was interrupted goes on; of other iterables it starts over.
@@ -59,7 +59,8 @@ class OwnDocuments:
                 f"document {number} (id {document.id!r}) has no title: expected {own}metadata[{key!r}], got {title!r}"
             )
             raise InvalidInputError(message)
-        return Article(title, document.text, _aliases(metadata.get(self._aliases_key), title), metadata=metadata)
+        aliases = _aliases(metadata.get(self._aliases_key), title)
+        return Article(title, document.text, aliases, metadata=metadata, document_id=document.id)
 
 
 def _aliases(value: Any, title: str) -> tuple[str, ...]:

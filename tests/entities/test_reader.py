@@ -25,13 +25,24 @@ from factoid.errors import InvalidInputError
         ('"', ""),
         ("", ""),
         (" \n\r\n", ""),
+        ("<think>\nhm\n</think>\nParis", "Paris"),
+        (" \n<Think>hm</Think> 'Paris'\nQ: and?", "Paris"),
+        ("<thinking>Rouen? </think> no</thinking>\n\nParis", "Paris"),
+        ("<reasoning>hm</reasoning>Paris", "Paris"),
+        ("<think>\n\n</think>\n\nParis", "Paris"),  # models that were told not to think
+        ("<think>one</think>\n<think>two</think>Paris", "Paris"),
+        ("It is a city.\n</think>\nParis", "Paris"),  # the chat template began the thoughts
+        ("<think>\nIs it Paris", ""),  # cut off
+        ("<think>one</think><think>Paris", ""),
+        ("<thought> Paris", "<thought> Paris"),
+        ("The tag <think> is unknown", "The tag <think> is unknown"),
     ],
 )
 def test_cleaning(text, expected):
     assert clean_answer(text) == expected
 
 
-@given(st.text(st.sampled_from("ab \"'“”\n\r"), max_size=12))
+@given(st.lists(st.sampled_from([*"ab \"'“”\n\r", "<think>", "</think>"]), max_size=12).map("".join))
 def test_a_clean_answer_is_a_piece_of_one_line(text):
     cleaned = clean_answer(text)
     assert cleaned in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -18,6 +19,11 @@ _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»",
 _DOUBLE = '"“„«'
 # Where integrations of models keep the most tokens that an answer may have.
 _LIMITS = ("max_tokens", "max_new_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
+
+_THOUGHTS = r"(think|thinking|reasoning)"
+# What models that think before they answer write inline, whole or cut off; or its end, where the chat template began it.
+_THINKS = re.compile(rf"\s*<{_THOUGHTS}>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(rf"(?:(?!<{_THOUGHTS}>).)*?</{_THOUGHTS}>", re.DOTALL | re.IGNORECASE)
 
 M = TypeVar("M")
 
@@ -64,8 +70,11 @@ class LLMReader:
 def clean_answer(text: str) -> str:
     """Return the first line of a model's text that is not empty, without quotes around it; "" if there is none.
 
-    An opening double quote that is never closed goes, too: the model's answer was cut off.
+    Thoughts before it, between <think> and </think>, <thinking> or <reasoning>, are no answer, and none follows where they
+    are cut off: models that think need more tokens than the paper's readers have (`MAX_NEW_TOKENS`). An opening double quote that is never closed goes, too: the model's answer was cut off.
     """
+    while thoughts := _THINKS.match(text) or _THOUGHT.match(text):
+        text = text[thoughts.end() :]
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     closing = _QUOTES.get(line[:1])
     if closing is None:

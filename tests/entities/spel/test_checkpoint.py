@@ -161,7 +161,9 @@ def test_code_is_refused_and_not_run(path, tmp_path, zipped):
     proof = tmp_path / "proof"
     found = torch.load(path, weights_only=True)
     torch.save({**found, "epoch": Code(proof)}, path, _use_new_zipfile_serialization=zipped)
-    with pytest.raises(UnreadableFileError, match=r"holds io\.open, which is no tensor .* holds code, is refused") as caught:
+    with pytest.raises(
+        UnreadableFileError, match=r"holds io\.open, which is no tensor .* holds code, is refused"
+    ) as caught:
         read_checkpoint(path)
     assert "weights_only" not in str(caught.value)  # what PyTorch advises would run the code
     assert not proof.exists()
@@ -194,7 +196,9 @@ def test_the_damaged_part_is_named(path):
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 2] ^= 1
     path.write_bytes(raw)
-    with pytest.raises(UnreadableFileError, match=r"spel/data/\d+ has changed since it was written .* Get the file again"):
+    with pytest.raises(
+        UnreadableFileError, match=r"spel/data/\d+ has changed since it was written .* Get the file again"
+    ):
         read_checkpoint(path)
 
 

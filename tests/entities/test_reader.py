@@ -62,9 +62,22 @@ def test_anything_that_completes_a_prompt_is_a_reader():
     ]
 
 
+def test_batches_go_one_after_the_other():
+    reader = LLMReader(lambda prompt: prompt.partition("Q: ")[2].partition("?")[0])
+    assert reader.read_batch(["Which?", "Where?"], ["On the Seine.", []]) == ["Which", "Where"]
+    assert reader.read_batch([], []) == []
+
+
+@pytest.mark.parametrize("context", [None, 3, b"text", {"text": "text"}, [None], ["text", b"text"], [["text"]]])
+def test_contexts_that_are_none(context):
+    with pytest.raises(InvalidInputError, match=r"expected (a list of documents|the text of each document)"):
+        LLMReader(lambda prompt: prompt).read("Which?", context)
+
+
 def test_a_prompt_of_ones_own():
     reader = LLMReader(lambda prompt: prompt, prompt=lambda question, context: f"{question} {list(context)}")
     assert reader.read("Which?", ["one", "two"]) == "Which? ['one', 'two']"
+    assert reader.read("Which?", "one") == "Which? ['one']"
 
 
 def test_a_callable_that_returns_no_text():

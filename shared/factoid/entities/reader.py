@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from factoid.entities.prompts import question_prompt
+from factoid.entities.prompts import Context, as_documents, match_contexts, question_prompt
 from factoid.errors import InvalidInputError
 
 MAX_NEW_TOKENS = 10
@@ -32,7 +32,7 @@ M = TypeVar("M")
 class Reader(Protocol):
     """Answers questions."""
 
-    def read(self, question: str, context: str | Sequence[str] = ()) -> str:
+    def read(self, question: str, context: Context = ()) -> str:
         """Return the answer to a question.
 
         Args:
@@ -54,13 +54,24 @@ class LLMReader:
         self.complete = complete
         self.prompt = prompt
 
-    def read(self, question: str, context: str | Sequence[str] = ()) -> str:
+    def read(self, question: str, context: Context = ()) -> str:
         """Return the answer to a question from documents: of what the model writes, see `clean_answer`.
 
         Raises:
-            InvalidInputError: The question is empty, or `complete` returned no string.
+            InvalidInputError: The question is empty, a document is no string, or `complete` returned none.
         """
-        said = self.complete(self.prompt(question, context))
+        return self._answer(question, as_documents(context))
+
+    def read_batch(self, questions: Sequence[str], contexts: Sequence[Context]) -> list[str]:
+        """Return the answer to each question, one after the other; contexts[i] are the documents of questions[i].
+
+        Raises:
+            InvalidInputError: As `read`; questions or contexts are no lists, or not as many.
+        """
+        return [self._answer(question, documents) for question, documents in match_contexts(questions, contexts)]
+
+    def _answer(self, question: str, documents: Sequence[str]) -> str:
+        said = self.complete(self.prompt(question, documents))
         if not isinstance(said, str):
             message = f"expected a string from the model, got {type(said).__name__}: give a callable that returns text"
             raise InvalidInputError(message)
@@ -71,7 +82,9 @@ def clean_answer(text: str) -> str:
     """Return the first line of a model's text that is not empty, without quotes around it; "" if there is none.
 
     Thoughts before it, between <think> and </think>, <thinking> or <reasoning>, are no answer, and none follows where they
-    are cut off: models that think need more tokens than the paper's readers have (`MAX_NEW_TOKENS`). An opening double quote that is never closed goes, too: the model's answer was cut off.
+    are cut off: models that think need more tokens than the paper's readers have (`MAX_NEW_TOKENS`).
+
+    An opening double quote that is never closed goes, too: the model's answer was cut off.
     """
     while thoughts := _THINKS.match(text) or _THOUGHT.match(text):
         text = text[thoughts.end() :]

@@ -186,7 +186,7 @@ def test_files_of_published_size(tmp_path):
 
 def test_an_aida_of_another_length_than_the_published_is_refused(tmp_path):
     rows = large(tmp_path, aida=5_599)
-    with pytest.raises(InvalidInputError, match="has 5,599 lines, and the published aida.txt has 5,598"):
+    with pytest.raises(InvalidInputError, match=r"has 5,599 lines, and the published aida.txt has 5,598"):
         VocabularyFiles.in_folder(tmp_path).read(rows)
     files = VocabularyFiles(
         (tmp_path / "aida.txt").rename(tmp_path / "own.txt"),
@@ -197,7 +197,7 @@ def test_an_aida_of_another_length_than_the_published_is_refused(tmp_path):
 
 def test_files_that_were_renamed_for_each_other_are_refused(tmp_path):
     rows = large(tmp_path, enwiki=50, further=100_000)
-    with pytest.raises(InvalidInputError, match="out_of_domain has 100,001 lines and enwiki 51, .* swapped"):
+    with pytest.raises(InvalidInputError, match=r"out_of_domain has 100,001 lines and enwiki 51, .* swapped"):
         VocabularyFiles.in_folder(tmp_path).read(rows)
 
 

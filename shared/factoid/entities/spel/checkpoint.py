@@ -73,8 +73,8 @@ def _load(path: Path) -> Any:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=zipped)
     except _DAMAGED as error:
         message = (
-            f"cannot read the checkpoint {path}: {_reason(error)}. Expected a whole .pt file of tensors and plain values; one that "
-            "is damaged, or holds code, is refused. Get the file again"
+            f"cannot read the checkpoint {path}: {_reason(error)}. Expected a whole .pt file of tensors and plain values; "
+            "one that is damaged, or holds code, is refused. Get the file again"
         )
         raise UnreadableFileError(message) from error
 

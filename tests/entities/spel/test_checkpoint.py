@@ -249,7 +249,7 @@ def test_a_truncated_file_is_refused(path, left):
         read_checkpoint(path)
 
 
-@pytest.mark.parametrize("raw", [b"not a checkpoint", b"\x80\x02.", b"<html>", b"PK\x03\x04 broken"])
+@pytest.mark.parametrize("raw", [b"not a checkpoint", b"hello", b"\x80\x02.", b"<html>", b"PK\x03\x04 broken"])
 def test_other_files_are_refused(path, raw):
     path.write_bytes(raw)
     with pytest.raises(UnreadableFileError, match="cannot read the checkpoint"):

@@ -104,7 +104,7 @@ def _reason(error: Exception) -> str:
     text = str(error).strip()
     if foreign := _FOREIGN.search(text):
         return f"it holds {foreign[1]}, which is no tensor and no plain value"
-    if "weights_only" in text:
+    if "weights_only" in text or isinstance(error, LookupError | AttributeError | TypeError):
         return "it is no file of PyTorch, or holds more than tensors and plain values"
     return text.partition("\n")[0][:200].rstrip(".") or type(error).__name__
 

@@ -174,6 +174,9 @@ class TitleLinker:
         if not known:
             return None
         exact = written_as(known, form)
+        if span.title:
+            exact = [name for name in exact if name.kind is NameKind.TITLE]
+            return _Found(span, exact, True) if exact else None
         written = exact or [name for own in singulars(form) for name in written_as(known, own)]
         if written and (span.exact or text.casing is not Casing.SILENT):
             return _Found(span, written, bool(exact))

@@ -201,18 +201,24 @@ class TitleLinker:
                 ranked[row][at] = options
                 if not tied:
                     ambiguous.discard((row, at))
-        mentions = [
-            [_mention(text, found, at, ranked[row][at], ambiguous=(row, at) in ambiguous) for at in range(len(found))]
-            for row, (text, found) in enumerate(zip(texts, chosen, strict=True))
-        ]
-        return [[mention for mention in some if mention.score >= self.min_score] for some in mentions]
+        mentions = []
+        for row, (text, found) in enumerate(zip(texts, chosen, strict=True)):
+            spans = [match.span for match in found]
+            of_text = [
+                _mention(text, match, spans, at, ranked[row][at], ambiguous=(row, at) in ambiguous)
+                for at, match in enumerate(found)
+            ]
+            mentions.append([mention for mention in of_text if mention.score >= self.min_score])
+        return mentions
 
 
-def _mention(text: _Text, found: Sequence[_Found], at: int, options: Sequence[Option], *, ambiguous: bool) -> Mention:
-    match = found[at]
+def _mention(
+    text: _Text, match: _Found, spans: Sequence[Span], at: int, options: Sequence[Option], *, ambiguous: bool
+) -> Mention:
+    """Return what was found at one of a text's spans as a mention."""
     factor = 1.0 if match.exact else _UNSURE if _is_other_acronym(text, match) else _WRITTEN_OTHERWISE
     factor *= options[0].trust
-    if match.span.weak or is_part(text.words, text.casing, [match.span for match in found], at):
+    if match.span.weak or is_part(text.words, text.casing, spans, at):
         factor *= _UNSURE
     start, end = _extent(text, match.span)
     candidates = tuple(Candidate(option.title, option.share) for option in options)

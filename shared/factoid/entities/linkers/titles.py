@@ -78,7 +78,8 @@ class TitleLinker:
             at the price of some names.
 
     Raises:
-        InvalidInputError: `most_words` is less than 1, `min_score` is not from 0 to 1, or `lower_case` is none of the four.
+        InvalidInputError: `store` is no article store, `encoder` no encoder, `most_words` is less than 1, `min_score` is not
+            from 0 to 1, or `lower_case` is none of the four.
     """
 
     def __init__(
@@ -91,6 +92,15 @@ class TitleLinker:
         lower_case: str = "auto",
         min_score: float = 0.0,
     ) -> None:
+        if not isinstance(store, ArticleStore):
+            message = f"store must be an article store, got {store!r}: open a file of articles with ArticleStore(path)"
+            raise InvalidInputError(message)
+        if encoder is not None and not all(hasattr(encoder, name) for name in ("encode_queries", "encode_units")):
+            message = (
+                f"encoder must have encode_queries and encode_units, got {encoder!r}: give an encoder such as "
+                "SentenceTransformerEncoder(model)"
+            )
+            raise InvalidInputError(message)
         if most_words < 1:
             message = f"most_words must be at least 1, got {most_words}"
             raise InvalidInputError(message)

@@ -105,7 +105,7 @@ def test_what_cannot_be():
     with pytest.raises(InvalidInputError, match="record 2 has no question in its field 'question'"):
         AnnotatedLinker.from_records([{"question": "a"}, {"query": "b"}])
     with pytest.raises(
-        InvalidInputError, match=r"no record has the field 'title' .* fields are \['entity', 'question'\]"
+        InvalidInputError, match=r"no record has the field 'title': their fields are \['entity', 'question'\]"
     ):
         AnnotatedLinker.from_records([{"question": "a", "entity": "A"}, {"question": "b"}])
     assert AnnotatedLinker.from_records([]).link("a") == []

@@ -83,7 +83,9 @@ class AnnotatedLinker:
             known.setdefault(clean_name(text), []).extend(_several(fields.get(titles), text))
             seen.update(fields)
         if known and titles not in seen:
-            message = f"no record has the field {titles!r} of titles: their fields are {sorted(map(str, seen))}; give titles=FIELD"
+            message = (
+                f"no record has the field {titles!r}: their fields are {sorted(map(str, seen))}; give titles=FIELD"
+            )
             raise InvalidInputError(message)
         return cls(known)
 

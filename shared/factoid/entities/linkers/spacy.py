@@ -90,7 +90,7 @@ def _check(nlp: object, store: object, titles: object, labels: object) -> None:
     if not callable(nlp):
         message = f"nlp must be a spaCy pipeline, got {nlp!r}: load one with spacy.load(name)"
     elif store is not None and not isinstance(store, ArticleStore | TitleLinker):
-        message = f"store must be an article store or a TitleLinker, got {store!r}: open a file of articles with ArticleStore(path)"
+        message = f"store must be an article store or a TitleLinker, got {store!r}: open a file with ArticleStore(path)"
     elif titles is not None and not (isinstance(titles, Mapping) or callable(titles)):
         message = f"titles must map identifiers to titles, or be a function of an identifier, got {titles!r}"
     elif isinstance(labels, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -199,7 +200,8 @@ def _can_end(words: list[Word], first: int, at: int, text: str) -> bool:
     if word.is_word:
         return True
     mark = text[word.token.start]
-    if (word.token.spaced and at > first) or mark in _NO_END:
+    # After a space a mark ends no name, but an emoji or a sign does: "Company 😀", "Tern ™".
+    if (word.token.spaced and at > first and unicodedata.category(mark) != "So") or mark in _NO_END:
         return False
     inside = at + 1 < len(words) and not words[at + 1].token.spaced and words[at + 1].is_word
     return not (inside and mark in _INSIDE)

@@ -74,9 +74,10 @@ class TitleLinker:
         encoder: Breaks ties: it compares the text with title and first sentence of each candidate.
         stop_words: Words that name nothing by themselves, in any case; None for English function and question words.
         most_words: Words of the longest name.
-        lower_case: Whether names without a capital are mentions. "always": single words but for stop words, and longer names
-            however they are written. Else longer names if they are written so, and single words "never", or "alone",
-            only where nothing else in the text is a mention. "auto" is "always" in a store of at most 10,000 articles,
+        lower_case: Whether names without a capital are mentions. "always": single words but for function words, and longer
+            names whatever they begin with; words of every question ("state") only where nothing else in the text is.
+            Else longer names if they are written so, and single words "never", or "alone", only where nothing else in the
+            text is a mention. "auto" is "always" in a store of at most 10,000 articles,
             such as a glossary; in others it is "alone" in texts that have no capital, and "never" in those that have.
         min_score: Mentions of less score are left out. More than 0.5 leaves out parts of names that the store does not know,
             at the price of some names.

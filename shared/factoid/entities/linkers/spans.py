@@ -81,8 +81,10 @@ def find_spans(
             if last > first and word.token.paragraph:
                 break
             seen.add(word, last > first)
-            if seen.length > most_words:
-                break
+            if seen.length > most_words or (seen.lower_title and (seen.capital or seen.inner_capital)):
+                break  # not "in Paris"
+            if seen.lower_title and word.stop:
+                continue
             if not seen.any_word and not _stands_alone(words, first, last):
                 continue
             if _can_end(words, first, last, tokens.text):
@@ -100,6 +102,13 @@ class _Seen:
         self.casing = casing
         self.lower_case = lower_case
         self.first = first
+        # "first aid" inside a sentence whose capitals tell, where most words in lower case are no names.
+        self.lower_title = (
+            casing is not Casing.SILENT
+            and lower_case is not LowerCase.ALWAYS
+            and self._begins_inside()
+            and not (first.capital or first.initial)
+        )
         self.length = 0.0
         self.words = self.named = self.common = self.digits = 0
         self.any_word = self.capital = self.inner_capital = self.letters = self.spelled = self.acronym = False
@@ -139,9 +148,7 @@ class _Seen:
                 exact = True  # "Who Framed Roger Rabbit", but not "Who is married"
             elif start.token.key in QUESTION_WORDS:
                 return None
-        if telling and not own and not whole and self._begins_inside() and not (start.capital or start.initial):
-            if self.capital or self.inner_capital:
-                return None  # "in Paris"
+        if self.lower_title:
             exact = title = True
         if not self.named:
             shown = self.inner_capital and telling

@@ -11,7 +11,7 @@ from factoid.errors import InvalidInputError
 
 GLOSSARY = [
     Document("A fee for late payment.", "Dunning fee", id="1", metadata={"aliases": ["late fee", "DF"], "page": 3}),
-    Document("A person who owes.", id="2", metadata={"title": "Debtor"}, document_id="2"),
+    Document("A person who owes.", id="2", metadata={"title": "Debtor"}),
     Document("Owed money.", "Debt", id="3", metadata={"aliases": "liability", "title": "other"}),
 ]
 
@@ -21,7 +21,7 @@ def test_titles_aliases_and_metadata():
         Article(
             "Dunning fee", "A fee for late payment.", ("late fee", "DF"), metadata=GLOSSARY[0].metadata, document_id="1"
         ),
-        Article("Debtor", "A person who owes.", metadata={"title": "Debtor"}),
+        Article("Debtor", "A person who owes.", metadata={"title": "Debtor"}, document_id="2"),
         Article("Debt", "Owed money.", ("liability",), metadata=GLOSSARY[2].metadata, document_id="3"),
     ]
     assert [article.title for article in OwnDocuments(GLOSSARY).read(2)] == ["Debt"]

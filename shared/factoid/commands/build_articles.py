@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, get_args
 from factoid.commands.options import add_quiet, print_json, show_progress
 from factoid.entities.articles.build import build_articles
 from factoid.entities.articles.duplicates import Duplicates
+from factoid.entities.articles.report import describe_faults
 from factoid.entities.importers.detect import DUMP, IMPORTERS, make_sources
 from factoid.errors import InvalidInputError
 from factoid.terminal import count, plain
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
-
     from factoid.entities.articles.report import BuildReport
 
 SUMMARY = "make an article store of a Wikipedia dump, a dataset or your own articles, to find entities in"
@@ -40,6 +39,12 @@ def configure(parser: ArgumentParser) -> None:
         help="what the sources are (default: auto, by the name and the first bytes of each)",
     )
     parser.add_argument(
+        "--title-key", default="title", metavar="NAME", help="field of JSON lines that holds the title (default: title)"
+    )
+    parser.add_argument(
+        "--text-key", default="text", metavar="NAME", help="field of JSON lines that holds the text (default: text)"
+    )
+    parser.add_argument(
         "--redirects", action="append", default=[], metavar="FILE", help="a file of redirects; may be repeated"
     )
     parser.add_argument(
@@ -55,6 +60,11 @@ def configure(parser: ArgumentParser) -> None:
         "--workers", type=int, default=1, metavar="N", help="processes that read a MediaWiki dump (default: 1)"
     )
     parser.add_argument(
+        "--allow-truncated",
+        action="store_true",
+        help="read a MediaWiki dump that is cut off or damaged up to there; else it is an error",
+    )
+    parser.add_argument(
         "--restart", action="store_true", help="start over, and do not go on with a build that was interrupted"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -68,7 +78,15 @@ def run(args: Namespace) -> None:
             message = f"--{name} must be at least 1, got {getattr(args, name)}"
             raise InvalidInputError(message)
     paths = [Path(source) for source in args.sources]
-    sources = make_sources(paths, args.format, workers=args.workers, words=args.words)
+    sources = make_sources(
+        paths,
+        args.format,
+        workers=args.workers,
+        words=args.words,
+        title_key=args.title_key,
+        text_key=args.text_key,
+        allow_truncated=args.allow_truncated,
+    )
     sources += make_sources([Path(source) for source in args.redirects], "redirects")
     report = build_articles(
         args.path,
@@ -77,6 +95,7 @@ def run(args: Namespace) -> None:
         duplicates=args.duplicates,
         resume=not args.restart,
         show_progress=show_progress(args),
+        warn=False,  # the report says it
     )
     if args.json:
         print_json({"path": args.path, **asdict(report)})
@@ -85,28 +104,20 @@ def run(args: Namespace) -> None:
 
 
 def _lines(args: Namespace, report: BuildReport) -> list[str]:
-    size = f"{report.bytes / 1e6:,.1f} MB" if report.bytes < 1e9 else f"{report.bytes / 1e9:,.2f} GB"
+    aliases = "1 alias" if report.aliases == 1 else f"{report.aliases:,} aliases"
     lines = [
-        f"{args.path}: {count(report.articles, 'article')}, {count(report.names, 'name')}, {size}, "
+        f"{args.path}: {count(report.articles, 'article')}, {count(report.names, 'name')}, {_size(report.bytes)}, "
         f"in {report.seconds:,.1f} s",
-        f"{count(report.redirects, 'redirect')}, {report.aliases:,} aliases, {count(report.links, 'link')}",
+        f"{count(report.redirects, 'redirect')}, {aliases}, {count(report.links, 'link')}",
+        *map(plain, describe_faults(report, args.duplicates)),
     ]
-    kept = {"first": "the first was kept", "last": "the last was kept", "join": "their texts were joined"}
-    for number, what, examples in (
-        (
-            report.duplicates,
-            f"with a title that another article had before; {kept.get(args.duplicates, '')}",
-            report.duplicate_examples,
-        ),
-        (report.empty, "left out that had no text", report.empty_examples),
-        (report.dangling, "left out that led to no article", report.dangling_examples),
-        (report.circular, "left out that led round in a circle", report.circular_examples),
-    ):
-        if number:
-            noun = "redirect" if " led " in what else "article"
-            lines.append(f"{count(number, noun)} {what}: {_some(examples, number)}")
+    if report.left_out:
+        reasons = sorted(report.left_out.items(), key=lambda item: -item[1])
+        lines.append(f"left out of the sources: {'; '.join(f'{reason}: {number:,}' for reason, number in reasons)}")
     return lines
 
 
-def _some(examples: Sequence[str], number: int) -> str:
-    return "; ".join(map(plain, examples)) + (" …" if number > len(examples) else "")
+def _size(size: int) -> str:
+    if size < 1e6:
+        return f"{size / 1e3:,.1f} kB"
+    return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.2f} GB"

@@ -123,13 +123,50 @@ def test_after_a_fork(large):
         read_at_random(store, expected, 3)
 
 
-def test_a_file_that_is_replaced_is_read_no_more(tmp_path):
+def test_a_file_that_is_replaced_is_read_until_it_is_closed(tmp_path):
     path = tmp_path / "a"
     build_articles(path, Listed([Article("Old", "old"), Article("Older", "older")]))
-    with ArticleStore(path) as store:
+    with ArticleStore(path) as store, ThreadPoolExecutor(8) as threads:
+        size = store.stats().bytes
         build_articles(path, Listed([Article("New", "new" * 5000)]))
-        assert store.get("Old").text == "old"  # the connection that is open still reads what it opened
         taken = store._file._take()
-        with pytest.raises(StoreError, match="was replaced since it was opened"):
-            store.get("Old")
+        reads = [threads.submit(store.get, "Old") for _ in range(40)]
         store._file._idle.append(taken)
+        with store._file._returned:
+            store._file._returned.notify()
+        assert [read.result(30).text for read in reads] == ["old"] * 40
+        assert (store.get("New"), store.stats().bytes) == (None, size)
+        path.unlink()
+        assert store.get("Older").text == "older"
+
+
+def test_threads_that_wait_for_a_replaced_file_hear_of_its_end(tmp_path):
+    path = tmp_path / "a"
+    build_articles(path, Listed([Article("Old", "old")]))
+    store = ArticleStore(path)
+    path.unlink()
+    taken = store._file._take()
+    with ThreadPoolExecutor(2) as threads:
+        reads = [threads.submit(store.get, "Old") for _ in range(2)]
+        store.close()
+        for read in reads:
+            with pytest.raises(StoreError, match="is closed"):
+                read.result(30)
+    taken.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_fork_reads_a_replaced_file_as_its_parent_does(tmp_path):
+    path = tmp_path / "a"
+    build_articles(path, Listed([Article("Old", "old")]))
+    with ArticleStore(path) as store:
+        build_articles(path, Listed([Article("New", "new")]))
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                status = 0 if store.get("Old").text == "old" else 2
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+        assert store.get("Old").text == "old"

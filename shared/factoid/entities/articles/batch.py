@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import Executor, Future
 
 from factoid.entities.articles.article import Article, Record, Redirect, cut_words
@@ -122,7 +123,22 @@ def _json(article: Article) -> str | None:
     if not article.metadata:
         return None
     try:
-        return json.dumps(dict(article.metadata), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        message = f"the metadata of {article.title!r} must hold what JSON can hold: {error}"
+        return _dumped(dict(article.metadata))
+    except (TypeError, ValueError, RecursionError) as error:
+        document = f" (id {article.document_id!r})" if article.document_id else ""
+        message = f"the metadata of {article.title!r}{document} must hold what JSON can hold: {_fault(article.metadata)}{error}"
         raise InvalidInputError(message) from error
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _fault(metadata: Mapping[str, object]) -> str:
+    """Return which value of the metadata is no JSON, as the beginning of an error."""
+    for key, value in metadata.items():
+        try:
+            _dumped({key: value})
+        except (TypeError, ValueError, RecursionError):
+            return f"{key!r} is {value!r:.60}, and "
+    return ""

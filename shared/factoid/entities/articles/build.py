@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import time
@@ -15,13 +16,15 @@ from factoid.entities.articles.batch import Batch
 from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.finish import finish
 from factoid.entities.articles.lock import only_builder
-from factoid.entities.articles.report import BuildReport
+from factoid.entities.articles.report import BuildReport, describe_faults
 from factoid.entities.articles.schema import check_format
 from factoid.entities.articles.sources import Source
 from factoid.entities.articles.state import State
-from factoid.entities.articles.unfinished import Unfinished, building_path, remove_unfinished
-from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.entities.articles.unfinished import Unfinished, building_path, remove_unfinished, spill_path
+from factoid.errors import InvalidInputError, StoreFormatError, UnreadableFileError
 from factoid.progress import progress_bar
+
+_log = logging.getLogger(__name__)
 
 
 def build_articles(
@@ -32,6 +35,7 @@ def build_articles(
     duplicates: Duplicates = "first",
     resume: bool = True,
     show_progress: bool = False,
+    warn: bool = True,
 ) -> BuildReport:
     """Build an article store (Entity Retrieval, Appendix A.3), in the place of an earlier one if there is one.
 
@@ -47,6 +51,8 @@ def build_articles(
             error at the end of reading. Links of all of them count. Aliases are those of what is kept.
         resume: Go on with an unfinished build of this path; else start over.
         show_progress: Show a progress bar on stderr.
+        warn: Log a warning of what the report counts as not kept as it was: articles of one title or without text, and
+            redirects that lead nowhere.
 
     Raises:
         InvalidInputError: A bad argument or record, no articles, duplicates that are an error, or an unfinished build of
@@ -64,16 +70,25 @@ def build_articles(
     if duplicates not in get_args(Duplicates):
         message = f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}"
         raise InvalidInputError(message)
+    _check_replaceable(path)
     with only_builder(path):
         _check_replaceable(path)
         if not resume:
             remove_unfinished(path)
-        with Unfinished(path, [source.name for source in read], words) as unfinished:
-            _read(unfinished, read, show_progress=show_progress)
-            names = finish(unfinished, duplicates, show_progress=show_progress)
-            state = unfinished.state
+        unfinished = Unfinished(path, [source.name for source in read], words)
+        try:
+            with unfinished:
+                _read(unfinished, read, show_progress=show_progress)
+                names = finish(unfinished, duplicates, show_progress=show_progress)
+        except (InvalidInputError, UnreadableFileError) as error:
+            _clear_up(unfinished, error)
+            raise
+        state = unfinished.state
         _move(path)
-    return _report(state, names, path, time.perf_counter() - started)
+    report = _report(state, names, path, time.perf_counter() - started)
+    if warn and (faults := describe_faults(report, duplicates)):
+        _log.warning("%s was built, but: %s", path, ". ".join(faults))
+    return report
 
 
 def _sources(sources: Source | Iterable[Source]) -> list[Source]:
@@ -82,6 +97,24 @@ def _sources(sources: Source | Iterable[Source]) -> list[Source]:
         message = f"expected a source of articles, such as ArticleJsonl(file), or several, got {sources!r:.200}"
         raise InvalidInputError(message)
     return several
+
+
+def _clear_up(unfinished: Unfinished, error: InvalidInputError | UnreadableFileError) -> None:
+    """Remove what a build that failed for its sources left, if a later one cannot go on with it; else say that it stays.
+
+    Raises:
+        InvalidInputError, UnreadableFileError: What was read stays; the error says so, and what to do about it.
+    """
+    path, state = unfinished.path, unfinished.state
+    if not state.read_articles or not all(state.sources):
+        remove_unfinished(path)
+        return
+    message = (
+        f"{error}. What was read before stays in {building_path(path)} and {spill_path(path)}: the same sources go on from "
+        "there; with others, or changed ones, start over with resume=False, on the command line with --restart"
+    )
+    kind = InvalidInputError if isinstance(error, InvalidInputError) else UnreadableFileError
+    raise kind(message) from error
 
 
 def _check_replaceable(path: Path) -> None:
@@ -115,12 +148,15 @@ def _read(unfinished: Unfinished, sources: Sequence[Source], *, show_progress: b
                 try:
                     batch.add(record)
                 except InvalidInputError as error:
-                    message = f"record {state.records + batch.records + 1} of {sources[state.source].name}: {error}"
+                    place = sources[state.source].name or "the documents"
+                    message = f"record {state.records + batch.records + 1} of {place}: {error}"
                     raise InvalidInputError(message) from error
                 if batch.full:
                     unfinished.write(batch, last=False)
                     bar.update(batch.records)
                     batch = Batch(state.words, state.read_articles + 1, executor)
+            for reason, number in getattr(sources[state.source], "left_out", {}).items():
+                state.left_out[reason] = state.left_out.get(reason, 0) + number
             unfinished.write(batch, last=True)
             bar.update(batch.records)
 
@@ -155,4 +191,5 @@ def _report(state: State, names: int, path: Path, seconds: float) -> BuildReport
         empty_examples=tuple(state.empty_examples),
         seconds=seconds,
         bytes=path.stat().st_size,
+        left_out=dict(state.left_out),
     )

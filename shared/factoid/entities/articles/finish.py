@@ -30,7 +30,7 @@ def finish(unfinished: Unfinished, duplicates: Duplicates, *, show_progress: boo
     """
     state = unfinished.state
     if not state.read_articles:
-        read = "; ".join(state.sources)
+        read = "; ".join(source or "the documents" for source in state.sources)
         message = f"there is no article to store in {read}" + (f": {state.empty} without text" if state.empty else "")
         raise InvalidInputError(message)
 

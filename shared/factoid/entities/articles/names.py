@@ -19,6 +19,8 @@ _TYPOGRAPHY = str.maketrans("‘’‚‛ʼ′＇“”„‟″‐‑‒–—�
     if code != 0xFF3F  # full-width ASCII, but for the underscore
 }
 _IN_BRACKETS = re.compile(r"(.+?)\s*\(([^()]+)\)")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_SMALL = 3  # letters of the words that initials may pass over, "of" and "the" among them
 _PLACE = 3  # words of the place that another lies in
 _AFTER_COMMA = re.compile(r"([^,&]+), ([^,&]+)")
 
@@ -71,3 +73,36 @@ def split_title(title: str) -> tuple[str, str]:
         if len(place) <= _PLACE and all(word[0].isupper() for word in place):  # not "William, Duke of Normandy"
             return match[1], match[2]
     return title, ""
+
+
+def spelled_out(title: str) -> tuple[str, str] | None:
+    """Return the two names that a title holds where one consists of the initials of the other; None elsewhere.
+
+    "Return Merchandise Authorization (RMA)" and "RMA (Return Merchandise Authorization)" hold two names; "Mercury (planet)"
+    holds one. Small words may have no initial: "Federal Bureau of Investigation (FBI)".
+    """
+    match = _IN_BRACKETS.fullmatch(title)
+    if match is None:
+        return None
+    before, inside = match[1], match[2].strip()
+    return (before, inside) if _are_initials(inside, before) or _are_initials(before, inside) else None
+
+
+def _are_initials(short: str, long: str) -> bool:
+    letters = short.replace(".", "").replace("-", "")
+    words = _WORD.findall(long)
+    if not letters.isalnum() or len(words) < 2:  # "(planet)", and much else, ends here
+        return False
+    if len(letters) < 2 or (len(letters) == 2 and not letters.isupper()):
+        return False
+    large = [word for word in words if not (word.islower() and len(word) <= _SMALL)]
+    return any("".join(map(_initial, some)) == _folded(letters) for some in (words, large))
+
+
+def _initial(word: str) -> str:
+    return _folded(word)[:1]
+
+
+def _folded(text: str) -> str:
+    """Return a text without case and accents."""
+    return "".join(sign for sign in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(sign))

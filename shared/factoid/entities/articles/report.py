@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 EXAMPLES = 10  # of each fault that a report names
 
@@ -23,6 +24,7 @@ class BuildReport:
         empty: Articles without text; they are left out.
         dangling_examples, circular_examples: Some of those, as "name → target".
         duplicate_examples, empty_examples: Titles of some of those.
+        left_out: What the sources left out, by reason: pages of a dump that are no articles, such as disambiguation pages.
         seconds: Time that this run took; not that of runs that it went on with.
         bytes: Size of the store.
     """
@@ -42,3 +44,34 @@ class BuildReport:
     empty_examples: tuple[str, ...]
     seconds: float
     bytes: int
+    left_out: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+
+_SETTLED = {"first": "; the first was kept", "last": "; the last was kept", "join": "; their texts were joined"}
+
+
+def describe_faults(report: BuildReport, duplicates: str) -> list[str]:
+    """Return what a build could not keep, as lines of a count, what it is, and examples.
+
+    Args:
+        report: The build's.
+        duplicates: How articles of one title were settled; see `build_articles`.
+    """
+    settled = _SETTLED.get(duplicates, "")
+    return [
+        f"{number:,} {noun if number == 1 else noun + 's'} {what}: "
+        + "; ".join(examples)
+        + (" …" if number > len(examples) else "")
+        for number, noun, what, examples in (
+            (
+                report.duplicates,
+                "article",
+                f"with a title that another article had before{settled}",
+                report.duplicate_examples,
+            ),
+            (report.empty, "article", "left out that had no text", report.empty_examples),
+            (report.dangling, "redirect", "left out that led to no article", report.dangling_examples),
+            (report.circular, "redirect", "left out that led round in a circle", report.circular_examples),
+        )
+        if number
+    ]

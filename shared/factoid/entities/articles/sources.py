@@ -14,6 +14,9 @@ from factoid.errors import UnreadableFileError
 class Source(Protocol):
     """Articles and redirects, always in the same order.
 
+    A source that leaves something out may count it by reason in an attribute `left_out`, a mapping that is complete when it
+    has been read to the end; the report of a build has the sums.
+
     Attributes:
         name: What is read, told apart from all else, as `describe_files` makes it: a build that was interrupted goes on
             only with sources of the same names. "" if that cannot be told; then a build starts over.

@@ -41,6 +41,7 @@ class State:
     circular_examples: list[str] = field(default_factory=list)
     duplicates: int = 0
     duplicate_examples: list[str] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
 def read_state(value: str, path: Path) -> State:

@@ -23,8 +23,9 @@ _NAMED = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS)
 class ArticleStore:
     """Articles by their titles, redirects and aliases. Any number of processes and threads may read one file.
 
-    An instance may be used after a fork and can be pickled: it opens its file again. A file that is replaced while it is
-    open is refused from then on, since its articles have other numbers.
+    An instance reads the file that it opened until it is closed, also when a new build has replaced that file: open it again
+    for the new one. From then on threads share the connections that there are. An instance may be used after a fork. It can
+    be pickled: what is unpickled opens the file that lies at the path then.
 
     Args:
         path: A file that `build_articles` or `factoid build-articles` made.
@@ -134,7 +135,7 @@ class ArticleStore:
             words=meta["words"],
             sources=tuple(meta["sources"]),
             format=FORMAT,
-            bytes=self.path.stat().st_size,
+            bytes=self._file.size,
         )
 
     def __len__(self) -> int:

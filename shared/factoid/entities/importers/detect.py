@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from factoid.entities.articles.sources import Source
+from factoid.entities.importers.json_kind import kind_of_lines
 from factoid.entities.importers.jsonl import ArticleJsonl, TitleTextJsonl
 from factoid.entities.importers.kilt import KiltJsonl
 from factoid.entities.importers.parquet import WikipediaParquet
@@ -28,7 +28,16 @@ IMPORTERS: dict[str, Callable[[list[Path]], Source]] = {
 DUMP = "dump"
 
 
-def make_sources(paths: Sequence[Path], kind: str = "auto", *, workers: int = 1, words: int = 1000) -> list[Source]:
+def make_sources(
+    paths: Sequence[Path],
+    kind: str = "auto",
+    *,
+    workers: int = 1,
+    words: int = 1000,
+    title_key: str = "title",
+    text_key: str = "text",
+    allow_truncated: bool = False,
+) -> list[Source]:
     """Return the sources of some files and folders: those of one format together, in the order of their first.
 
     Args:
@@ -36,6 +45,8 @@ def make_sources(paths: Sequence[Path], kind: str = "auto", *, workers: int = 1,
         kind: "dump", one of IMPORTERS, or "auto" to look at each.
         workers: Processes that read a dump.
         words: Words of an article that are needed; a dump's importer cleans no more.
+        title_key, text_key: What the fields of articles in JSON Lines ("jsonl") are called.
+        allow_truncated: Read a dump that is cut off or damaged up to there.
 
     Raises:
         InvalidInputError: There is no such format, or no path.
@@ -47,15 +58,23 @@ def make_sources(paths: Sequence[Path], kind: str = "auto", *, workers: int = 1,
         raise InvalidInputError(message)
     kinds: dict[str, list[Path]] = {}
     for path in paths:
-        kinds.setdefault(detect(path) if kind == "auto" else kind, []).append(path)
-    return [_dump(files, workers, words) if each == DUMP else IMPORTERS[each](files) for each, files in kinds.items()]
+        kinds.setdefault(detect(path, title_key, text_key) if kind == "auto" else kind, []).append(path)
+    special: dict[str, Callable[[list[Path]], Source]] = {
+        DUMP: partial(_dump, workers=workers, words=words, allow_truncated=allow_truncated),
+        "jsonl": partial(ArticleJsonl, title_key=title_key, text_key=text_key),
+    }
+    return [(special.get(each) or IMPORTERS[each])(files) for each, files in kinds.items()]
 
 
-def detect(path: Path) -> str:
+def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
     """Return the format of a file, or of the first file of a folder.
 
+    Args:
+        path: The file or folder.
+        title_key, text_key: What the fields of articles in JSON Lines are called.
+
     Raises:
-        UnreadableFileError: It is missing or of no known format.
+        UnreadableFileError: It is missing, empty or of no known format.
     """
     file = _first_file(path) if path.is_dir() else path
     name = file.name.lower()
@@ -64,32 +83,12 @@ def detect(path: Path) -> str:
     if name.endswith((".tsv", ".tsv.gz", ".tsv.bz2")):
         return "redirects"
     _, line = next(numbered_lines(file), (0, b""))
+    if not line:
+        message = f"{file} is empty: expected articles, such as one JSON object per line"
+        raise UnreadableFileError(message)
     if line.lstrip(b"\xef\xbb\xbf \t").startswith((b"<mediawiki", b"<?xml", b"<page")):
         return DUMP
-    try:
-        return _of_json(json.loads(line))
-    except (ValueError, RecursionError) as error:
-        message = (
-            f"{file} is of no known format: its first line is neither XML of MediaWiki nor a JSON object, {line[:60]!r}. "
-            "Name the format with --format"
-        )
-        raise UnreadableFileError(message) from error
-
-
-def _of_json(fields: Any) -> str:
-    if not isinstance(fields, dict) or not fields:
-        message = "no JSON object"
-        raise ValueError(message)
-    if "wikipedia_title" in fields:
-        return "kilt"
-    if "title" in fields and "text" in fields:
-        return "wikiextractor" if "url" in fields else "jsonl"
-    if set(fields) == {"name", "target"}:
-        return "redirects"
-    if all(isinstance(value, str) for value in fields.values()):
-        return "titles"
-    message = "unknown fields"
-    raise ValueError(message)
+    return kind_of_lines(file, title_key, text_key)
 
 
 def _first_file(folder: Path) -> Path:
@@ -109,8 +108,8 @@ def _begins(file: Path, begin: bytes) -> bool:
         raise UnreadableFileError(message) from error
 
 
-def _dump(files: list[Path], workers: int, words: int) -> Source:
+def _dump(files: list[Path], *, workers: int, words: int, allow_truncated: bool) -> Source:
     from factoid.entities.importers.mediawiki import MediaWikiDump
 
-    source: Source = MediaWikiDump(files, workers=workers, words=words)
+    source: Source = MediaWikiDump(files, workers=workers, words=words, allow_truncated=allow_truncated)
     return source

@@ -83,11 +83,14 @@ def texts_field(fields: Fields, name: str) -> tuple[str, ...]:
 def _converted(line: bytes, place: str, convert: Callable[[Fields], Sequence[Record]]) -> Sequence[Record]:
     try:
         fields = json.loads(line, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        message = f"{place}: not UTF-8: {error}. Convert the file, or save it again as UTF-8"
+        raise UnreadableFileError(message) from error
     except (ValueError, RecursionError) as error:
-        message = f"{place}: not JSON: {error}"
+        message = f"{place}: not JSON, expected one JSON object per line: {error}"
         raise UnreadableFileError(message) from error
     if not isinstance(fields, dict):
-        message = f"{place}: expected an object, got {fields!r:.60}"
+        message = f"{place}: expected one JSON object per line, got {fields!r:.60}"
         raise UnreadableFileError(message)
     try:
         return convert(fields)

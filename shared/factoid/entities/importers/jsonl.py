@@ -13,8 +13,8 @@ from factoid.entities.importers.json_lines import (
     is_json_lines,
     read_json_lines,
     text_field,
-    texts_field,
 )
+from factoid.entities.importers.other_names import other_names
 from factoid.entities.importers.paths import Paths, list_files
 from factoid.errors import InvalidInputError
 
@@ -23,19 +23,22 @@ class ArticleJsonl:
     """Lines such as `{"title": …, "text": …, "aliases": […], "redirects": […], "metadata": {…}}`.
 
     All but the title and the text may be missing. Redirects are other names that lead to the article; they go before
-    aliases.
+    aliases. Aliases may also stand in the metadata, as those of `OwnDocuments` do; one name need be no list.
 
     Args:
         paths: Files, plain or compressed by gzip or bzip2, or folders of files that end in .jsonl or .ndjson.
+        title_key, text_key: What the fields of the title and the text are called.
     """
 
-    def __init__(self, paths: Paths) -> None:
-        self._paths = paths
+    def __init__(self, paths: Paths, *, title_key: str = "title", text_key: str = "text") -> None:
+        self._paths, self._title_key, self._text_key = paths, title_key, text_key
 
     @property
     def name(self) -> str:
         """What is read."""
-        return describe_files("ArticleJsonl", self._files())
+        keys = {"title_key": (self._title_key, "title"), "text_key": (self._text_key, "text")}
+        others = {name: key for name, (key, usual) in keys.items() if key != usual}
+        return describe_files("ArticleJsonl", self._files(), **others)
 
     def read(self, skip: int = 0) -> Iterator[Record]:
         """Yield the records from number `skip` on: of each line the article, then its redirects.
@@ -43,7 +46,25 @@ class ArticleJsonl:
         Raises:
             UnreadableFileError: A file is missing or damaged, or a line holds something else.
         """
-        return read_json_lines(self._files(), _article, skip=skip, one_each=False)
+        return read_json_lines(self._files(), self._records, skip=skip, one_each=False)
+
+    def _records(self, fields: Fields) -> Sequence[Record]:
+        if not {self._title_key, self._text_key} <= set(fields):
+            found = ", ".join(map(repr, list(fields)[:8])) or "an empty object"
+            message = (
+                f"expected the fields {self._title_key!r} and {self._text_key!r}, got {found}. Say what they are called with "
+                "title_key and text_key, on the command line with --title-key and --text-key"
+            )
+            raise InvalidInputError(message)
+        title = text_field(fields, self._title_key)
+        metadata = fields.get("metadata") or {}
+        if not isinstance(metadata, dict):
+            message = f"expected an object in 'metadata', got {metadata!r:.60}"
+            raise InvalidInputError(message)
+        aliases, more = _names(fields, "aliases"), _names(metadata, "aliases")
+        aliases += tuple(alias for alias in more if alias not in aliases)
+        article = Article(title, text_field(fields, self._text_key), aliases, metadata=metadata)
+        return [article, *(Redirect(name, title) for name in _names(fields, "redirects"))]
 
     def _files(self) -> list[Path]:
         return list_files(self._paths, accept=is_json_lines, expected=EXPECTED)
@@ -76,15 +97,9 @@ class TitleTextJsonl:
         return list_files(self._paths, accept=is_json_lines, expected=EXPECTED)
 
 
-def _article(fields: Fields) -> Sequence[Record]:
-    title = text_field(fields, "title")
-    metadata = fields.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        message = f"expected an object in 'metadata', got {metadata!r:.60}"
-        raise InvalidInputError(message)
-    article = Article(title, text_field(fields, "text"), texts_field(fields, "aliases"), metadata=metadata)
-    return [article, *(Redirect(name, title) for name in texts_field(fields, "redirects"))]
-
-
 def _titles(fields: Fields) -> Sequence[Record]:
     return [Article(title, text_field(fields, title)) for title in fields]
+
+
+def _names(fields: Fields, name: str) -> tuple[str, ...]:
+    return other_names(fields.get(name), f"expected a list of strings in {name!r}")

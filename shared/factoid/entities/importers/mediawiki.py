@@ -13,7 +13,7 @@ from pathlib import Path
 from factoid._optional import require
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.importers.in_processes import map_in_processes
-from factoid.entities.importers.mediawiki_xml import Page, read_pages
+from factoid.entities.importers.mediawiki_xml import CutOffError, Page, read_pages
 from factoid.entities.wikitext.clean import clean
 from factoid.entities.wikitext.disambiguation import is_disambiguation
 from factoid.entities.wikitext.links import links
@@ -46,6 +46,7 @@ class MediaWikiDump:
             it runs with `if __name__ == "__main__":`.
         namespaces: Numbers of the namespaces whose pages are read; 0 holds the articles.
         words: Clean only as much of a page as gives this many words, to the end of a paragraph; None for whole pages.
+        allow_truncated: Read a file that is cut off or damaged up to there, with a warning; else it is an error.
 
     Attributes:
         left_out: How many pages the latest `read` left out, by reason. Complete when it has been read to the end.
@@ -61,11 +62,13 @@ class MediaWikiDump:
         workers: int = 1,
         namespaces: Iterable[int] = (0,),
         words: int | None = 1000,
+        allow_truncated: bool = False,
     ) -> None:
         self.paths = (Path(paths),) if isinstance(paths, str | Path) else tuple(Path(path) for path in paths)
         self.workers = workers
         self.namespaces = frozenset(namespaces)
         self.words = words
+        self.allow_truncated = allow_truncated
         self.left_out: Counter[str] = Counter()
         if not self.paths:
             message = "MediaWikiDump needs at least one file, got none"
@@ -77,7 +80,7 @@ class MediaWikiDump:
 
     @property
     def name(self) -> str:
-        """What is read, and how: the same for two sources that give the same records.
+        """What is read, and how: the same for two sources that give the same records as far as both give any.
 
         Raises:
             UnreadableFileError: A file is missing.
@@ -113,12 +116,21 @@ class MediaWikiDump:
     def _pages(self) -> Iterator[Page | Redirect]:
         """Yield what gives a record, each exactly one, and count what gives none."""
         for path in self.paths:
-            for page in read_pages(path):
+            for page in self._whole_pages(path):
                 if reason := self._reason_to_leave_out(page):
                     self.left_out[reason] += 1
                     continue
                 target = _redirect_target(page)
                 yield page if target is None else Redirect(page.title, page.site.target(target).title)
+
+    def _whole_pages(self, path: Path) -> Iterator[Page]:
+        try:
+            yield from read_pages(path)
+        except CutOffError as error:
+            if not self.allow_truncated:
+                raise
+            self.left_out["rests of files that are cut off or damaged"] += 1
+            _log.warning("%s was read only as far as it is whole: %s", path, error.__cause__)
 
     def _reason_to_leave_out(self, page: Page) -> str:
         if page.namespace not in self.namespaces:

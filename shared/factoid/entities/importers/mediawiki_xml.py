@@ -27,6 +27,10 @@ _FETCHED = {
 _NOT_READ = {b"7z\xbc\xaf": "7-Zip", b"PK\x03\x04": "zip", b"\xfd7zX": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
 
 
+class CutOffError(UnreadableFileError):
+    """An export whose rest is missing or damaged; the whole pages before were read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page with its latest revision of an export.
@@ -55,8 +59,8 @@ def read_pages(path: Path) -> Iterator[Page]:
     """Yield the pages of an export: XML as it is, or packed with bzip2 (also in several streams) or gzip.
 
     Raises:
-        UnreadableFileError: There is no such file, it is no export, or it is damaged or cut off; the whole pages before
-            have been yielded then.
+        UnreadableFileError: There is no such file, or it is no export.
+        CutOffError: It is damaged or cut off after some page; the whole pages before have been yielded.
     """
     handler = _Handler()
     parser = expat.ParserCreate()
@@ -87,7 +91,8 @@ def read_pages(path: Path) -> Iterator[Page]:
         message = f"{path}: {error}"
         raise UnreadableFileError(message) from error
     except (expat.ExpatError, EOFError, OSError, zlib.error) as error:
-        raise UnreadableFileError(_damage(path, last, error, began=handler.began)) from error
+        kind = CutOffError if last else UnreadableFileError
+        raise kind(_damage(path, last, error, began=handler.began)) from error
 
 
 def _damage(path: Path, last: str, error: Exception, *, began: bool) -> str:
@@ -95,10 +100,12 @@ def _damage(path: Path, last: str, error: Exception, *, began: bool) -> str:
         return f"{path} cannot be read: {error.strerror}. Expected a MediaWiki XML export (.xml, .xml.bz2 or .xml.gz)"
     if not began and not isinstance(error, EOFError):
         return f"{path} is no MediaWiki XML export: {error}. Expected XML that begins with <mediawiki>, also in bzip2 or gzip"
-    where = f"after the page {last!r}" if last else "before its first page"
+    again = "Download the file again and compare its checksum with the dump's"
+    if not last:
+        return f"{path} is cut off or damaged before its first page: {error}. {again}"
     return (
-        f"{path} is cut off or damaged {where}: {error}. All pages before that were read. Download the file again and "
-        "compare its checksum with the dump's, or go on without the rest"
+        f"{path} is cut off or damaged after the page {last!r}: {error}. {again}, or do without the rest with "
+        "allow_truncated=True, on the command line with --allow-truncated"
     )
 
 

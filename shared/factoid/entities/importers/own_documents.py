@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from factoid.entities.articles.article import Article
+from factoid.entities.importers.other_names import other_names
 from factoid.errors import InvalidInputError
 from factoid.units import Document
 
@@ -59,17 +59,6 @@ class OwnDocuments:
                 f"document {number} (id {document.id!r}) has no title: expected {own}metadata[{key!r}], got {title!r}"
             )
             raise InvalidInputError(message)
-        aliases = _aliases(metadata.get(self._aliases_key), title)
+        expected = f"the aliases of {title!r} must be a list of strings"
+        aliases = other_names(metadata.get(self._aliases_key), expected)
         return Article(title, document.text, aliases, metadata=metadata, document_id=document.id)
-
-
-def _aliases(value: Any, title: str) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return (value,)
-    aliases: list[Any] = list(value) if isinstance(value, Iterable) else [None]
-    if not all(isinstance(alias, str) for alias in aliases):
-        message = f"the aliases of {title!r} must be a list of strings, got {value!r:.80}"
-        raise InvalidInputError(message)
-    return tuple(aliases)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from factoid.entities.articles.article import count_words
 from factoid.entities.wikitext.lines import Line, lines
 from factoid.entities.wikitext.prepare import BREAK
 from factoid.entities.wikitext.render import render, shows_nothing
@@ -50,7 +51,7 @@ class _Page:
 
     def add(self, text: str, kind: str) -> None:
         self.blocks.extend(title for _, title in self.headings if title)
-        self.words += len(text.split()) + sum(len(title.split()) for _, title in self.headings)
+        self.words += count_words(text) + sum(count_words(title) for _, title in self.headings)
         self.headings.clear()
         if self.last == kind:
             self.blocks[-1] += ("\n" if kind == "item" else "" if text[0] in ",;." else " ") + text

@@ -1,0 +1,27 @@
+"""Other names of an entity, as documents and JSON lines give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from factoid.errors import InvalidInputError
+
+
+def other_names(value: Any, expected: str) -> tuple[str, ...]:
+    """Return a list of names, or one name by itself, without those that are None or blank; none for None.
+
+    Args:
+        value: What stands where the names are kept.
+        expected: What an error begins with.
+
+    Raises:
+        InvalidInputError: It is something else.
+    """
+    if value is None or isinstance(value, str):
+        value = [value]
+    names = list(value) if isinstance(value, Iterable) and not isinstance(value, Mapping | bytes) else [...]
+    if not all(name is None or isinstance(name, str) for name in names):
+        message = f"{expected}, got {value!r:.80}"
+        raise InvalidInputError(message)
+    return tuple(name for name in names if name and name.strip())

@@ -35,7 +35,7 @@ def test_prints(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(articles, "ProcessPoolExecutor", Here)
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- table: articles -->\nold\n<!-- end -->\nafter\n")
-    monkeypatch.setattr(sys, "argv", ["articles", "--articles", "200", "--page", str(page), "--folder", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["articles", "--articles", "200", "--into", str(page), "--folder", str(tmp_path)])
     articles.main()
     out = capsys.readouterr().out
     assert "200 made-up articles" in out

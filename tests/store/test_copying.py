@@ -196,3 +196,26 @@ def repage(path, size):
     connection.execute("VACUUM")
     assert connection.execute("PRAGMA page_size").fetchone() == (size,)
     connection.close()
+
+
+def test_what_a_killed_copy_left_is_put_back(tmp_path):
+    """With another page size a copy goes through a journal: the database may be short until SQLite has read it."""
+    with filled(tmp_path / "target", 200, seed=9) as other:
+        before = state(other), answers(other)
+    repage(tmp_path / "target", 8192)
+    killed = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 1")
+connection.execute("BEGIN IMMEDIATE")
+for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+    connection.execute(f'DROP TABLE IF EXISTS "{table}"') if not table.startswith("sqlite_") else None
+connection.execute("CREATE TABLE other AS SELECT randomblob(4000) AS x")
+with open(sys.argv[1], "r+b") as file:  # as SQLite does when a backup is smaller
+    file.truncate(3 * 8192)
+os._exit(9)
+"""
+    subprocess.run([sys.executable, "-c", killed, tmp_path / "target" / "units.sqlite"], check=False)
+    assert (tmp_path / "target" / "units.sqlite-journal").stat().st_size
+    with opened(tmp_path / "target") as copy:
+        assert (state(copy), answers(copy)) == before

@@ -140,11 +140,12 @@ def check_folder(path: Path) -> None:
 def check_length(file: Path) -> None:
     """Refuse a database that is shorter than its own header says: SQLite would notice only when it comes to the gap.
 
-    With a write-ahead log the header may speak of pages that still stand in the log, so that nothing can be told.
+    With a write-ahead log the header may speak of pages that still stand in the log, and with a journal of a process that
+    was killed, SQLite will put back what was there before: nothing can be told then.
     """
-    log = file.with_name(f"{file.name}-wal")
+    logs = [file.with_name(f"{file.name}-{kind}") for kind in ("wal", "journal")]
     try:
-        if not file.is_file() or (log.exists() and log.stat().st_size):
+        if not file.is_file() or any(log.exists() and log.stat().st_size for log in logs):
             return
         with file.open("rb") as opened:
             header = opened.read(_HEADER)

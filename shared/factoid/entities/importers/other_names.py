@@ -24,4 +24,4 @@ def other_names(value: Any, expected: str) -> tuple[str, ...]:
     if not all(name is None or isinstance(name, str) for name in names):
         message = f"{expected}, got {value!r:.80}"
         raise InvalidInputError(message)
-    return tuple(name for name in names if name and name.strip())
+    return tuple(name for name in names if isinstance(name, str) and name.strip())

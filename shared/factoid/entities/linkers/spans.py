@@ -26,7 +26,7 @@ class LowerCase(Enum):
     """Whether single words without a capital are mentions."""
 
     NEVER = "never"
-    AUTO = "auto"  # in texts without any capital, where nothing else is found
+    AUTO = "auto"  # in texts without a capital inside a sentence, where nothing else is found
     ALONE = "alone"  # in any text, but only where nothing else is found
     ALWAYS = "always"
 
@@ -98,7 +98,7 @@ class _Seen:
     """What the words of a span tell, kept up to date while the span grows."""
 
     def __init__(self, casing: Casing, lower_case: LowerCase, first: Word, *, asked: bool) -> None:
-        self.asked = asked  # "which country": what the answer is
+        self.asked = asked and lower_case is not LowerCase.ALWAYS  # "which country": what the answer is
         self.casing = casing
         self.lower_case = lower_case
         self.first = first
@@ -189,7 +189,7 @@ class _Seen:
 
     def _accepts_lower_case(self) -> bool:
         if self.lower_case is LowerCase.AUTO:
-            return self.casing is Casing.SILENT
+            return self.casing is not Casing.TELLING
         return self.lower_case is not LowerCase.NEVER
 
 

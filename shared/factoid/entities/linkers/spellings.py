@@ -1,4 +1,4 @@
-"""Other spellings of names of letters and digits: "T40", "T 40" and "T-40"."""
+"""Other spellings of names: "T40", "T 40" and "T-40"; "check valve" and "check-valve"."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ _DIGIT = re.compile(r"\d")
 _BETWEEN = re.compile(r"(?<=[^\W\d_])[ -]?(?=\d)|(?<=\d)[ -]?(?=[^\W\d_])")  # a letter and a digit
 _SEPARATORS = ("", " ", "-")
 _MOST_PLACES = 2  # nine spellings
+_MOST_HYPHENS = 3
 _LETTERS = frozenset("bcdefghjklmnopqrstuvwxyz")  # not "a 4"
 _NO_PARTS = (FUNCTION_WORDS | ARTICLES) - _LETTERS
 
@@ -39,6 +40,17 @@ def spellings(key: str) -> list[str]:
         for separators in product(_SEPARATORS, repeat=len(places))
     )
     return [other for other in found if other != key]
+
+
+def hyphenations(key: str) -> list[str]:
+    """Return the other keys of a name of few words whose hyphens are spaces, or its spaces hyphens.
+
+    >>> hyphenations("check-valve"), hyphenations("o ring"), hyphenations("valve")
+    (['check valve'], ['o-ring'], [])
+    """
+    if not 0 < key.count(" ") + key.count("-") <= _MOST_HYPHENS:
+        return []
+    return [other for other in (key.replace("-", " "), key.replace(" ", "-")) if other != key]
 
 
 def join_digits(form: str) -> str:

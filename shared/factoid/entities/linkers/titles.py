@@ -17,7 +17,7 @@ from factoid.entities.linkers.parts import is_part
 from factoid.entities.linkers.plurals import singulars
 from factoid.entities.linkers.selection import select_longest
 from factoid.entities.linkers.spans import LowerCase, Span, find_spans
-from factoid.entities.linkers.spellings import join_digits, spellings
+from factoid.entities.linkers.spellings import hyphenations, join_digits, spellings
 from factoid.entities.linkers.stop_words import STOP_WORDS
 from factoid.entities.linkers.tokens import Tokens, tokenize
 from factoid.entities.mention import Candidate, Mention
@@ -48,6 +48,7 @@ class _Text:
     words: list[Word]
     casing: Casing
     spans: list[Span]
+    free: bool  # whether names are found in any spelling
 
 
 class TitleLinker:
@@ -77,8 +78,9 @@ class TitleLinker:
         lower_case: Whether names without a capital are mentions. "always": single words but for function words, and longer
             names whatever they begin with; words of every question ("state") only where nothing else in the text is.
             Else longer names if they are written so, and single words "never", or "alone", only where nothing else in the
-            text is a mention. "auto" is "always" in a store of at most 10,000 articles,
-            such as a glossary; in others it is "alone" in texts that have no capital, and "never" in those that have.
+            text is a mention. "auto" is "always" in a store of at most 10,000 articles, such as a glossary; in others it is
+            "alone" in texts that have no capital inside a sentence, and "never" in those that have. With "always" a hyphen
+            and a space are the same, too.
         min_score: Mentions of less score are left out. More than 0.5 leaves out parts of names that the store does not know,
             at the price of some names.
 
@@ -164,7 +166,8 @@ class TitleLinker:
         tried = [
             [Span(*cut, 1, False, False) for cut in shorter_cuts(tokens, found)] if found else [] for found in wanted
         ]
-        read = _Text(tokens, words, casing, [span for cuts in tried for span in cuts])
+        free = self.lower_case is LowerCase.ALWAYS
+        read = _Text(tokens, words, casing, [span for cuts in tried for span in cuts], free)
         names = self._names(key for span in read.spans for key in _all_keys(read, span))
         found = []
         for cuts in tried:
@@ -179,7 +182,7 @@ class TitleLinker:
         tokens = tokenize(text)
         casing, words = read_casing(tokens, self.stop_words)
         spans = find_spans(tokens, words, casing, most_words=self.most_words, lower_case=self.lower_case)
-        return _Text(tokens, words, casing, list(spans))
+        return _Text(tokens, words, casing, list(spans), self.lower_case is LowerCase.ALWAYS)
 
     def _names(self, keys: Iterable[str]) -> dict[str, list[Name]]:
         return self.store.names(list(dict.fromkeys(keys)))
@@ -254,9 +257,12 @@ def _is_other_acronym(text: _Text, match: _Found) -> bool:
 
 
 def _keys(text: _Text, span: Span) -> list[str]:
-    """Return the key of a span, and those whose English plural it may be."""
+    """Return the key of a span, and those whose English plural it may be, or which have other hyphens."""
     key = text.tokens.key_of(span.first, span.last)
-    return [key] if text.words[span.last].capital and text.casing is Casing.TELLING else [key, *singulars(key)]
+    if not text.free and text.words[span.last].capital and text.casing is Casing.TELLING:
+        return [key]
+    keys = [key, *singulars(key)]
+    return keys + [other for own in keys for other in hyphenations(own)] if text.free else keys
 
 
 def _respelled(text: _Text, span: Span) -> list[str]:

@@ -25,6 +25,8 @@ from factoid.propositions import Propositionizer
 from langchain_factoid.convert import to_core, with_fields
 from langchain_factoid.embeddings import EmbeddingsEncoder
 
+_FIELDS = "articles linker words k granularity encoder propositionizer fallback hybrid ambiguous".split()
+
 
 class EntityRetriever(BaseRetriever):
     """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
@@ -71,14 +73,25 @@ class EntityRetriever(BaseRetriever):
     hybrid: bool = False
     ambiguous: Ambiguous = "first"
 
-    _core: CoreRetriever = PrivateAttr()
+    _made: tuple[list[Any], CoreRetriever] | None = PrivateAttr(default=None)
 
     @override
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
+        _ = self._core  # refuses now what cannot be
+
+    @property
+    def _core(self) -> CoreRetriever:
+        """The core's retriever with the fields as they are now: they may be set, also in a copy."""
+        fields = [getattr(self, name) for name in _FIELDS]
+        if self._made is None or not all(map(_same, self._made[0], fields)):
+            self._made = fields, self._make()
+        return self._made[1]
+
+    def _make(self) -> CoreRetriever:
         linker: EntityLinker | None = self.linker
         propositionizer: Propositionizer | None = self.propositionizer
-        self._core = CoreRetriever(
+        return CoreRetriever(
             self.articles,
             linker,
             words=self.words,
@@ -159,6 +172,10 @@ class EntityRetriever(BaseRetriever):
 
     def _wants_more(self, documents: list[Document], k: int | None) -> bool:
         return len(documents) < (k or self.k) if self.hybrid else not documents
+
+
+def _same(own: Any, other: Any) -> bool:
+    return own is other or (isinstance(own, str | int) and own == other)
 
 
 def _encoder(given: Embeddings | Encoder | None) -> Encoder | None:

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import logging
+import shutil
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factoid.entities.causal_lm import TransformersReader, shorten
+from factoid.entities.causal_lm import TransformersReader
 from factoid.entities.prompts import question_prompt
-from factoid.entities.reader import Reader, clean_answer
+from factoid.entities.reader import LLMReader, Reader, clean_answer
+from factoid.entities.shorten import shorten
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 torch = pytest.importorskip("torch")
@@ -151,3 +153,54 @@ def test_bad_input(tmp_path):
         TransformersReader(model, tokenizer).read(" ")
     with pytest.raises(UnreadableFileError, match="as a causal language model"):
         TransformersReader(tmp_path).read("which river?")
+
+
+@pytest.mark.parametrize("left", [0, 4, 0.5])
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_damaged_files(folder, tmp_path, name, left):
+    path = shutil.copytree(folder, tmp_path / "copy") / name
+    raw = path.read_bytes()
+    path.write_bytes(raw[: int(left * len(raw)) if isinstance(left, float) else left])
+    with pytest.raises(
+        UnreadableFileError, match=r"as a causal language model: .* where a file is damaged, get it again"
+    ) as caught:
+        TransformersReader(path.parent).read("which river?")
+    assert str(path.parent) in str(caught.value)
+    assert caught.value.__cause__ is not None
+
+
+@pytest.mark.parametrize("dtype", ["float99", "int8", "Tensor", torch.int64, "float8_e4m3fn", 32, ""])
+def test_types_that_are_none(folder, dtype):
+    with pytest.raises(InvalidInputError, match="expected a dtype of float32, bfloat16, float16, float64, or None"):
+        TransformersReader(folder, dtype=dtype).read("which river?")
+
+
+@pytest.mark.parametrize("dtype", [None, "auto", "float64", "torch.float32", torch.float64])
+def test_types_of_weights(folder, dtype):
+    assert TransformersReader(folder, dtype=dtype, device="cpu").read("which river?") == "Loire"
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "banana", "meta"])
+def test_devices_that_are_not_there(folder, device):
+    for model in ([folder], [untrained(), byte_tokenizer()]):
+        with pytest.raises(InvalidInputError, match=r"expected a device that PyTorch can use here \(cpu.*got"):
+            TransformersReader(*model, device=device).read("which river?")
+
+
+@pytest.mark.parametrize(
+    ("questions", "contexts", "reason"),
+    [
+        ("ab", [[], []], "expected a list of questions, got str"),
+        (["a", "b"], "ab", "expected a list of contexts, got str"),
+        (["a"], None, "expected a list of contexts, got NoneType"),
+        (None, [[]], "expected a list of questions, got NoneType"),
+        (["a"], [None], "expected a list of documents, or \\(\\) for none, got NoneType"),
+        (["a"], [[None]], "expected the text of each document, got list with NoneType"),
+        ([None], [[]], "expected a question as a string, got NoneType"),
+    ],
+)
+def test_batches_that_are_none(questions, contexts, reason):
+    reader = TransformersReader(untrained(), byte_tokenizer())
+    for each in (reader, LLMReader(lambda prompt: prompt)):
+        with pytest.raises(InvalidInputError, match=reason):
+            each.read_batch(questions, contexts)

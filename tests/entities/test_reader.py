@@ -25,13 +25,24 @@ from factoid.errors import InvalidInputError
         ('"', ""),
         ("", ""),
         (" \n\r\n", ""),
+        ("<think>\nhm\n</think>\nParis", "Paris"),
+        (" \n<Think>hm</Think> 'Paris'\nQ: and?", "Paris"),
+        ("<thinking>Rouen? </think> no</thinking>\n\nParis", "Paris"),
+        ("<reasoning>hm</reasoning>Paris", "Paris"),
+        ("<think>\n\n</think>\n\nParis", "Paris"),  # models that were told not to think
+        ("<think>one</think>\n<think>two</think>Paris", "Paris"),
+        ("It is a city.\n</think>\nParis", "Paris"),  # the chat template began the thoughts
+        ("<think>\nIs it Paris", ""),  # cut off
+        ("<think>one</think><think>Paris", ""),
+        ("<thought> Paris", "<thought> Paris"),
+        ("The tag <think> is unknown", "The tag <think> is unknown"),
     ],
 )
 def test_cleaning(text, expected):
     assert clean_answer(text) == expected
 
 
-@given(st.text(st.sampled_from("ab \"'“”\n\r"), max_size=12))
+@given(st.lists(st.sampled_from([*"ab \"'“”\n\r", "<think>", "</think>"]), max_size=12).map("".join))
 def test_a_clean_answer_is_a_piece_of_one_line(text):
     cleaned = clean_answer(text)
     assert cleaned in text
@@ -51,9 +62,22 @@ def test_anything_that_completes_a_prompt_is_a_reader():
     ]
 
 
+def test_batches_go_one_after_the_other():
+    reader = LLMReader(lambda prompt: prompt.partition("Q: ")[2].partition("?")[0])
+    assert reader.read_batch(["Which?", "Where?"], ["On the Seine.", []]) == ["Which", "Where"]
+    assert reader.read_batch([], []) == []
+
+
+@pytest.mark.parametrize("context", [None, 3, b"text", {"text": "text"}, [None], ["text", b"text"], [["text"]]])
+def test_contexts_that_are_none(context):
+    with pytest.raises(InvalidInputError, match=r"expected (a list of documents|the text of each document)"):
+        LLMReader(lambda prompt: prompt).read("Which?", context)
+
+
 def test_a_prompt_of_ones_own():
     reader = LLMReader(lambda prompt: prompt, prompt=lambda question, context: f"{question} {list(context)}")
     assert reader.read("Which?", ["one", "two"]) == "Which? ['one', 'two']"
+    assert reader.read("Which?", "one") == "Which? ['one']"
 
 
 def test_a_callable_that_returns_no_text():

@@ -33,7 +33,7 @@ def titles(hits: list[Hit]) -> list[str]:
 def test_first_words_of_the_articles_in_order_of_the_question(articles: ArticleStore) -> None:
     question = "Does the Kembs Canal, or Arva, freeze?"
     canal, arve = EntityRetriever(articles, words=8).retrieve(question)
-    assert (canal.unit.title, canal.unit.text) == ("Kembs Canal", "A canal between two rivers.")
+    assert (canal.unit.title, canal.unit.text) == ("Kembs Canal", "A canal\n\nbetween two   rivers.")
     assert (arve.unit.title, arve.unit.text) == ("Arve", "The Arve rises at a pass in the")
     assert (arve.unit.granularity, arve.unit.metadata["length"]) == (Granularity.DOCUMENT, 107)
     assert isinstance(arve, EntityHit)
@@ -94,6 +94,21 @@ def test_ambiguous_mentions(articles: ArticleStore, ambiguous: str, expected: li
     assert titles(retriever.retrieve("Sorne?")) == expected
 
 
+def test_all_candidates_come_after_what_is_certain(articles: ArticleStore) -> None:
+    found = EntityRetriever(articles, ambiguous="all").retrieve("Is the Sorne longer than the Arve?")
+    assert titles(found) == ["Sorne (north)", "Arve", "Sorne (south)"]
+    assert [hit.mention.title for hit in found] == titles(found)
+
+
+def test_a_path_and_other_types(articles: ArticleStore) -> None:
+    assert titles(EntityRetriever(articles.path).retrieve("Is the Arve long?")) == ["Arve"]
+    for options in ({"fallback": 5}, {"linker": AnnotatedLinker}):
+        with pytest.raises(InvalidInputError, match=r"cannot be called|must be an object"):
+            EntityRetriever(articles, **options)
+    with pytest.raises(InvalidInputError, match="expected several questions, got the string 'Arve'"):
+        EntityRetriever(articles).retrieve_batch("Arve")
+
+
 def test_the_default_linker_reports_ambiguity(articles: ArticleStore) -> None:
     [hit] = EntityRetriever(articles).retrieve("Is the Sorne long?")
     assert hit.mention.ambiguous
@@ -133,7 +148,7 @@ def test_first_words_are_those_of_split(text: str, words: int) -> None:
 def test_k_and_words_of_one_call(articles: ArticleStore) -> None:
     retriever = EntityRetriever(articles, fallback=lambda _, k: [OTHER] * k, hybrid=True)
     question = "Does the Kembs Canal reach the Arve?"
-    assert [hit.unit.text for hit in retriever.retrieve(question, k=1, words=3)] == ["A canal between"]
+    assert [hit.unit.text for hit in retriever.retrieve(question, k=1, words=3)] == ["A canal\n\nbetween"]
     assert len(retriever.retrieve(question, k=3)) == 3
     with pytest.raises(InvalidInputError, match="words must be at least 1, got 0"):
         retriever.retrieve(question, words=0)

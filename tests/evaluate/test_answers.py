@@ -180,3 +180,20 @@ def test_whole_words_are_found_where_they_stand_apart_and_nowhere_that_the_paper
         assert has_answer_normalized(f"{before} {answer} {after}", [answer], whole_words=True)
     if has_answer_normalized(before, [answer], whole_words=True):
         assert has_answer_normalized(before, [answer])
+
+
+@pytest.mark.parametrize(
+    ("predictions", "answers"), [("ab", [["a"], ["b"]]), (["a", "b"], "ab"), (["a"], [3]), (["a"], None)]
+)
+def test_strings_are_no_lists(predictions, answers):
+    with pytest.raises(InvalidInputError, match=r"expected a list of (predictions|answers)"):
+        score_answers(predictions, answers)
+
+
+@pytest.mark.parametrize("measure", [exact_match, f1, has_answer_normalized, has_answer_dpr])
+@pytest.mark.parametrize(("given", "answers"), [(None, ["a"]), ("a", [None]), (3, "a"), ("a", None), ("a", {"a": 1})])
+def test_what_is_no_text(measure, given, answers):
+    with pytest.raises(
+        InvalidInputError, match=r"expected (a text as a string|a list of answers, or one as a string), got"
+    ):
+        measure(given, answers)

@@ -86,3 +86,15 @@ def test_title_accuracy():
     assert title_accuracy([[ROUEN]], [[]]) == 0.0
     with pytest.raises(InvalidInputError, match="1 titles for 2 texts"):
         title_accuracy([[], []], ["x"])
+
+
+def test_what_is_no_list_of_lists():
+    for measure in (
+        lambda: strict_scores([ROUEN], [[ROUEN]]),
+        lambda: strict_scores([[ROUEN]], [ROUEN]),
+        lambda: linking_statistics([ROUEN]),
+        lambda: title_accuracy([ROUEN], ["Rouen"]),
+        lambda: title_accuracy([[ROUEN]], "R"),
+    ):
+        with pytest.raises(InvalidInputError, match="expected a list of"):
+            measure()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,3 +94,28 @@ def test_bad_input():
     for relevant in ([1], [0, 1], [2, 1, 1]):
         with pytest.raises(InvalidInputError, match="relevant must be"):
             ndcg([[True], [True]], 1, relevant=relevant)
+
+
+@pytest.mark.parametrize("wrong", ["yes", ["yes"], [["yes"]], [True, False], None, {"a": [True]}])
+def test_relevances_that_are_none(wrong):
+    for measure in (lambda given: ndcg(given, 3), mrr, lambda given: top_k_accuracy(given, 3)):
+        with pytest.raises(InvalidInputError, match=r"expected (a list of|whether each document is relevant)"):
+            measure(wrong)
+
+
+def test_relevances_in_an_array():
+    given = [[False, True], [True, True]]
+    for measure in (lambda given: ndcg(given, 2), mrr, lambda given: top_k_accuracy(given, 1)):
+        assert measure(np.array(given)) == measure(given)
+
+
+@pytest.mark.parametrize(
+    ("documents", "answers"), [("Paris is", ["Paris"]), (["Paris is"], ["Paris"]), ([["Paris is"]], "P"), ([[]], None)]
+)
+def test_texts_that_are_no_lists(documents, answers):
+    with pytest.raises(InvalidInputError, match=r"expected a list of"):
+        judge(documents, answers, has_answer_normalized)
+
+
+def test_one_expected_answer():
+    assert judge([["Paris is", "Rouen"]], ["Paris"], has_answer_normalized) == [[True, False]]

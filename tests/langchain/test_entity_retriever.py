@@ -167,3 +167,51 @@ def test_bad_input(tmp_path: Path) -> None:
         EntityRetriever.from_documents([Document("No name.")])
     with pytest.raises(InvalidInputError, match=r"expected langchain_core\.documents\.Document, got str"):
         EntityRetriever.from_documents(["No document."])  # type: ignore[list-item]
+
+
+def test_fields_that_are_set_later_count() -> None:
+    retriever = EntityRetriever.from_documents(GLOSSARY)
+    question = "Is the Arve longer than Kembs Canal?"
+    copied = retriever.model_copy(update={"words": 2, "k": 1})
+    assert [document.page_content for document in copied.invoke(question)] == ["Arve\nThe Arve"]
+    assert len(retriever.invoke(question)) == 2
+    retriever.words = 1
+    assert [document.page_content for document in retriever.invoke(question)] == ["Arve\nThe", "Kembs Canal\nA"]
+    retriever.k = 0
+    with pytest.raises(InvalidInputError, match="k must be at least 1, got 0"):
+        retriever.invoke(question)
+
+
+def test_ids_and_line_breaks_of_the_documents_stay() -> None:
+    code = "Run:\n\n    if a:\n        b\n"
+    retriever = EntityRetriever.from_documents([Document(code, metadata={"title": "Code"}, id="my-id")])
+    [document] = retriever.invoke("What is code?")
+    assert (document.id, document.page_content) == ("my-id", f"Code\n{code.strip()}")
+    assert document.metadata["title"] == "Code"
+
+
+def test_a_fallback_over_the_same_documents_repeats_nothing() -> None:
+    class Same(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            return [Document(page_content="It is grey  with rock flour in June.", id="part"), GLOSSARY[0], GLOSSARY[1]]
+
+    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Same(), hybrid=True, k=3)
+    assert [document.id for document in retriever.invoke("Is the Arve long?")] == ["Arve", "Sorne (north)"]
+
+
+def test_pickled_and_copied(tmp_path: Path) -> None:
+    import copy
+    import gc
+    import pickle
+
+    question = "Is the Arve long?"
+    kept = EntityRetriever.from_documents(GLOSSARY, path=tmp_path / "rivers.sqlite")
+    expected = kept.invoke(question)
+    assert pickle.loads(pickle.dumps(kept)).invoke(question) == expected != []
+    passing = EntityRetriever.from_documents(GLOSSARY)
+    assert copy.deepcopy(passing).invoke(question) == expected
+    pickled = pickle.dumps(passing)
+    del passing
+    gc.collect()
+    with pytest.raises(UnreadableFileError, match=r"temporary article store .*: build it with path="):
+        pickle.loads(pickled)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
+from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.language_models.fake_chat_models import (
@@ -81,7 +83,59 @@ def test_content_in_blocks():
     assert reader.read("Which?") == "Seine"
 
 
+def echo(prompt):
+    return prompt.replace("\n", "|")
+
+
+async def test_batches_answer_as_one_by_one():
+    reader = ChatModelReader(RunnableLambda(echo))
+    questions = [f"Which {index}?" for index in range(20)]
+    contexts = [["word"] * (index % 3) for index in range(20)]
+    expected = [reader.read(*each) for each in zip(questions, contexts, strict=True)]
+    assert len(set(expected)) == 20
+    assert reader.read_batch(questions, contexts) == expected
+    assert await reader.aread_batch(questions, contexts) == expected
+    assert reader.read_batch([], []) == await reader.aread_batch([], []) == []
+    llm = Limited()
+    assert ChatModelReader(llm, max_tokens=5).read_batch(["Which?"], [DOCUMENT]) == ["Seine"]
+    assert await ChatModelReader(llm).aread_batch(["Which?"], [DOCUMENT]) == ["Seine, later"]
+
+
+async def test_batches_ask_no_more_at_a_time_than_they_may():
+    now, most = 0, 0
+
+    async def slow(prompt):
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.01)
+        now -= 1
+        return "Seine"
+
+    reader = ChatModelReader(RunnableLambda(lambda prompt: "Seine", afunc=slow), batch_size=3)
+    assert await reader.aread_batch(["Which?"] * 10, [[]] * 10) == ["Seine"] * 10
+    assert most == 3
+
+
+async def test_documents_as_retrievers_return_them():
+    reader = ChatModelReader(RunnableLambda(echo))
+    found = [Document(page_content=DOCUMENT, metadata={"title": "Rouen"}), Document(page_content="Another.")]
+    expected = reader.read("Which?", [DOCUMENT, "Another."])
+    assert reader.read("Which?", found) == await reader.aread("Which?", found) == expected
+    assert reader.read_batch(["Which?"], [found]) == await reader.aread_batch(["Which?"], [found]) == [expected]
+    assert reader.read("Which?", found[0]) == reader.read("Which?", found[:1]) == reader.read("Which?", DOCUMENT)
+
+
 async def test_bad_input():
+    for context in (None, 3, {"text": DOCUMENT}, [None], [{"page_content": DOCUMENT}], [[Document(page_content="")]]):
+        with pytest.raises(InvalidInputError, match=r"expected (a list of documents|the text of each document)"):
+            ChatModelReader(Limited()).read("Which?", context)
+    with pytest.raises(InvalidInputError, match="expected a list of questions, got str"):
+        ChatModelReader(Limited()).read_batch("ab", [[], []])
+    with pytest.raises(InvalidInputError, match="got 1 for 2 questions"):
+        await ChatModelReader(Limited()).aread_batch(["a", "b"], [[]])
+    with pytest.raises(InvalidInputError, match="batch_size must be at least 1"):
+        ChatModelReader(Limited(), batch_size=0)
     with pytest.raises(InvalidInputError, match="expected a LangChain chat model, got str"):
         ChatModelReader("gpt")
     with pytest.raises(InvalidInputError, match="max_tokens must be at least 1"):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llama_index.core import Document
+from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.query_engine import RetrieverQueryEngine
@@ -111,3 +111,28 @@ def test_bad_input(tmp_path: Path) -> None:
         EntityRetriever.from_documents(GLOSSARY, k=0)
     with pytest.raises(InvalidInputError, match="title"):
         EntityRetriever.from_documents([Document(text="No name.")])
+
+
+def test_what_a_node_was_stays() -> None:
+    document = Document(
+        text="Cold.", id_="tern", metadata={"title": "Tern", "page": 3}, excluded_llm_metadata_keys=["page"]
+    )
+    [found] = EntityRetriever.from_documents([document]).retrieve("How cold is the Tern?")
+    assert (found.node.node_id, found.node.ref_doc_id) == ("tern", "tern")
+    assert found.node.metadata["page"] == 3
+    assert "_excluded" not in found.node.metadata
+    assert found.node.get_content(metadata_mode=MetadataMode.LLM) == "Tern\nCold."
+    assert "page" in found.node.get_content(metadata_mode=MetadataMode.EMBED)
+
+
+def test_a_fallback_over_the_same_documents_repeats_nothing() -> None:
+    index = VectorStoreIndex.from_documents(GLOSSARY, embed_model=EncoderEmbedding(HashEncoder()))
+    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=index.as_retriever(similarity_top_k=4), hybrid=True)
+    found = retriever.retrieve("Is the Arve long?")
+    assert [node.node.metadata["title"] for node in found].count("Arve") == 1
+    assert len(found) == 4
+
+
+def test_documents_of_another_kind() -> None:
+    with pytest.raises(InvalidInputError, match="expected LlamaIndex documents or nodes, got str"):
+        EntityRetriever.from_documents(["text"])

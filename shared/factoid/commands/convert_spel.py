@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from factoid.entities.spel.published import AIDA, ENWIKI, OUT_OF_DOMAIN
 from factoid.entities.spel.source import convert_spel
-from factoid.entities.spel.vocabulary import AIDA, ENWIKI, OUT_OF_DOMAIN, VocabularyFiles
+from factoid.entities.spel.vocabulary import VocabularyFiles
 from factoid.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
-from factoid.entities.prompts import as_documents, question_prompt
+from factoid.entities.devices import usable_device
+from factoid.entities.prompts import Context, match_contexts, question_prompt
 from factoid.entities.reader import MAX_NEW_TOKENS, Prompt, clean_answer
+from factoid.entities.shorten import shorten
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ _GREEDY = {
     "top_p": None,
     "top_k": None,
 }
-_LONG_WORD = 50  # characters: a cut looks no further back for white space, since not all scripts have it
 
 
 class TransformersReader:
@@ -53,7 +54,8 @@ class TransformersReader:
         prompt: Makes the prompt of a question and its documents.
 
     Raises:
-        InvalidInputError: A number is below 1, or a loaded model comes without a tokenizer.
+        InvalidInputError: A number is below 1, or a loaded model comes without a tokenizer; on first use, there is no such
+            device or dtype.
     """
 
     def __init__(
@@ -88,24 +90,22 @@ class TransformersReader:
         self._loaded: tuple[Any, Any] | None = None
         self._lock = RLock()
 
-    def read(self, question: str, context: str | Sequence[str] = ()) -> str:
+    def read(self, question: str, context: Context = ()) -> str:
         """Return the answer to a question. Raises as `read_batch`."""
         return self.read_batch([question], [context])[0]
 
-    def read_batch(self, questions: Sequence[str], contexts: Sequence[str | Sequence[str]]) -> list[str]:
+    def read_batch(self, questions: Sequence[str], contexts: Sequence[Context]) -> list[str]:
         """Return the answer to each question, the same as one by one; contexts[i] are the documents of questions[i].
 
         Raises:
-            InvalidInputError: Not as many contexts as questions, an empty question, or one that is too long for the model
-                even without documents.
+            InvalidInputError: Questions or contexts are no lists, or not as many; a document is no string; a question is
+                empty, or too long for the model even without documents; there is no such device or dtype.
             UnreadableFileError: The model or its tokenizer cannot be loaded.
             MissingDependencyError: transformers or torch is not installed.
         """
-        if len(questions) != len(contexts):
-            message = f"expected a context for each question, got {len(contexts)} for {len(questions)} questions"
-            raise InvalidInputError(message)
+        pairs = match_contexts(questions, contexts)
         with self._lock:
-            prompts = [self._tokens(*each) for each in zip(questions, contexts, strict=True)]
+            prompts = [self._tokens(question, context) for question, context in pairs]
             answers = [""] * len(prompts)
             by_length = sorted(range(len(prompts)), key=lambda index: len(prompts[index]))
             for start in range(0, len(by_length), self.batch_size):
@@ -114,10 +114,9 @@ class TransformersReader:
                     answers[index] = clean_answer(text)
             return answers
 
-    def _tokens(self, question: str, context: str | Sequence[str]) -> list[int]:
+    def _tokens(self, question: str, documents: Sequence[str]) -> list[int]:
         """Return the tokens of a prompt, its documents shortened to what the model takes."""
         model, tokenizer = self._load()
-        documents = as_documents(context)
 
         def tokens(own: Sequence[str]) -> list[int]:
             # Tokenizers warn of texts above their limit: that is what is looked for here.
@@ -173,56 +172,44 @@ class TransformersReader:
     def _load(self) -> tuple[Any, Any]:
         with self._lock:
             if self._loaded is None:
-                transformers, torch = (require(name, extra="models") for name in ("transformers", "torch"))
-                model, tokenizer = self.model, self.tokenizer
-                try:
-                    if isinstance(tokenizer, str | os.PathLike):
-                        revision = self.revision if tokenizer is model else None
-                        tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer, revision=revision)
-                    device = self.device
-                    if isinstance(model, str | os.PathLike):
-                        model = transformers.AutoModelForCausalLM.from_pretrained(
-                            model, revision=self.revision, dtype=self.dtype or "auto"
-                        )
-                        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-                except (OSError, ValueError, RuntimeError) as error:
-                    message = (
-                        f"cannot load {self.model!r} as a causal language model: {str(error).strip().splitlines()[0]} "
-                        "Expected a model of the Hugging Face hub, or a folder as save_pretrained writes it"
-                    )
-                    raise UnreadableFileError(message) from error
-                self._loaded = (model if device is None else model.to(device)).eval(), tokenizer
+                self._loaded = self._read_files()
             return self._loaded
 
+    def _read_files(self) -> tuple[Any, Any]:
+        transformers = require("transformers", extra="models")
+        model, tokenizer = self.model, self.tokenizer
+        named = isinstance(model, str | os.PathLike)
+        device = usable_device(self.device, extra="models") if named or self.device is not None else None
+        dtype = _float_type(self.dtype)
+        try:
+            if isinstance(tokenizer, str | os.PathLike):
+                revision = self.revision if tokenizer is model else None
+                tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer, revision=revision)
+            if named:
+                model = transformers.AutoModelForCausalLM.from_pretrained(model, revision=self.revision, dtype=dtype)
+        except Exception as error:  # each of the libraries below raises its own
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+            message = (
+                f"cannot load {str(self.model)!r} as a causal language model: {reason}. Expected a model of the Hugging Face "
+                "hub, or a folder as save_pretrained writes it, whole: where a file is damaged, get it again"
+            )
+            raise UnreadableFileError(message) from error
+        return (model if device is None else model.to(device)).eval(), tokenizer
 
-def shorten(documents: Sequence[str], fits: Callable[[Sequence[str]], bool]) -> list[str]:
-    """Return the longest beginning of some documents that fits, the last ones shortened or left out first.
 
-    A document is cut between words where it has white space near the cut.
+def _float_type(dtype: str | torch.dtype | None) -> Any:
+    """Return a type for weights as transformers takes it.
 
-    Args:
-        documents: The documents in order.
-        fits: Whether documents are short enough; no documents are.
+    Raises:
+        InvalidInputError: There is no such type, or it is none that models compute in.
     """
-    low, high = 0, sum(map(len, documents))  # characters of all: `low` fit, and above `high` nothing does
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(_beginning(documents, middle)):
-            low = middle
-        else:
-            high = middle - 1
-    return _beginning(documents, low)
-
-
-def _beginning(documents: Sequence[str], characters: int) -> list[str]:
-    kept: list[str] = []
-    for document in documents:
-        if len(document) > characters:
-            part = document[:characters]
-            if part and not part[-1].isspace() and not document[characters].isspace():
-                place = max((at for at, char in enumerate(part) if char.isspace()), default=-1)
-                part = part[:place] if place >= 0 and characters - place <= _LONG_WORD else part
-            return [*kept, part.rstrip()] if part.strip() else kept
-        kept.append(document)
-        characters -= len(document)
-    return kept
+    if dtype is None or dtype == "auto":
+        return "auto"
+    torch = require("torch", extra="models")
+    found = getattr(torch, dtype.removeprefix("torch."), None) if isinstance(dtype, str) else dtype
+    known = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+    if found not in known:
+        names = ", ".join(str(each).removeprefix("torch.") for each in known)
+        message = f"expected a dtype of {names}, or None for what the weights are saved in, got {dtype!r}"
+        raise InvalidInputError(message)
+    return found

@@ -5,7 +5,8 @@ A context is one string for each document; a plain string is one document.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from factoid.errors import InvalidInputError
 
@@ -16,14 +17,21 @@ SEVERAL_DOCUMENTS = "{context}\n\nBased on these texts, answer this question:\nQ
 _BETWEEN_DOCUMENTS = "\n\n"
 
 
-def question_prompt(question: str, context: str | Sequence[str] = ()) -> str:
+Context = str | Sequence[str]
+"""The texts of documents; a plain string is one."""
+
+
+def question_prompt(question: str, context: Context = ()) -> str:
     """Return the prompt for a question without documents, with one, or with several (Appendix A.1 and A.2).
 
     The question stands in it as it is given. Documents of white space are left out.
 
     Raises:
-        InvalidInputError: The question is empty.
+        InvalidInputError: The question is empty, or something is no string.
     """
+    if not isinstance(question, str):
+        message = f"expected a question as a string, got {type(question).__name__}"
+        raise InvalidInputError(message)
     if not question.strip():
         message = "expected a question, got only white space"
         raise InvalidInputError(message)
@@ -32,9 +40,46 @@ def question_prompt(question: str, context: str | Sequence[str] = ()) -> str:
     return template.format(context=_BETWEEN_DOCUMENTS.join(texts), question=question)
 
 
-def as_documents(context: str | Sequence[str]) -> list[str]:
-    """Return a context as a list of documents: a plain string is one."""
-    return [context] if isinstance(context, str) else list(context)
+def as_documents(context: Any, text_of: Callable[[Any], Any] = lambda document: document) -> list[str]:
+    """Return a context as a list of documents: a plain string is one.
+
+    Args:
+        context: The documents, or one.
+        text_of: Returns the text of a document that is no string, and all else as it is.
+
+    Raises:
+        InvalidInputError: There is something that has no text.
+    """
+    found = text_of(context)
+    if isinstance(found, str):
+        return [found]
+    if isinstance(found, bytes | Mapping) or not isinstance(found, Iterable):
+        message = f"expected a list of documents, or () for none, got {type(context).__name__}"
+        raise InvalidInputError(message)
+    texts = [text_of(document) for document in found]
+    for text in texts:
+        if not isinstance(text, str):
+            message = f"expected the text of each document, got {type(context).__name__} with {type(text).__name__}"
+            raise InvalidInputError(message)
+    return texts
+
+
+def match_contexts(
+    questions: Sequence[str], contexts: Sequence[Any], text_of: Callable[[Any], Any] = lambda document: document
+) -> list[tuple[str, list[str]]]:
+    """Return each question with its documents, as `as_documents` gives them.
+
+    Raises:
+        InvalidInputError: Questions or contexts are one string or no list, or there are not as many; or as `as_documents`.
+    """
+    for name, given in (("questions", questions), ("contexts", contexts)):
+        if isinstance(given, str | bytes | Mapping) or not isinstance(given, Collection):
+            message = f"expected a list of {name}, got {type(given).__name__}: read answers a single question"
+            raise InvalidInputError(message)
+    if len(questions) != len(contexts):
+        message = f"expected a context for each question, got {len(contexts)} for {len(questions)} questions"
+        raise InvalidInputError(message)
+    return [(each, as_documents(context, text_of)) for each, context in zip(questions, contexts, strict=True)]
 
 
 def normalize_question(question: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from factoid.entities.prompts import question_prompt
+from factoid.entities.prompts import Context, as_documents, match_contexts, question_prompt
 from factoid.errors import InvalidInputError
 
 MAX_NEW_TOKENS = 10
@@ -19,6 +20,11 @@ _DOUBLE = '"“„«'
 # Where integrations of models keep the most tokens that an answer may have.
 _LIMITS = ("max_tokens", "max_new_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
 
+_THOUGHTS = r"(think|thinking|reasoning)"
+# What models that think before they answer write inline, whole or cut off; or its end, where the chat template began it.
+_THINKS = re.compile(rf"\s*<{_THOUGHTS}>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(rf"(?:(?!<{_THOUGHTS}>).)*?</{_THOUGHTS}>", re.DOTALL | re.IGNORECASE)
+
 M = TypeVar("M")
 
 
@@ -26,7 +32,7 @@ M = TypeVar("M")
 class Reader(Protocol):
     """Answers questions."""
 
-    def read(self, question: str, context: str | Sequence[str] = ()) -> str:
+    def read(self, question: str, context: Context = ()) -> str:
         """Return the answer to a question.
 
         Args:
@@ -48,13 +54,24 @@ class LLMReader:
         self.complete = complete
         self.prompt = prompt
 
-    def read(self, question: str, context: str | Sequence[str] = ()) -> str:
+    def read(self, question: str, context: Context = ()) -> str:
         """Return the answer to a question from documents: of what the model writes, see `clean_answer`.
 
         Raises:
-            InvalidInputError: The question is empty, or `complete` returned no string.
+            InvalidInputError: The question is empty, a document is no string, or `complete` returned none.
         """
-        said = self.complete(self.prompt(question, context))
+        return self._answer(question, as_documents(context))
+
+    def read_batch(self, questions: Sequence[str], contexts: Sequence[Context]) -> list[str]:
+        """Return the answer to each question, one after the other; contexts[i] are the documents of questions[i].
+
+        Raises:
+            InvalidInputError: As `read`; questions or contexts are no lists, or not as many.
+        """
+        return [self._answer(question, documents) for question, documents in match_contexts(questions, contexts)]
+
+    def _answer(self, question: str, documents: Sequence[str]) -> str:
+        said = self.complete(self.prompt(question, documents))
         if not isinstance(said, str):
             message = f"expected a string from the model, got {type(said).__name__}: give a callable that returns text"
             raise InvalidInputError(message)
@@ -64,8 +81,13 @@ class LLMReader:
 def clean_answer(text: str) -> str:
     """Return the first line of a model's text that is not empty, without quotes around it; "" if there is none.
 
+    Thoughts before it, between <think> and </think>, <thinking> or <reasoning>, are no answer, and none follows where they
+    are cut off: models that think need more tokens than the paper's readers have (`MAX_NEW_TOKENS`).
+
     An opening double quote that is never closed goes, too: the model's answer was cut off.
     """
+    while thoughts := _THINKS.match(text) or _THOUGHT.match(text):
+        text = text[thoughts.end() :]
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     closing = _QUOTES.get(line[:1])
     if closing is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from factoid.encode import Encoder
-from factoid.entities.articles.article import Article, first_words
+from factoid.entities.articles.article import Article, cut_words
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.granular import BestUnits
 from factoid.entities.linkers.titles import TitleLinker
@@ -38,8 +38,8 @@ class EntityHit(Hit):
 class EntityRetriever:
     """Retrieves the articles of the entities that a question names (Entity Retrieval, §3 and Appendix A.3).
 
-    The entities come in order of the text, each once. Their articles are cut to their first words, white space
-    collapsed; entities without an article are passed over. The score of a hit is its mention's, the id of its unit that of
+    The entities come in order of the text, each once. Their articles are cut to their first words, line breaks and all;
+    entities without an article are passed over. The score of a hit is its mention's, the id of its unit that of
     the document that the article was made of, where it was made of one.
 
     Args:
@@ -143,7 +143,7 @@ class EntityRetriever:
             article = self.articles.article(name.article_id)
             matches: list[Hit] = []
             if self._best is None:
-                text = first_words(article.text, budget)
+                text = cut_words(article.text, budget).strip()
             else:
                 query = self._best.query(question) if query is None else query
                 text, matches = self._best.best(query, article, budget)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from factoid.errors import InvalidInputError
+from factoid.evaluate.checks import check_list, check_text
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -35,7 +36,12 @@ class AnswerScores:
 
 
 def normalize_answer(text: str) -> str:
-    """Return a text in lower case, without ASCII punctuation and the words a, an and the, and with single spaces."""
+    """Return a text in lower case, without ASCII punctuation and the words a, an and the, and with single spaces.
+
+    Raises:
+        InvalidInputError: It is no string.
+    """
+    check_text(text, "a text")
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
@@ -66,8 +72,11 @@ def score_answers(predictions: Sequence[str], answers: Sequence[str | Sequence[s
     """Return the mean scores of a reader's answers; answers[i] are those expected of predictions[i].
 
     Raises:
-        InvalidInputError: Not as many predictions as questions, no question, or a question without an expected answer.
+        InvalidInputError: Not as many predictions as questions, no question, a question without an expected answer, or
+            strings where lists are expected.
     """
+    check_list(predictions, "predictions")
+    check_list(answers, "answers")
     if len(predictions) != len(answers) or not predictions:
         message = (
             "expected one prediction for each question, and at least one, "
@@ -122,7 +131,8 @@ def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
 def _expected(answers: str | Sequence[str]) -> Sequence[str]:
     if isinstance(answers, str):
         return [answers]
-    if not answers:
+    check_list(answers, "answers, or one as a string")
+    if not len(answers):
         message = "expected at least one answer to compare with, got none: leave out questions without an answer"
         raise InvalidInputError(message)
     return answers
@@ -148,5 +158,6 @@ _SPACING = _Spacing()
 
 def _tokens(text: str) -> str:
     """Return the tokens of a text with spaces between: none holds one, so a run of tokens is a piece of this string."""
+    check_text(text, "a text")
     # Each token by itself: whether a capital sigma becomes "σ" or "ς" depends on what stands around it.
     return " ".join(token.lower() for token in unicodedata.normalize("NFD", text).translate(_SPACING).split())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from factoid.entities.articles.names import canonical_title
 from factoid.entities.mention import Mention
 from factoid.errors import InvalidInputError
+from factoid.evaluate.checks import check_list, check_lists
 
 Titles = Callable[[str], str]
 
@@ -63,8 +64,10 @@ def strict_scores(
             are spaces, and the first letter is a capital.
 
     Raises:
-        InvalidInputError: Mentions and annotations are of different numbers of texts.
+        InvalidInputError: Mentions and annotations are of different numbers of texts, or no lists of lists.
     """
+    check_lists(found, "mentions")
+    check_lists(annotated, "mentions")
     if len(found) != len(annotated):
         message = f"got the mentions of {len(found)} texts, and annotations of {len(annotated)}"
         raise InvalidInputError(message)
@@ -80,8 +83,9 @@ def linking_statistics(found: Sequence[Sequence[Mention]], *, resolve: Titles = 
     """Count the distinct entities of each text: one that a text names twice counts once, as it is retrieved once.
 
     Raises:
-        InvalidInputError: There is no text.
+        InvalidInputError: There is no text, or the mentions are no lists of lists.
     """
+    check_lists(found, "mentions")
     if not found:
         message = "expected the mentions of at least one text, got none"
         raise InvalidInputError(message)
@@ -105,8 +109,10 @@ def title_accuracy(
         resolve: As of `strict_scores`.
 
     Raises:
-        InvalidInputError: Mentions and titles are of different numbers of texts, or there is no text.
+        InvalidInputError: Mentions and titles are of different numbers of texts, no lists, or there is no text.
     """
+    check_lists(found, "mentions")
+    check_list(titles, "titles")
     if len(found) != len(titles) or not found:
         message = f"expected a title for each text, and at least one, got {len(titles)} titles for {len(found)} texts"
         raise InvalidInputError(message)

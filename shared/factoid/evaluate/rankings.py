@@ -10,25 +10,28 @@ import math
 from collections.abc import Callable, Sequence
 
 from factoid.errors import InvalidInputError
+from factoid.evaluate.checks import check_list, check_lists
 
 Relevances = Sequence[Sequence[bool]]
 
 
 def judge(
     documents: Sequence[Sequence[str]],
-    answers: Sequence[Sequence[str]],
+    answers: Sequence[str | Sequence[str]],
     has_answer: Callable[[str, Sequence[str]], bool],
 ) -> list[list[bool]]:
     """Return whether each document of each question holds an answer to it.
 
     Args:
         documents: The texts retrieved for each question, best first.
-        answers: The expected answers to each question.
+        answers: The expected answers to each question; one string is one answer.
         has_answer: What makes a document relevant, such as `has_answer_normalized` or `has_answer_dpr`.
 
     Raises:
-        InvalidInputError: Documents and answers are of different numbers of questions.
+        InvalidInputError: Documents and answers are of different numbers of questions, or strings where lists are expected.
     """
+    check_lists(documents, "texts")
+    check_list(answers, "answers")
     if len(documents) != len(answers):
         message = f"got documents of {len(documents)} questions, and answers to {len(answers)}"
         raise InvalidInputError(message)
@@ -50,8 +53,8 @@ def ndcg(relevances: Relevances, k: int, *, relevant: Sequence[int] | None = Non
             ideal made of all of them. A question that has none counts as 0.
 
     Raises:
-        InvalidInputError: k is below 1, there is no question, or `relevant` is of another number of questions or below
-            the number that was retrieved.
+        InvalidInputError: k is below 1, there is no question, something is no list, or `relevant` is of another number of
+            questions or below the number that was retrieved.
     """
     _check(relevances, k)
     retrieved = [sum(map(bool, each)) for each in relevances]
@@ -77,7 +80,7 @@ def mrr(relevances: Relevances, *, k: int | None = None) -> float:
         k: Documents that count; None for all.
 
     Raises:
-        InvalidInputError: k is below 1, or there is no question.
+        InvalidInputError: k is below 1, there is no question, or something is no list.
     """
     _check(relevances, k)
     ranks = (next((rank for rank, each in enumerate(own[:k], start=1) if each), 0) for own in relevances)
@@ -88,7 +91,7 @@ def top_k_accuracy(relevances: Relevances, k: int) -> float:
     """Return the share of questions that have a relevant document among their first k.
 
     Raises:
-        InvalidInputError: k is below 1, or there is no question.
+        InvalidInputError: k is below 1, there is no question, or something is no list.
     """
     _check(relevances, k)
     return sum(any(own[:k]) for own in relevances) / len(relevances)
@@ -102,6 +105,10 @@ def _check(relevances: Relevances, k: int | None) -> None:
     if k is not None and k < 1:
         message = f"k must be at least 1, got {k}"
         raise InvalidInputError(message)
-    if not relevances:
+    check_lists(relevances, "relevances")
+    if not len(relevances):
         message = "expected a list for each question, got no question"
+        raise InvalidInputError(message)
+    if any(isinstance(each, str) for own in relevances for each in own):
+        message = "expected whether each document is relevant, got a string: judge tells it of texts"
         raise InvalidInputError(message)

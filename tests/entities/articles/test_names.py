@@ -43,6 +43,7 @@ def test_clean_name(name, clean):
         ("ΟΔΟΣ", "οδος"),
         ("A_B", "a b"),
         ("É", "e\u0301"),
+        ("ＮＡＳＡ／ＪＰＬ！", "nasa/jpl!"),
     ],
 )
 def test_equal_keys(one, other):

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from factoid import Document
 from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.mention import BatchEntityLinker, Mention
+from factoid.entities.prompts import normalize_question
 from factoid.errors import InvalidInputError
 
 
@@ -53,6 +56,28 @@ def test_questions_that_are_not_known():
     assert [mention.title for mention in linker.link(" Where is Par\u0131s? ")] == ["Paris"]
 
 
+@pytest.mark.parametrize(
+    "form", ["did Lincoln sign it?", "did lincoln sign it?", "Did Lincoln sign it", "DID LINCOLN SIGN IT ?"]
+)
+def test_other_forms_of_a_question(form):
+    linker = AnnotatedLinker({"Did Lincoln sign it?": "Abraham Lincoln"})
+    assert [mention.title for mention in linker.link(form)] == ["Abraham Lincoln"]
+    assert linker.link("Did Lincoln sign it all?") == []
+
+
+@given(st.text(alphabet="aBé?! \u0130ß", min_size=1))
+def test_the_papers_form_of_a_question(question):
+    linker = AnnotatedLinker({question: "Rome"})
+    form = normalize_question(question)
+    assert bool(linker.link(form)) == bool(form)
+
+
+def test_the_form_as_given_goes_first():
+    linker = AnnotatedLinker({"Is it may?": "Modal verb", "Is it May?": "May", "Is it MAY?": ["May", "MAY (code)"]})
+    assert [mention.title for mention in linker.link("Is it May?")] == ["May"]
+    assert {mention.title for mention in linker.link("is it May")} == {"Modal verb", "May", "MAY (code)"}
+
+
 def test_functions():
     linker = AnnotatedLinker(lambda text: [word.strip("?") for word in text.split() if word[0].isupper()][1:])
     assert [mention.title for mention in linker.link("Is Rome in Italy?")] == ["Rome", "Italy"]
@@ -79,6 +104,11 @@ def test_records():
 def test_what_cannot_be():
     with pytest.raises(InvalidInputError, match="record 2 has no question in its field 'question'"):
         AnnotatedLinker.from_records([{"question": "a"}, {"query": "b"}])
+    with pytest.raises(
+        InvalidInputError, match=r"no record has the field 'title': their fields are \['entity', 'question'\]"
+    ):
+        AnnotatedLinker.from_records([{"question": "a", "entity": "A"}, {"question": "b"}])
+    assert AnnotatedLinker.from_records([]).link("a") == []
     with pytest.raises(InvalidInputError, match="from_records"):
         AnnotatedLinker([("a", "b")])
     with pytest.raises(InvalidInputError, match="titles or mentions, got 3"):

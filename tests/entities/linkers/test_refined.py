@@ -76,3 +76,14 @@ def test_scores(given, expected):
 def test_what_is_no_model():
     with pytest.raises(InvalidInputError, match="process_text, which str has not"):
         RefinedLinker("wikipedia_model")
+
+
+@pytest.mark.parametrize("returned", [0, 1, 3])
+def test_another_number_of_results_than_texts(returned):
+    class Careless(Model):
+        def process_text_batch(self, texts):
+            return (Doc([]) for _ in range(returned))
+
+    message = f"Careless returned {returned} results for 2 texts"
+    with pytest.raises(InvalidInputError, match=message):
+        RefinedLinker(Careless()).link_batch(["one", "", "two"])

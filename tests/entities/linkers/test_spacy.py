@@ -70,3 +70,27 @@ def test_identifiers_then_texts(nlp, store):
 def test_neither(nlp):
     with pytest.raises(InvalidInputError, match="needs a store"):
         SpacyLinker(nlp)
+
+
+def test_identifiers_of_an_entity_ruler(store):
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns(
+        [{"label": "PERSON", "pattern": "Albert", "id": "einstein"}, {"label": "GPE", "pattern": "Bern", "id": "other"}]
+    )
+    linker = SpacyLinker(nlp, store, {"einstein": "Albert Einstein"})
+    assert links(linker, "Was Albert in Bern?") == [("Albert", "Albert Einstein"), ("Bern", "Bern")]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"store": "articles.sqlite"}, r"got 'articles.sqlite'.*ArticleStore\(path\)"),
+        ({"titles": "Q937"}, "titles must map identifiers to titles.*'Q937'"),
+        ({"titles": {}, "labels": "PERSON"}, r"got the string 'PERSON': give \['PERSON'\]"),
+        ({"titles": {}, "nlp": "en_core_web_sm"}, "spaCy pipeline, got 'en_core_web_sm'.*spacy.load"),
+    ],
+)
+def test_arguments_that_cannot_be(nlp, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        SpacyLinker(**{"nlp": nlp, **options})

@@ -60,7 +60,7 @@ def test_ties_are_broken_by_context(seals):
     assert sum(candidate.score for candidate in song.candidates) == pytest.approx(1)
     assert song.candidates[0].score > song.candidates[1].score
     queries, units = encoder.calls  # each text once
-    assert queries == texts
+    assert queries == [*texts, "Seal"]
     assert sorted(units) == [
         "Seal (animal). A seal is an animal of the sea.",
         "Seal (singer). Seal is a singer of songs.",
@@ -72,6 +72,33 @@ def test_no_tie_asks_no_encoder(seals):
     encoder = Answers("song")
     TitleLinker(seals, encoder=encoder).link("Where does the singer Seal live?")
     assert encoder.calls == []
+
+
+class Angles:
+    """An encoder by a table of two-dimensional directions, in degrees; an article's is that of its title."""
+
+    def __init__(self, **degrees):
+        self.degrees = degrees
+
+    def encode_queries(self, texts):
+        angles = np.radians([self.degrees[text.split()[0].strip(".?")] for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+    def encode_units(self, texts):
+        return self.encode_queries([text.split("(")[1].split(")")[0] for text in texts])
+
+
+def test_a_preference_of_the_bare_name_decides_nothing(seals):
+    # The cosines to animal, singer and stamp of "Seal" are 0.94, 0.34, -0.34; the text must be ahead by 0.08 more than that.
+    encoder = Angles(animal=0, singer=90, stamp=130, Seal=20, Near=18, Far=10, Song=60)
+    for text, title, ambiguous in [
+        ("Seal?", "Seal (animal)", True),
+        ("Near the Seal?", "Seal (animal)", True),
+        ("Far from the Seal?", "Seal (animal)", False),
+        ("Song of the Seal?", "Seal (singer)", True),  # less than the stamp gains
+    ]:
+        (mention,) = TitleLinker(seals, encoder=encoder).link(text)
+        assert (mention.title, mention.ambiguous) == (title, ambiguous), text
 
 
 def test_hashed_words_break_ties(seals):

@@ -201,6 +201,15 @@ def test_options_that_cannot_be(store, options):
         TitleLinker(store, **options)
 
 
+def test_what_is_no_store_or_encoder(store):
+    with pytest.raises(
+        InvalidInputError, match=r"got 'articles.sqlite': open a file of articles with ArticleStore\(path\)"
+    ):
+        TitleLinker("articles.sqlite")
+    with pytest.raises(InvalidInputError, match="encode_queries and encode_units, got 'all-MiniLM-L6-v2'"):
+        TitleLinker(store, encoder="all-MiniLM-L6-v2")
+
+
 def test_text_that_cannot_be(store):
     with pytest.raises(InvalidInputError, match="lone surrogate"):
         TitleLinker(store).link("a\ud800")

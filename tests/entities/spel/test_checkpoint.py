@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import zipfile
+
 import pytest
 
 from factoid.errors import UnreadableFileError
@@ -158,9 +161,84 @@ def test_code_is_refused_and_not_run(path, tmp_path, zipped):
     proof = tmp_path / "proof"
     found = torch.load(path, weights_only=True)
     torch.save({**found, "epoch": Code(proof)}, path, _use_new_zipfile_serialization=zipped)
-    with pytest.raises(UnreadableFileError, match="holds code, is refused"):
+    with pytest.raises(
+        UnreadableFileError, match=r"holds io\.open, which is no tensor .* holds code, is refused"
+    ) as caught:
         read_checkpoint(path)
+    assert "weights_only" not in str(caught.value)  # what PyTorch advises would run the code
     assert not proof.exists()
+
+
+def test_a_flipped_bit_is_noticed_wherever_it_matters(path):
+    whole, raw = read_checkpoint(path), path.read_bytes()
+    tensors = {**whole.encoder, "out": whole.out}
+    tensors = {name: tensor.clone() for name, tensor in tensors.items()}
+    del whole  # it maps the file
+    chance, refused = random.Random(5), 0
+    places = [len(raw) // 2, *(chance.randrange(len(raw)) for _ in range(40)), *range(len(raw) - 900, len(raw), 20)]
+    for at in places:
+        changed = bytearray(raw)
+        changed[at] ^= 1 << chance.randrange(8)
+        path.unlink()
+        path.write_bytes(changed)
+        try:
+            weights = read_checkpoint(path)
+        except UnreadableFileError:
+            refused += 1
+            continue
+        found = {**weights.encoder, "out": weights.out}
+        assert found.keys() == tensors.keys()
+        assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items()), at
+    assert refused > 40
+
+
+def test_the_damaged_part_is_named(path):
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(
+        UnreadableFileError, match=r"spel/data/\d+ has changed since it was written .* Get the file again"
+    ):
+        read_checkpoint(path)
+
+
+def test_compressed_parts_are_refused(path):
+    """They would be mapped as if they were numbers."""
+    with zipfile.ZipFile(path) as parts:
+        held = {name: parts.read(name) for name in parts.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, part in held.items():
+            packed.writestr(name, part)
+    with pytest.raises(UnreadableFileError, match=r"spel/data\.pkl is compressed"):
+        read_checkpoint(path)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("name", ["out.weight", "encoder.layer.1.output.dense.weight"])
+def test_numbers_that_are_none_are_refused(path, wrong, name):
+    def change(found):
+        tensor = found["out"]["weight"] if name == "out.weight" else found["bert_lm"][f"roberta.{name}"]
+        tensor[3, 5] = wrong
+
+    with pytest.raises(UnreadableFileError, match=rf"1 of the \S+ values of {name} are .* at \[3, 5\]"):
+        read_checkpoint(changed(path, change))
+
+
+def test_large_numbers_are_numbers(path):
+    largest = torch.finfo(torch.float32).max
+    weights = read_checkpoint(changed(path, lambda found: found["out"]["weight"].fill_(largest)))
+    assert (weights.out == largest).all()
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_no_advice_of_pytorch_is_passed_on(path, zipped):
+    torch.save({"bert_lm": set()}, path, _use_new_zipfile_serialization=zipped)
+    for content in (path.read_bytes(), b"not a checkpoint"):
+        path.write_bytes(content)
+        with pytest.raises(UnreadableFileError) as caught:
+            read_checkpoint(path)
+        assert not {"weights_only", "torch.load", "\x1b"} & set(str(caught.value).replace("`", " ").split())
+        assert "Re-running" not in str(caught.value)
 
 
 @pytest.mark.parametrize("left", [0, 1, 100, 0.5, 0.99, -1])
@@ -171,7 +249,7 @@ def test_a_truncated_file_is_refused(path, left):
         read_checkpoint(path)
 
 
-@pytest.mark.parametrize("raw", [b"not a checkpoint", b"\x80\x02.", b"<html>", b"PK\x03\x04 broken"])
+@pytest.mark.parametrize("raw", [b"not a checkpoint", b"hello", b"\x80\x02.", b"<html>", b"PK\x03\x04 broken"])
 def test_other_files_are_refused(path, raw):
     path.write_bytes(raw)
     with pytest.raises(UnreadableFileError, match="cannot read the checkpoint"):

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -46,6 +50,58 @@ def test_no_part_of_the_language_models_head_is_kept(converted):
 
 def test_nothing_is_left_beside_the_folder(converted):
     assert [path.name for path in converted.parent.iterdir()] == ["spel"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o007, 0o660), (0o077, 0o600)])
+def test_all_files_have_the_mode_that_the_umask_says(spel_folder, tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        convert_spel(spel_folder / tiny_spel.CHECKPOINT, spel_folder, tmp_path / "spel", tokenizer=spel_folder)
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "spel").iterdir()}
+    assert modes == dict.fromkeys(FILES, mode)
+
+
+KILLED = """
+import os, sys
+from factoid.entities.spel import convert_spel, folder
+original = folder._sync
+def die(path):
+    if path.name == "model.safetensors":
+        print("writing", flush=True)
+        if sys.argv[3] == "wait":
+            sys.stdin.readline()
+        os._exit(9)
+    original(path)
+folder._sync = die
+convert_spel(sys.argv[1] + "/tiny-spel-step-3.pt", sys.argv[1], sys.argv[2], tokenizer=sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="locks are those of POSIX")
+def test_what_a_killed_conversion_left_is_removed_by_the_next(spel_folder, tmp_path):
+    target = tmp_path / "spel"
+    others = ["spel.part", "spel.notes.part", "spel2.0123456789abcdef0123456789abcdef.part"]
+    for other in others:
+        (tmp_path / other).mkdir()
+    command = [sys.executable, "-c", KILLED, str(spel_folder), str(target)]
+    assert subprocess.run([*command, "die"], check=False, stdout=subprocess.PIPE).returncode == 9
+    [left] = [path for path in tmp_path.iterdir() if path.name not in others]
+    assert left.name.startswith("spel.")
+    assert left.name.endswith(".part")
+    with subprocess.Popen([*command, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as at_work:
+        assert at_work.stdout.readline() == "writing\n"
+        assert not left.exists()
+        [living] = [path for path in tmp_path.iterdir() if path.name not in others]
+        convert_spel(spel_folder / tiny_spel.CHECKPOINT, spel_folder, target, tokenizer=spel_folder)
+        assert living.exists()  # its process still writes it
+        at_work.communicate("\n")
+    assert sorted(path.name for path in target.iterdir()) == FILES
+    shutil.rmtree(target)
+    convert_spel(spel_folder / tiny_spel.CHECKPOINT, spel_folder, target, tokenizer=spel_folder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["spel", *others])
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -129,6 +185,16 @@ def test_the_command_converts(spel_folder, tmp_path, capsys, linker):
         assert main(["convert-spel", *given]) == 0
         assert capsys.readouterr().out.startswith(f"wrote {target} (")
         assert SpELLinker(target, device="cpu").link(TEXT) == linker.link(TEXT)
+
+
+def test_the_command_refuses_swapped_vocabulary_files(spel_folder, tmp_path, capsys):
+    swapped = {"--aida": "aida", "--enwiki": "out_of_domain", "--out-of-domain": "enwiki_20230827"}
+    vocabulary = [part for option, name in swapped.items() for part in (option, str(spel_folder / f"{name}.txt"))]
+    checkpoint = str(spel_folder / tiny_spel.CHECKPOINT)
+    given = [checkpoint, "--output", str(tmp_path / "out"), "--tokenizer", str(spel_folder), *vocabulary]
+    assert main(["convert-spel", *given]) == 1
+    assert "out_of_domain.txt is given as enwiki" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("vocabulary", [[], ["--vocabulary", "a", "--aida", "b"], ["--enwiki", "c"]])

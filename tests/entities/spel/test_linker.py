@@ -208,6 +208,17 @@ def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(spel_folder, tmp
         linker.link("Mira")
 
 
+@pytest.mark.parametrize("device", ["cuda:99", "banana", "meta"])
+def test_a_device_that_is_not_there_is_refused(spel_folder, device):
+    with pytest.raises(InvalidInputError, match=r"expected a device that PyTorch can use here \(cpu"):
+        SpELLinker(spel_folder, device=device).link("Mira")
+
+
+def test_a_text_is_no_batch(linker):
+    with pytest.raises(InvalidInputError, match="expected a list of texts, got the string 'Mira': use link"):
+        linker.link_batch("Mira")
+
+
 def test_threads_share_a_linker_that_loads_once(spel_folder, monkeypatch):
     from factoid.entities.spel import linker as module
 

@@ -42,6 +42,9 @@ def test_a_tokenizer_file_or_its_folder_will_do(tmp_path, name):
 def test_only_a_name_is_looked_for_on_the_hub(tmp_path, monkeypatch):
     asked = []
 
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+
     class Hub:
         @staticmethod
         def from_pretrained(name):
@@ -49,8 +52,10 @@ def test_only_a_name_is_looked_for_on_the_hub(tmp_path, monkeypatch):
             return tiny_spel.make_tokenizer()
 
     monkeypatch.setattr(tokenizers, "Tokenizer", Hub)
-    for path in (tmp_path / "none", str(tmp_path / "none"), "./none", "../none", "a/b/c", ""):
-        with pytest.raises(UnreadableFileError):
+    for path in (tmp_path / "none", str(tmp_path / "none"), "./none", "../none", "a/b/c", "nope", "there/none"):
+        with pytest.raises(
+            UnreadableFileError, match=r"there is no file or folder .* roberta-base, roberta-large, owner/name"
+        ):
             load_tokenizer(path)
     assert asked == []
     load_tokenizer("roberta-base")

@@ -132,6 +132,9 @@ def test_a_line_end_that_enwiki_lacks_is_refused(files):
         (b"", "is empty"),
         (b"\n \n", "is empty"),
         (b"A\r\nB\r\n", "Windows line ends"),
+        (b"A\rB\rC", "carriage returns as line ends"),
+        (b"A\rB\rC\r", "carriage returns as line ends"),
+        (b"A\rB\n", "carriage returns as line ends"),
         ("\ufeffA\nB".encode(), "byte order mark"),
         ("Zürich".encode("latin-1"), "not UTF-8"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "Git LFS pointer"),
@@ -142,6 +145,60 @@ def test_a_file_that_was_changed_is_refused(tmp_path, raw, reason):
     path.write_bytes(raw)
     with pytest.raises(UnreadableFileError, match=reason):
         read_lines(path)
+
+
+@pytest.mark.parametrize(
+    ("places", "wrong", "named"),
+    [
+        (("aida", "out_of_domain", "enwiki_20230827"), "given as enwiki", "published file out_of_domain"),
+        (("enwiki_20230827", "aida"), "given as aida", "published file enwiki"),
+        (("aida", None, "enwiki_20230827"), "given as out_of_domain", "published file enwiki"),
+        (("out_of_domain",), "given as aida", "published file out_of_domain"),
+    ],
+)
+def test_a_file_in_the_place_of_another_is_refused(files, places, wrong, named):
+    """Swapped files make a vocabulary of the right length."""
+    folder = files.aida.parent
+    with pytest.raises(InvalidInputError, match=f"{wrong}.*{named}"):
+        VocabularyFiles(*(name and folder / f"{name}.txt" for name in places))
+
+
+def test_names_of_ones_own_tell_nothing(files):
+    own = [path.rename(path.with_name(f"own-{path.name}")) for path in (files.aida, files.enwiki, files.out_of_domain)]
+    assert VocabularyFiles(*own).read(len(tiny_spel.ENTRIES)).entries == tuple(tiny_spel.ENTRIES)
+
+
+def large(folder, *, aida=5_598, enwiki=100_000, further=50):
+    """Write files of published size; return the rows that they make."""
+    for name, count, end in (
+        ("aida", aida, ""),
+        ("enwiki_20230827", enwiki, "\n"),
+        ("out_of_domain", further, "\n"),
+    ):
+        (folder / f"{name}.txt").write_text("\n".join(f"{name}_{at}" for at in range(count)) + end)
+    return 2 + aida + enwiki + further + 1
+
+
+def test_files_of_published_size(tmp_path):
+    rows = large(tmp_path)
+    assert len(VocabularyFiles.in_folder(tmp_path).read(rows).entries) == rows
+
+
+def test_an_aida_of_another_length_than_the_published_is_refused(tmp_path):
+    rows = large(tmp_path, aida=5_599)
+    with pytest.raises(InvalidInputError, match=r"has 5,599 lines, and the published aida.txt has 5,598"):
+        VocabularyFiles.in_folder(tmp_path).read(rows)
+    files = VocabularyFiles(
+        (tmp_path / "aida.txt").rename(tmp_path / "own.txt"),
+        *(tmp_path / f"{n}.txt" for n in ("enwiki_20230827", "out_of_domain")),
+    )
+    assert len(files.read(rows).entries) == rows
+
+
+def test_files_that_were_renamed_for_each_other_are_refused(tmp_path):
+    rows = large(tmp_path, enwiki=50, further=100_000)
+    with pytest.raises(InvalidInputError, match=r"out_of_domain has 100,001 lines and enwiki 51, .* swapped"):
+        VocabularyFiles.in_folder(tmp_path).read(rows)
 
 
 def test_missing_files_are_refused(tmp_path):

@@ -1,7 +1,7 @@
 """Names of articles: how they are written, and the key under which they are found.
 
 MediaWiki writes a title with spaces or underscores, and its first letter in upper case. A key also forgets case, the forms
-of quotes and dashes, and Unicode's several ways to write one character.
+of quotes and dashes, full width, and Unicode's several ways to write one character.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from enum import IntEnum
 # Marks without width (zero-width space, word joiner, byte order mark, soft hyphen) and of direction; MediaWiki drops the
 # latter as well. The joiners U+200C and U+200D stay: they tell words of Persian and Indic scripts apart.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
-_TYPOGRAPHY = str.maketrans("‘’‚‛ʼ′＇“”„‟″‐‑‒–—−", "'''''''" + '"""""' + "------")
+_TYPOGRAPHY = str.maketrans("‘’‚‛ʼ′＇“”„‟″‐‑‒–—−", "'''''''" + '"""""' + "------") | {
+    code: code - 0xFEE0
+    for code in range(0xFF01, 0xFF5F)
+    if code != 0xFF3F  # full-width ASCII, but for the underscore
+}
 _IN_BRACKETS = re.compile(r"(.+?)\s*\(([^()]+)\)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SMALL = 3  # letters of the words that initials may pass over, "of" and "the" among them
@@ -48,7 +52,7 @@ def canonical_title(title: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return the key of a name: equal for names that differ in case, quotes, dashes, spaces or composition only.
+    """Return the key of a name: equal for names that differ in case, quotes, dashes, width, spaces or composition only.
 
     "" if nothing of the name can be seen; such a name finds nothing.
     """

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from factoid.entities.articles.article import Article, Name
 from factoid.entities.articles.connections import Connections
@@ -145,7 +145,7 @@ class ArticleStore:
     def __contains__(self, title: object) -> bool:
         return isinstance(title, str) and self.resolve(title) is not None
 
-    def __reduce__(self) -> tuple[type[ArticleStore], tuple[Path]]:
+    def __reduce__(self) -> tuple[Any, tuple[Path]]:
         return ArticleStore, (self.path,)
 
     def close(self) -> None:

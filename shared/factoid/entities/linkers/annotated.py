@@ -25,7 +25,9 @@ class AnnotatedLinker:
 
     Args:
         annotations: From a question to its titles or mentions, or a function of the question. Questions are found whatever
-            white space and Unicode form they are written in. A question that it does not know has no mention.
+            white space and Unicode form they are written in; else in any case, and with or without a question mark, as
+            `normalize_question` writes them, and then with all that is known of such forms. A question that it does not
+            know has no mention.
     """
 
     def __init__(self, annotations: Mapping[str, Annotation] | Callable[[str], Annotation]) -> None:
@@ -39,7 +41,16 @@ class AnnotatedLinker:
             )
             raise InvalidInputError(message)
         known = {clean_name(question): given for question, given in annotations.items()}
-        self._find = lambda question: known.get(clean_name(question))
+        folded: dict[str, list[str]] = {}
+        for question in known:
+            folded.setdefault(_fold(question), []).append(question)
+
+        def find(question: str) -> Annotation:
+            cleaned = clean_name(question)
+            forms = [cleaned] if cleaned in known else folded.get(_fold(question), [])
+            return [one for form in forms for one in _several(known[form], form)]
+
+        self._find = find
 
     @classmethod
     def from_records(
@@ -59,9 +70,10 @@ class AnnotatedLinker:
                 with the same question are joined.
 
         Raises:
-            InvalidInputError: A record has no question.
+            InvalidInputError: A record has no question, or none has the field of titles.
         """
         known: dict[str, list[str | Mention]] = {}
+        seen: set[str] = set()
         for number, record in enumerate(records, start=1):
             fields = record.metadata if isinstance(record, Document) else record
             text = record.text if isinstance(record, Document) else record.get(question)
@@ -69,6 +81,12 @@ class AnnotatedLinker:
                 message = f"record {number} has no question in its field {question!r}: its fields are {sorted(fields)}"
                 raise InvalidInputError(message)
             known.setdefault(clean_name(text), []).extend(_several(fields.get(titles), text))
+            seen.update(fields)
+        if known and titles not in seen:
+            message = (
+                f"no record has the field {titles!r}: their fields are {sorted(map(str, seen))}; give titles=FIELD"
+            )
+            raise InvalidInputError(message)
         return cls(known)
 
     def link(self, text: str) -> list[Mention]:
@@ -101,6 +119,11 @@ class AnnotatedLinker:
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each question."""
         return [self.link(text) for text in texts]
+
+
+def _fold(question: str) -> str:
+    """Return what the forms of one question have in common: its key without question marks at the end."""
+    return name_key(question).rstrip("? ")
 
 
 def _several(given: object, text: str) -> list[str | Mention]:

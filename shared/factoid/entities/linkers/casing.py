@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from factoid.entities.linkers.stop_words import COMMON_WORDS
+from factoid.entities.linkers.stop_words import NAMES_IN_CAPITALS
 from factoid.entities.linkers.tokens import Token, TokenKind, Tokens
 
 _SENTENCE_ENDS = frozenset(".!?…。！？؟۔।:;")
@@ -87,7 +87,7 @@ def _named_by_capitals(word: Word, text: str) -> Word:
     form = text[token.start : token.end]
     if word.stop and len(form) > 1 and form.isupper():
         return replace(word, stop=False, acronym=True)
-    if word.stop and word.capital and not word.initial and token.key in COMMON_WORDS:
+    if word.stop and word.capital and not word.initial and token.key in NAMES_IN_CAPITALS:
         return replace(word, stop=False)
     return word
 

@@ -38,14 +38,25 @@ class RefinedLinker:
         return _mentions(text, self.model.process_text(text)) if text.strip() else []
 
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Return the mentions of each text."""
+        """Return the mentions of each text.
+
+        Raises:
+            InvalidInputError: The model returned more or fewer results than there are texts that are not blank.
+        """
         process = getattr(self.model, "process_text_batch", None)
         if process is None:
             return [self.link(text) for text in texts]
         for text in texts:
             check_text(text)
         asked = [text for text in texts if text.strip()]
-        documents = iter(process(asked) if asked else [])
+        results = list(process(asked)) if asked else []
+        if len(results) != len(asked):
+            message = (
+                f"process_text_batch of {type(self.model).__name__} returned {len(results)} results for {len(asked)} texts: "
+                "it must return one for each"
+            )
+            raise InvalidInputError(message)
+        documents = iter(results)
         return [_mentions(text, getattr(next(documents), "spans", None)) if text.strip() else [] for text in texts]
 
 

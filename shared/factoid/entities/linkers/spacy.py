@@ -27,12 +27,14 @@ class SpacyLinker:
         nlp: A pipeline that sets `doc.ents`.
         store: Articles among which an entity's text is looked up where there is no title by its identifier; a `TitleLinker`
             does so, with its options. None leaves such entities out.
-        titles: From an entity's identifier (`ent.kb_id_`, such as "Q937") to the title of its article, or a function that
-            returns None for what it does not know. None takes no identifiers.
+        titles: From an entity's identifier to the title of its article, or a function that returns None for what it does not
+            know. The identifier is `ent.kb_id_` (such as "Q937"), which an entity linker sets, and where that is empty
+            `ent.ent_id_`, the "id" of an EntityRuler's pattern. None takes no identifiers.
         labels: The entity types to take, such as {"PERSON", "GPE"}; None takes all.
 
     Raises:
-        InvalidInputError: Neither `store` nor `titles` is given.
+        InvalidInputError: Neither `store` nor `titles` is given, or an argument is of another type, such as a path for the
+            store or one string for the labels.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class SpacyLinker:
         if store is None and titles is None:
             message = "SpacyLinker needs a store to look entities up in, or titles by their identifiers"
             raise InvalidInputError(message)
+        _check(nlp, store, titles, labels)
         self.nlp = nlp
         self.labels = None if labels is None else frozenset(labels)
         self._linker = TitleLinker(store) if isinstance(store, ArticleStore) else store
@@ -67,7 +70,7 @@ class SpacyLinker:
         for entity in document.ents:
             if self.labels is not None and entity.label_ not in self.labels:
                 continue
-            if title := self._title(entity.kb_id_):
+            if title := self._title(entity.kb_id_ or entity.ent_id_):
                 mentions.append(Mention(entity.start_char, entity.end_char, title))
             else:
                 rest.append((entity.start_char, entity.end_char))
@@ -80,3 +83,18 @@ class SpacyLinker:
             return None
         title = self._titles(identifier)
         return canonical_title(title) if title else None
+
+
+def _check(nlp: object, store: object, titles: object, labels: object) -> None:
+    """Raise for arguments that would fail later, or mean something else than they seem to."""
+    if not callable(nlp):
+        message = f"nlp must be a spaCy pipeline, got {nlp!r}: load one with spacy.load(name)"
+    elif store is not None and not isinstance(store, ArticleStore | TitleLinker):
+        message = f"store must be an article store or a TitleLinker, got {store!r}: open a file with ArticleStore(path)"
+    elif titles is not None and not (isinstance(titles, Mapping) or callable(titles)):
+        message = f"titles must map identifiers to titles, or be a function of an identifier, got {titles!r}"
+    elif isinstance(labels, str):
+        message = f"labels must be several entity types, got the string {labels!r}: give [{labels!r}]"
+    else:
+        return
+    raise InvalidInputError(message)

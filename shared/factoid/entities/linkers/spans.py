@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from factoid.entities.linkers.casing import Casing, Word
-from factoid.entities.linkers.stop_words import ARTICLES, FUNCTION_WORDS, QUESTION_WORDS
+from factoid.entities.linkers.stop_words import ARTICLES, COMMON_WORDS, FUNCTION_WORDS, QUESTION_WORDS
 from factoid.entities.linkers.tokens import TokenKind, Tokens
 
 _OPENING = frozenset("([{“‘«„¿¡<")
@@ -17,6 +18,7 @@ _NO_EVIDENCE = ARTICLES | {"i"}  # have capitals where they are no names
 _INSIDE = frozenset("-‐‑–_/\\&@") | _APOSTROPHES  # before the rest of a word they end nothing
 _TOKENS_PER_WORD = 4  # most, for names such as "S.H.I.E.L.D."
 _SENTENCE_ENDS = frozenset("?.!")
+_CODE = 3  # digits of a number that names something where names need no capital, as "4711" does
 _CHARACTER = 0.5  # of a word: names in scripts without spaces are written in twice as many characters
 
 
@@ -38,6 +40,7 @@ class Span:
         words: How long it is.
         exact: Whether the name must be written with the same capitals.
         weak: Whether it is a mention only if nothing else in the text is.
+        title: Whether the name must be an article's title.
     """
 
     first: int
@@ -45,6 +48,7 @@ class Span:
     words: float
     exact: bool
     weak: bool
+    title: bool = False
 
 
 def find_spans(
@@ -54,14 +58,20 @@ def find_spans(
 
     * Words that name something, at least one of them with a capital, or two of them without.
     * A single word without a capital: by `lower_case`. A number, or a word with a digit and no capital: weak.
+    * What begins with a function word inside the sentence ("first aid"): if all of it is in lower case, and a title is
+      written exactly so.
     * Stop words only: weak, and several of them, one with a capital inside the sentence, if written exactly so.
     * Marks only, between spaces: weak.
     * The whole text: always, if weakly.
+
+    With `LowerCase.ALWAYS` any word may begin a name of several words, one of which is no function word; words of every
+    question ("state") are names by themselves, if weakly; and numbers are weak only where they have less than three
+    digits and no letter.
     """
     count = len(words)
     whole = (_first_word(words), _last_word(words))
     for first in range(count):
-        if not _can_begin(words, first, casing, tokens.text) and first not in (0, whole[0]):
+        if not _can_begin(words, first, tokens.text) and first not in (0, whole[0]):
             continue
         seen = _Seen(
             casing, lower_case, words[first], asked=first > 0 and words[first - 1].token.key in ("what", "which")
@@ -71,8 +81,10 @@ def find_spans(
             if last > first and word.token.paragraph:
                 break
             seen.add(word, last > first)
-            if seen.length > most_words:
-                break
+            if seen.length > most_words or (seen.lower_title and (seen.capital or seen.inner_capital)):
+                break  # not "in Paris"
+            if seen.lower_title and word.stop:
+                continue
             if not seen.any_word and not _stands_alone(words, first, last):
                 continue
             if _can_end(words, first, last, tokens.text):
@@ -90,9 +102,16 @@ class _Seen:
         self.casing = casing
         self.lower_case = lower_case
         self.first = first
+        # "first aid" inside a sentence whose capitals tell, where most words in lower case are no names.
+        self.lower_title = (
+            casing is not Casing.SILENT
+            and lower_case is not LowerCase.ALWAYS
+            and self._begins_inside()
+            and not (first.capital or first.initial)
+        )
         self.length = 0.0
-        self.words = self.named = 0
-        self.any_word = self.capital = self.inner_capital = self.letters = self.acronym = False
+        self.words = self.named = self.common = self.digits = 0
+        self.any_word = self.capital = self.inner_capital = self.letters = self.spelled = self.acronym = False
 
     def add(self, word: Word, inside: bool) -> None:
         if not word.is_word:
@@ -105,6 +124,12 @@ class _Seen:
         self.words += 1
         self.inner_capital |= word.capital and not word.initial and word.token.key not in _NO_EVIDENCE
         self.acronym |= word.acronym
+        self.common += word.stop and word.token.key in COMMON_WORDS
+        if word.number:
+            self.digits += sum(map(str.isdigit, word.token.key))
+            self.spelled |= any(map(str.isalpha, word.token.key))
+        else:
+            self.spelled = True
         if not word.stop:
             self.named += 1
             self.capital |= word.capital
@@ -113,7 +138,8 @@ class _Seen:
     def judge(self, first: int, last: int, whole: bool) -> Span | None:
         """Return the span of these words, or None if no name is written so."""
         telling = self.casing is not Casing.SILENT
-        exact, weak = self.acronym, False
+        own = self.lower_case is LowerCase.ALWAYS
+        exact, weak, title = self.acronym, False, False
         start = self.first
         if not self.words:
             return Span(first, last, 1, True, True)
@@ -122,30 +148,40 @@ class _Seen:
                 exact = True  # "Who Framed Roger Rabbit", but not "Who is married"
             elif start.token.key in QUESTION_WORDS:
                 return None
+        if self.lower_title:
+            exact = title = True
         if not self.named:
             shown = self.inner_capital and telling
+            if own and self.common and not shown:
+                lone = self.words == 1
+                return None if lone and self.asked else Span(first, last, self.length, exact, lone)
             if not (shown or whole):
                 return None
             weak, exact = self.words == 1 or not shown, exact or shown
         elif not self.letters:
-            weak = not (self.inner_capital and self.words > 1)
+            weak = not (self.inner_capital and self.words > 1) and not (own and (self.spelled or self.digits >= _CODE))
         elif not self.capital:
+            several = self.words > 1
             if self.named == 1:
                 if self.inner_capital and telling:
                     exact = True  # "In bloom"
-                elif whole or (self._accepts_lower_case() and not self.asked and not self._begins_inside()):
-                    weak = self.lower_case is not LowerCase.ALWAYS
+                elif telling and not own and not whole and several and self._begins_inside():
+                    exact = title = True  # "first aid"
+                elif whole or (own and several) or self._is_lower_case_name():
+                    weak = not own
                 else:
                     return None
             else:
-                strict = self.casing is Casing.TELLING and self.lower_case is not LowerCase.ALWAYS
-                exact = exact or (strict and not whole)
+                exact = exact or (self.casing is Casing.TELLING and not own and not whole)
         elif self.named == 1 and self.casing is Casing.SILENT and start.cased:
             # All words have capitals, which then tell as little as none.
             if not (self._accepts_lower_case() or whole):
                 return None
-            weak = self.lower_case is not LowerCase.ALWAYS
-        return Span(first, last, self.length, exact, weak)
+            weak = not own
+        return Span(first, last, self.length, exact, weak, title)
+
+    def _is_lower_case_name(self) -> bool:
+        return self._accepts_lower_case() and not self.asked and not self._begins_inside()
 
     def _begins_inside(self) -> bool:
         """Whether a name of one word would begin before it: "in germany"."""
@@ -157,16 +193,13 @@ class _Seen:
         return self.lower_case is not LowerCase.NEVER
 
 
-def _can_begin(words: list[Word], at: int, casing: Casing, text: str) -> bool:
+def _can_begin(words: list[Word], at: int, text: str) -> bool:
     word = words[at]
     before = words[at - 1] if at else None
     if not word.is_word:
         return word.token.spaced or (before is not None and not before.is_word)  # the mark of ".NET"
-    if before is not None and not word.token.spaced and text[before.token.start] in _APOSTROPHES and not word.capital:
-        return False  # the "s" of "Obama's"
-    if casing is Casing.SILENT or word.capital or word.number:
-        return True
-    return word.token.key not in FUNCTION_WORDS
+    # Not the "s" of "Obama's".
+    return before is None or word.token.spaced or text[before.token.start] not in _APOSTROPHES or word.capital
 
 
 def _can_end(words: list[Word], first: int, at: int, text: str) -> bool:
@@ -174,7 +207,8 @@ def _can_end(words: list[Word], first: int, at: int, text: str) -> bool:
     if word.is_word:
         return True
     mark = text[word.token.start]
-    if (word.token.spaced and at > first) or mark in _NO_END:
+    # After a space a mark ends no name, but an emoji or a sign does: "Company 😀", "Tern ™".
+    if (word.token.spaced and at > first and unicodedata.category(mark) != "So") or mark in _NO_END:
         return False
     inside = at + 1 < len(words) and not words[at + 1].token.spaced and words[at + 1].is_word
     return not (inside and mark in _INSIDE)

@@ -47,6 +47,7 @@ _OF_QUESTIONS = (
 )
 
 FUNCTION_WORDS = frozenset(f"{_QUESTION_WORDS} {_PRONOUNS} {_VERBS} {_PREPOSITIONS} {_OTHERS}".split())
-COMMON_WORDS = frozenset(_OF_QUESTIONS.split())  # with a capital inside a sentence they are names: "Time", "Life"
+COMMON_WORDS = frozenset(_OF_QUESTIONS.split())
+NAMES_IN_CAPITALS = COMMON_WORDS | {"may", "will"}  # with a capital inside a sentence: "Time", the month, the person
 STOP_WORDS = ARTICLES | FUNCTION_WORDS | COMMON_WORDS
 QUESTION_WORDS = frozenset(_QUESTION_WORDS.split())

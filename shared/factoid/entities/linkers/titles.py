@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from factoid.encode import Encoder
 from factoid.entities.articles.article import Name
-from factoid.entities.articles.names import NameKind, clean_name, name_key
+from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.casing import Casing, Word, read_casing
 from factoid.entities.linkers.context import break_ties, count_tied, text_around
+from factoid.entities.linkers.cuts import shorter_cuts, tokens_within
 from factoid.entities.linkers.disambiguation import Option, rank_options, words_around, written_as
 from factoid.entities.linkers.parts import is_part
 from factoid.entities.linkers.plurals import singulars
 from factoid.entities.linkers.selection import select_longest
 from factoid.entities.linkers.spans import LowerCase, Span, find_spans
+from factoid.entities.linkers.spellings import join_digits, spellings
 from factoid.entities.linkers.stop_words import STOP_WORDS
 from factoid.entities.linkers.tokens import Tokens, tokenize
 from factoid.entities.mention import Candidate, Mention
@@ -25,7 +26,8 @@ from factoid.units import check_text
 
 _MOST_WORDS = 12
 _OWN = 10_000  # articles of a store in which a name is there because somebody put it there
-_WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals differ
+_RESPELLED_WORDS = 4  # of a name of letters and digits that is also looked up in other spellings
+_WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals or the spelling differ
 _UNSURE = 0.5  # and of a part of a name, of a name known as an acronym only, and of a mention for want of a better
 
 
@@ -53,13 +55,15 @@ class TitleLinker:
 
     Of all stretches of at most `most_words` words that are a name, the longest of the text is taken, then the longest that
     does not overlap it, and so on. Names are found in any case and any Unicode form; names written as in the text go before
-    those with other capitals, and a plural in lower case is also found by its singular. What may be a name is told by
+    those with other capitals, and a plural in lower case is also found by its singular. A name of letters and digits that is
+    not known is looked for with a space, a hyphen or nothing between them: see `spellings`. What may be a name is told by
     capitals, where the text has them: see `find_spans`.
 
     Of several articles of one name, the one is chosen of which the text says what tells it from the others ("the planet
     Mercury"), else the one that most links with this text lead to, else the one whose title it is rather than a redirect's,
-    an alias', a link's text or the title's without what stands in brackets: see `rank_options`. What is still tied is decided
-    by an encoder, where there is one, and is else marked as ambiguous: the first by title, with all candidates.
+    an alias', a link's text or the title's without what stands in brackets: see `rank_options`. What is still tied is
+    ordered by an encoder, where there is one, and decided where the text is by 0.08 nearer to one than the name alone is; else
+    it is marked as ambiguous, with all candidates, the first by the encoder or by title.
 
     A mention's score is its candidate's share; less where the capitals differ, where the name is a title without what stands
     in its brackets, or where few links are all that tells what it means; and half where the name looks like a part of a
@@ -70,15 +74,17 @@ class TitleLinker:
         encoder: Breaks ties: it compares the text with title and first sentence of each candidate.
         stop_words: Words that name nothing by themselves, in any case; None for English function and question words.
         most_words: Words of the longest name.
-        lower_case: Whether names without a capital are mentions. "always": single words but for stop words, and longer names
-            however they are written. Else longer names if they are written so, and single words "never", or "alone",
-            only where nothing else in the text is a mention. "auto" is "always" in a store of at most 10,000 articles,
+        lower_case: Whether names without a capital are mentions. "always": single words but for function words, and longer
+            names whatever they begin with; words of every question ("state") only where nothing else in the text is.
+            Else longer names if they are written so, and single words "never", or "alone", only where nothing else in the
+            text is a mention. "auto" is "always" in a store of at most 10,000 articles,
             such as a glossary; in others it is "alone" in texts that have no capital, and "never" in those that have.
         min_score: Mentions of less score are left out. More than 0.5 leaves out parts of names that the store does not know,
             at the price of some names.
 
     Raises:
-        InvalidInputError: `most_words` is less than 1, `min_score` is not from 0 to 1, or `lower_case` is none of the four.
+        InvalidInputError: `store` is no article store, `encoder` no encoder, `most_words` is less than 1, `min_score` is not
+            from 0 to 1, or `lower_case` is none of the four.
     """
 
     def __init__(
@@ -91,6 +97,15 @@ class TitleLinker:
         lower_case: str = "auto",
         min_score: float = 0.0,
     ) -> None:
+        if not isinstance(store, ArticleStore):
+            message = f"store must be an article store, got {store!r}: open a file of articles with ArticleStore(path)"
+            raise InvalidInputError(message)
+        if encoder is not None and not all(hasattr(encoder, name) for name in ("encode_queries", "encode_units")):
+            message = (
+                f"encoder must have encode_queries and encode_units, got {encoder!r}: give an encoder such as "
+                "SentenceTransformerEncoder(model)"
+            )
+            raise InvalidInputError(message)
         if most_words < 1:
             message = f"most_words must be at least 1, got {most_words}"
             raise InvalidInputError(message)
@@ -123,7 +138,7 @@ class TitleLinker:
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, with one look into the store for all of them."""
         read = [self._read(text) for text in texts]
-        names = self._names(key for text in read for span in text.spans for key in _keys(text, span))
+        names = self._names(key for text in read for span in text.spans for key in _all_keys(text, span))
         chosen = []
         for text in read:
             found = {(span.first, span.last): self._match(text, span, names) for span in text.spans}
@@ -145,10 +160,12 @@ class TitleLinker:
         check_text(text)
         tokens = tokenize(text)
         casing, words = read_casing(tokens, self.stop_words)
-        wanted = [_within(tokens, start, end) for start, end in spans]
-        tried = [[Span(*cut, 1, False, False) for cut in _cuts(tokens, found)] if found else [] for found in wanted]
+        wanted = [tokens_within(tokens, start, end) for start, end in spans]
+        tried = [
+            [Span(*cut, 1, False, False) for cut in shorter_cuts(tokens, found)] if found else [] for found in wanted
+        ]
         read = _Text(tokens, words, casing, [span for cuts in tried for span in cuts])
-        names = self._names(key for span in read.spans for key in _keys(read, span))
+        names = self._names(key for span in read.spans for key in _all_keys(read, span))
         found = []
         for cuts in tried:
             matches = (self._match(read, span, names) for span in cuts)
@@ -169,12 +186,17 @@ class TitleLinker:
 
     def _match(self, text: _Text, span: Span, names: dict[str, list[Name]]) -> _Found | None:
         form = _form(text, span)
-        singular = [key for key in _keys(text, span)[1:] if key in names]
-        known = names.get(text.tokens.key_of(span.first, span.last)) or (names[singular[0]] if singular else None)
+        known = next((names[key] for key in _keys(text, span) if key in names), [])
+        respelled = [] if known else [name for key in _respelled(text, span) for name in names.get(key, ())]
+        known = known or respelled
         if not known:
             return None
         exact = written_as(known, form)
+        if span.title:
+            exact = [name for name in exact if name.kind is NameKind.TITLE]
+            return _Found(span, exact, True) if exact else None
         written = exact or [name for own in singulars(form) for name in written_as(known, own)]
+        written = written or [name for name in respelled if _is_respelled(name.form, form)]
         if written and (span.exact or text.casing is not Casing.SILENT):
             return _Found(span, written, bool(exact))
         return None if span.exact else _Found(span, known, bool(exact))
@@ -186,30 +208,38 @@ class TitleLinker:
             for text, found in zip(texts, chosen, strict=True)
         ]
         ties = [
-            (row, at, text_around(text.tokens.text, *_extent(text, found[at].span)))
+            (row, at, text_around(text.tokens.text, *_extent(text, found[at].span)), _form(text, found[at].span))
             for row, (text, found) in enumerate(zip(texts, chosen, strict=True))
             for at in range(len(found))
             if count_tied(ranked[row][at]) > 1
         ]
-        ambiguous = {(row, at) for row, at, _ in ties}
+        ambiguous = {(row, at) for row, at, _, _ in ties}
         if self.encoder is not None and ties:
-            broken = break_ties(self.encoder, self.store, [(around, ranked[row][at]) for row, at, around in ties])
-            for (row, at, _), (options, tied) in zip(ties, broken, strict=True):
+            broken = break_ties(
+                self.encoder, self.store, [(around, form, ranked[row][at]) for row, at, around, form in ties]
+            )
+            for (row, at, _, _), (options, tied) in zip(ties, broken, strict=True):
                 ranked[row][at] = options
                 if not tied:
                     ambiguous.discard((row, at))
-        mentions = [
-            [_mention(text, found, at, ranked[row][at], ambiguous=(row, at) in ambiguous) for at in range(len(found))]
-            for row, (text, found) in enumerate(zip(texts, chosen, strict=True))
-        ]
-        return [[mention for mention in some if mention.score >= self.min_score] for some in mentions]
+        mentions = []
+        for row, (text, found) in enumerate(zip(texts, chosen, strict=True)):
+            spans = [match.span for match in found]
+            of_text = [
+                _mention(text, match, spans, at, ranked[row][at], ambiguous=(row, at) in ambiguous)
+                for at, match in enumerate(found)
+            ]
+            mentions.append([mention for mention in of_text if mention.score >= self.min_score])
+        return mentions
 
 
-def _mention(text: _Text, found: Sequence[_Found], at: int, options: Sequence[Option], *, ambiguous: bool) -> Mention:
-    match = found[at]
+def _mention(
+    text: _Text, match: _Found, spans: Sequence[Span], at: int, options: Sequence[Option], *, ambiguous: bool
+) -> Mention:
+    """Return what was found at one of a text's spans as a mention."""
     factor = 1.0 if match.exact else _UNSURE if _is_other_acronym(text, match) else _WRITTEN_OTHERWISE
     factor *= options[0].trust
-    if match.span.weak or is_part(text.words, text.casing, [match.span for match in found], at):
+    if match.span.weak or is_part(text.words, text.casing, spans, at):
         factor *= _UNSURE
     start, end = _extent(text, match.span)
     candidates = tuple(Candidate(option.title, option.share) for option in options)
@@ -229,6 +259,20 @@ def _keys(text: _Text, span: Span) -> list[str]:
     return [key] if text.words[span.last].capital and text.casing is Casing.TELLING else [key, *singulars(key)]
 
 
+def _respelled(text: _Text, span: Span) -> list[str]:
+    """Return the keys under which the name of a span may be known if it is of letters and digits."""
+    return spellings(text.tokens.key_of(span.first, span.last)) if span.words <= _RESPELLED_WORDS else []
+
+
+def _all_keys(text: _Text, span: Span) -> list[str]:
+    return [*_keys(text, span), *_respelled(text, span)]
+
+
+def _is_respelled(one: str, other: str) -> bool:
+    """Whether two forms have the same capitals, but for the first letter, and the same letters and digits."""
+    return join_digits(canonical_title(one)) == join_digits(canonical_title(other))
+
+
 def _around(text: _Text, match: _Found) -> dict[str, int]:
     if len({name.article_id for name in match.names}) == 1 and match.names[0].kind != NameKind.BASE:
         return {}  # nothing to choose
@@ -242,19 +286,3 @@ def _extent(text: _Text, span: Span) -> tuple[int, int]:
 def _form(text: _Text, span: Span) -> str:
     start, end = _extent(text, span)
     return clean_name(text.tokens.text[start:end])
-
-
-def _within(tokens: Tokens, start: int, end: int) -> tuple[int, int] | None:
-    """Return the first and the last token of a span of characters, or None if there is none."""
-    first = bisect_right(tokens.tokens, start, key=lambda token: token.end)
-    last = bisect_left(tokens.tokens, end, key=lambda token: token.start) - 1
-    return (first, last) if first <= last else None
-
-
-def _cuts(tokens: Tokens, span: tuple[int, int]) -> list[tuple[int, int]]:
-    """Return a span of tokens, and what is left of it without a leading article, a closing "'s", or both."""
-    first, last = span
-    keys = [token.key for token in tokens.tokens[first : last + 1]]
-    starts = [first, first + 1] if keys[0] in ("the", "a", "an") and last > first else [first]
-    ends = [last, last - 2] if keys[-2:] == ["'", "s"] and len(keys) > 2 else [last]
-    return [(start, end) for end in ends for start in starts if start <= end]

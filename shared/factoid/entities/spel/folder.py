@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from factoid._optional import require
 from factoid.entities.spel.tokenizer import TOKENIZER_FILE
+from factoid.entities.spel.unfinished import unfinished
 from factoid.entities.spel.vocabulary import Vocabulary
 from factoid.entities.spel.weights import OUT, Sizes, Weights, make_weights
 from factoid.errors import InvalidInputError, StoreFormatError, UnreadableFileError
@@ -32,6 +31,9 @@ _ENCODER = "encoder."
 def write_folder(folder: Path, weights: Weights, vocabulary: Vocabulary, tokenizer: Tokenizer) -> None:
     """Write a model; the folder appears with all its files or not at all.
 
+    What is being written has the name of the folder and ".<hex>.part" after it; what a process that was killed left there is
+    removed by the next one that writes the same folder.
+
     Raises:
         InvalidInputError: The folder is there already and not empty.
         UnreadableFileError: It cannot be written.
@@ -46,16 +48,10 @@ def write_folder(folder: Path, weights: Weights, vocabulary: Vocabulary, tokeniz
         TOKENIZER_FILE: lambda path: tokenizer.save(str(path)),
     }
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        fresh = folder.parent / f".{folder.name}-{uuid4().hex[:8]}"
-        fresh.mkdir()
-        try:
-            files = {name: _written(fresh / name, write) for name, write in writers.items()}
-            _write_json(fresh / MANIFEST, {"format": _FORMAT, "version": _VERSION, "files": files})
-            _sync(fresh / MANIFEST)
-            fresh.rename(folder)  # replaces an empty folder, and no other
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+        with unfinished(folder) as part:
+            files = {name: _written(part / name, write) for name, write in writers.items()}
+            _write_json(part / MANIFEST, {"format": _FORMAT, "version": _VERSION, "files": files})
+            _sync(part / MANIFEST)
     except OSError as error:
         message = f"cannot write the model to {folder}: {error.strerror or error}"
         raise UnreadableFileError(message) from error
@@ -117,7 +113,10 @@ def _check_files(folder: Path) -> None:
 
 
 def _written(path: Path, write: Callable[[Path], object]) -> dict[str, Any]:
+    path.touch()
+    mode = path.stat().st_mode  # as the umask says; safetensors makes files that only their owner can read
     write(path)
+    path.chmod(mode)
     _sync(path)
     size, digest = _identity(path)
     return {"bytes": size, "sha256": digest}

@@ -48,7 +48,7 @@ class SpELLinker:
 
     Raises:
         InvalidInputError: `top_k` or `batch_size` is below 1; on first use, vocabulary or tokenizer do not belong to the
-            checkpoint.
+            checkpoint, or PyTorch cannot use the device.
         UnreadableFileError: On first use: a file is missing or damaged.
         StoreFormatError: On first use: a converted folder was changed.
         MissingDependencyError: On first use: a package is not installed.
@@ -115,7 +115,14 @@ class SpELLinker:
         return self.link_batch([text])[0]
 
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Return the mentions in each text; the same as `link` gives, for less. Raises as `link`."""
+        """Return the mentions in each text; the same as `link` gives, for less.
+
+        Raises:
+            InvalidInputError: As `link`, or the texts are one string.
+        """
+        if isinstance(texts, str):
+            message = f"expected a list of texts, got the string {texts[:50]!r}: use link for one text"
+            raise InvalidInputError(message)
         for text in texts:
             check_text(text)
         model = self._load()

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from factoid._optional import require
+from factoid.entities.devices import usable_device
 from factoid.entities.spel.checkpoint import read_checkpoint
 from factoid.entities.spel.folder import MANIFEST, check_free, read_folder, write_folder
 from factoid.entities.spel.predict import Predictor
@@ -104,15 +104,14 @@ def load_model(files: ModelFiles, *, top_k: int, device: Any, batch_size: int) -
     """Load a model onto a device; None for a GPU where PyTorch sees one.
 
     Raises:
-        UnreadableFileError, StoreFormatError, InvalidInputError: See `ModelFiles.read`.
+        UnreadableFileError, StoreFormatError: See `ModelFiles.read`.
+        InvalidInputError: Likewise; or PyTorch cannot use the device.
         MissingDependencyError: A package that the model needs is not installed.
     """
-    torch = require("torch", extra="spel")
+    usable = usable_device(device, extra="spel")
     weights, vocabulary, tokenizer = files.read()
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    encoder = weights.build(device)
-    predictor = Predictor(encoder, weights.out.to(device), k=top_k, batch_size=batch_size)
+    encoder = weights.build(usable)
+    predictor = Predictor(encoder, weights.out.to(usable), k=top_k, batch_size=batch_size)
     return LoadedModel(predictor, vocabulary, tokenizer, weights.sizes.limit)
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
-_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")  # on the hub: with or without an owner
+_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")  # on the hub
+_KNOWN = ("roberta-base", "roberta-large", "FacebookAI/roberta-base", "FacebookAI/roberta-large")  # the same two
 _SPECIAL = {"<s>": 0, "<pad>": 1, "</s>": 2}  # where RoBERTa has them
 
 
@@ -23,7 +24,8 @@ def load_tokenizer(source: str | PathLike[str]) -> Tokenizer:
 
     Args:
         source: A tokenizer.json, a folder that holds one or vocab.json and merges.txt, or, as a string that is no path, a
-            name on the hub such as "roberta-base", which is downloaded or taken from the hub's cache.
+            name on the hub, which is downloaded or taken from the hub's cache: "roberta-base", "roberta-large" or
+            another "owner/name".
 
     Raises:
         UnreadableFileError: There is no tokenizer, or it is none of RoBERTa.
@@ -36,10 +38,13 @@ def load_tokenizer(source: str | PathLike[str]) -> Tokenizer:
             tokenizer = _of_folder(path, library)
         elif path.is_file():
             tokenizer = library.Tokenizer.from_file(str(path))
-        elif isinstance(source, str) and _NAME.fullmatch(source):
+        elif isinstance(source, str) and _may_be_on_the_hub(source):
             tokenizer = library.Tokenizer.from_pretrained(source)
         else:
-            message = f"there is no tokenizer {str(source)!r}: expected a tokenizer.json, or a folder that holds one"
+            message = (
+                f"there is no file or folder {str(source)!r}: expected a tokenizer.json, a folder that holds one or vocab.json "
+                f"and merges.txt, or one of these names on the Hugging Face hub: {', '.join(_KNOWN[:2])}, owner/name"
+            )
             raise UnreadableFileError(message)
     except UnreadableFileError:
         raise
@@ -59,6 +64,12 @@ def load_tokenizer(source: str | PathLike[str]) -> Tokenizer:
         message = f"{str(source)!r} does not put <s> and </s> around a text, as RoBERTa's tokenizer does"
         raise UnreadableFileError(message)
     return tokenizer  # type: ignore[no-any-return]
+
+
+def _may_be_on_the_hub(source: str) -> bool:
+    """Tell whether it is worth asking: a mistyped path is not."""
+    owner, slash, _ = source.partition("/")
+    return source in _KNOWN or bool(slash and _NAME.fullmatch(source) and not Path(owner).exists())
 
 
 def _of_folder(folder: Path, library: Any) -> Any:

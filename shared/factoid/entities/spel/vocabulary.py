@@ -11,12 +11,12 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
+from factoid.entities.spel.published import AIDA, ENWIKI, OUT_OF_DOMAIN, check_lines, check_role
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 OUTSIDE = 0  # the id of what names no entity
 PADDING = 1
 OUTSIDE_ENTRY, PADDING_ENTRY = "|||O|||", "<pad>"
-AIDA, ENWIKI, OUT_OF_DOMAIN = "aida.txt", "enwiki_20230827.txt", "out_of_domain.txt"
 
 # What some lines of out_of_domain.txt still write for characters of titles.
 _ESCAPES = (("%27", "'"), ("%26", "&"))
@@ -63,15 +63,26 @@ class Vocabulary:
 class VocabularyFiles:
     """The files that a vocabulary is made of.
 
+    Each line is the entity of one row, counted through the three files: their order and that of their lines must be the
+    published one. Of lines in another order nothing can be noticed, and every mention would get another entity's title.
+
     Attributes:
         aida: The entities of the AIDA training data; all that a "shrunk" step-3 checkpoint knows.
         enwiki: The entities of step 2, a large file of its own.
         out_of_domain: The entities of further test sets.
+
+    Raises:
+        InvalidInputError: A file has the published name of another one.
     """
 
     aida: Path
     enwiki: Path | None = None
     out_of_domain: Path | None = None
+
+    def __post_init__(self) -> None:
+        for role, path in (("aida", self.aida), ("enwiki", self.enwiki), ("out_of_domain", self.out_of_domain)):
+            if path is not None:
+                check_role(role, path)
 
     @classmethod
     def in_folder(cls, folder: str | PathLike[str]) -> VocabularyFiles:
@@ -92,7 +103,8 @@ class VocabularyFiles:
         The files are all used, or aida.txt alone where that has the length of a shrunk checkpoint.
 
         Raises:
-            InvalidInputError: No choice has this length; names both lengths and the file that is likely to be at fault.
+            InvalidInputError: No choice has this length; names both lengths and the file that is likely to be at fault. Or it
+            has, of some 500,000, but not of the published files.
             UnreadableFileError: A file is missing, is not UTF-8, has Windows line ends or an end that was changed.
         """
         aida = read_lines(self.aida)
@@ -109,6 +121,7 @@ class VocabularyFiles:
                 f"rows: {self._suspect(len(whole.entries), len(shrunk.entries), rows)}"
             )
             raise InvalidInputError(message)
+        check_lines(rows, (self.aida, len(aida)), len(enwiki), len(further))
         return whole
 
     def _check_ends(self, aida: Sequence[str], enwiki: Sequence[str], further: Sequence[str]) -> None:
@@ -167,8 +180,8 @@ def read_lines(path: str | PathLike[str]) -> list[str]:
     Titles may hold other characters that end lines elsewhere, and each line is an id.
 
     Raises:
-        UnreadableFileError: The file is missing, empty, not UTF-8, or was changed by an editor (a byte order mark, Windows
-            line ends).
+        UnreadableFileError: The file is missing, empty, not UTF-8, or was changed by an editor (a byte order mark, line
+            ends of Windows, or those of old Macs: as many "\r" as "\n", or more).
     """
     try:
         raw = Path(path).read_bytes()
@@ -182,8 +195,10 @@ def read_lines(path: str | PathLike[str]) -> list[str]:
     if not text.strip():
         message = f"the vocabulary file {path} is empty: expected a title on each line"
         raise UnreadableFileError(message)
-    if text.startswith("\ufeff") or "\r\n" in text:
-        changed = "a byte order mark" if text.startswith("\ufeff") else "Windows line ends"
+    windows, old_mac = "\r\n" in text, text.count("\r") >= max(text.count("\n"), 1)
+    if text.startswith("\ufeff") or windows or old_mac:
+        mark = text.startswith("\ufeff")
+        changed = "a byte order mark" if mark else "Windows line ends" if windows else "carriage returns as line ends"
         message = f"the vocabulary file {path} has {changed}, which the published file has not: get the file as it was"
         raise UnreadableFileError(message)
     if text.startswith("version https://git-lfs"):

@@ -89,7 +89,8 @@ def make_weights(encoder: Mapping[str, Any], out: Any) -> Weights:
         out: The output embedding.
 
     Raises:
-        UnreadableFileError: Something is missing, is no tensor, or the shapes do not fit each other.
+        UnreadableFileError: Something is missing, is no tensor, has values that are no finite numbers, or the shapes do not
+            fit each other.
     """
     torch = require("torch", extra="spel")
     kept = {name: tensor for name, tensor in encoder.items() if not _UNUSED.fullmatch(name)}
@@ -104,7 +105,23 @@ def make_weights(encoder: Mapping[str, Any], out: Any) -> Weights:
             f"expected (entities, {sizes.hidden_size})"
         )
         raise UnreadableFileError(message)
-    return Weights(sizes, {name: tensor.float() for name, tensor in kept.items()}, out.float().contiguous())
+    weights = Weights(sizes, {name: tensor.float() for name, tensor in kept.items()}, out.float().contiguous())
+    for name, tensor in [*weights.encoder.items(), (OUT, weights.out)]:
+        _check_finite(name, tensor)
+    return weights
+
+
+def _check_finite(name: str, tensor: Tensor) -> None:
+    # A sum is fifteen times faster than to ask each value. It may overflow where all of them are finite.
+    if bool(tensor.sum().isfinite()):
+        return
+    wrong = ~tensor.isfinite()
+    if count := int(wrong.sum()):
+        message = (
+            f"{count:,} of the {tensor.numel():,} values of {name} are NaN or infinite, the first of them at "
+            f"{wrong.nonzero()[0].tolist()}: the file is damaged, or the training failed"
+        )
+        raise UnreadableFileError(message)
 
 
 def _is_weight(value: Any, torch: Any) -> bool:

@@ -1,0 +1,44 @@
+"""Devices that PyTorch can use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from factoid._optional import require
+from factoid.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import torch
+
+# PyTorch says in all of these ways that it does not know a device, was built without it, or does not find it.
+_REFUSALS = (RuntimeError, AssertionError, NotImplementedError, ImportError, TypeError, ValueError, AttributeError)
+
+
+def usable_device(device: str | int | torch.device | None, *, extra: str) -> torch.device:
+    """Return a device that can compute here; for None a GPU where there is one, else the CPU.
+
+    Args:
+        device: Such as "cuda:1".
+        extra: The extra that installs PyTorch.
+
+    Raises:
+        InvalidInputError: There is no such device.
+        MissingDependencyError: PyTorch is not installed.
+    """
+    library = require("torch", extra=extra)
+    if device is None:
+        device = "cuda" if library.cuda.is_available() else "cpu"
+    try:
+        found = library.device(device)
+        library.zeros(1, device=found).item()  # on "meta" a tensor can be made, and holds nothing
+    except _REFUSALS as error:
+        given = str(device) if isinstance(device, library.device) else device
+        message = f"expected a device that PyTorch can use here ({', '.join(_devices(library))}), got {given!r}"
+        raise InvalidInputError(message) from error
+    return found  # type: ignore[no-any-return]
+
+
+def _devices(torch: Any) -> list[str]:
+    cuda = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    mps = ["mps"] if torch.backends.mps.is_available() else []
+    return ["cpu", *cuda, *mps]

@@ -1,0 +1,114 @@
+"""Names that only a glossary or a catalogue has: of function words, of digits, of words that every question holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from factoid import Document
+from factoid.entities import build_own_articles
+from factoid.entities.linkers.titles import TitleLinker
+from tests.entities.linkers.stores import links, make_store
+
+TERMS = """one-time password|first aid|last mile|out of stock|same-day delivery|over the counter|down payment|up-time
+on-call duty|off-grid system|after-sales service|no-load loss|all-risk insurance|Heron|State|Seal""".replace("\n", "|")
+CODES = ["4711", "e12", "Heron", "2", "10 20", "Seal"]
+
+
+def own(*titles, **aliases):
+    return build_own_articles(
+        [Document("Text.", title, metadata={"aliases": aliases.get(title, [])}) for title in titles]
+    )
+
+
+@pytest.fixture(scope="module")
+def terms():
+    with own(*TERMS.split("|")) as store:
+        yield store
+
+
+@pytest.mark.parametrize("term", TERMS.split("|")[:13])
+@pytest.mark.parametrize(
+    "question",
+    ["How is the {} changed?", "how is the {} changed", "Does Heron need the {}?", "What is {}?", "Which {} is it?"],
+)
+def test_names_that_begin_with_a_function_word(terms, term, question):
+    found = links(TitleLinker(terms), question.format(term))
+    assert found.pop("Heron", "Heron") == "Heron"
+    assert found == {term: term}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("what does state mean", {"state": "State"}),
+        ("What is a state?", {"state": "State"}),
+        ("State what the Heron is.", {"Heron": "Heron"}),
+        ("Did the first one out pay down the last time?", {}),
+        ("Who was over at the first, for all that?", {}),
+    ],
+)
+def test_words_of_every_question(terms, question, expected):
+    assert links(TitleLinker(terms), question) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Does the 4711 fit the Heron?", {"4711": "4711", "Heron": "Heron"}),
+        ("what does error e12 mean on the heron?", {"e12": "e12", "heron": "Heron"}),
+        ("how often is the seal of an e12 changed", {"seal": "Seal", "e12": "e12"}),
+        ("Does Heron need 2 of them?", {"Heron": "Heron"}),
+        ("Does Heron go from 10 20 times?", {"Heron": "Heron", "10 20": "10 20"}),
+        ("What is 2?", {"2": "2"}),
+    ],
+)
+def test_codes(question, expected):
+    with own(*CODES) as store:
+        assert links(TitleLinker(store), question) == expected
+
+
+def test_codes_that_are_aliases():
+    with own("Tern 40", "Seal", **{"Tern 40": ["T40"]}) as store:
+        assert links(TitleLinker(store), "how often is the seal of a t40 changed") == {"seal": "Seal", "t40": "Tern 40"}
+
+
+LARGE = [
+    "First aid",
+    "In Paris",
+    "Paris",
+    "A Long Way",
+    "1984",
+    "Ivan",
+    "In vitro",
+    "May",
+    "June",
+    "Will (law)",
+    "At Home",
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Who taught first aid to Ivan?", {"first aid": "First aid", "Ivan": "Ivan"}),
+        ("Who invented first aid?", {"first aid": "First aid"}),
+        ("Was it grown in vitro?", {"in vitro": "In vitro"}),
+        ("Is it in Paris, Ivan?", {"Paris": "Paris", "Ivan": "Ivan"}),  # not the song
+        ("it was a long way", {"a long way": "A Long Way"}),  # no capitals: they tell nothing
+        ("It was a long way.", {}),
+        ("Was Ivan at home?", {"Ivan": "Ivan"}),
+        ("Did Ivan come in 1984?", {"Ivan": "Ivan"}),
+        ("Is May warmer than June?", {"May": "May", "June": "June"}),
+        ("Is it so, and may Ivan come?", {"Ivan": "Ivan"}),
+        ("May Ivan come in June?", {"Ivan": "Ivan", "June": "June"}),
+        ("Will Ivan come in June?", {"Ivan": "Ivan", "June": "June"}),
+    ],
+)
+def test_in_large_stores(tmp_path, count_as_large, question, expected):
+    with make_store(tmp_path / "s", LARGE, redirects={"in June": "June", "at first sight": "Ivan"}) as store:
+        assert links(TitleLinker(store), question) == expected
+
+
+def test_only_titles_of_large_stores_begin_with_a_function_word(tmp_path, count_as_large):
+    with make_store(tmp_path / "s", ["Ivan", "Love"], anchors=[("at first sight", "Love", 9)]) as store:
+        assert links(TitleLinker(store), "Did Ivan see it at first sight?") == {"Ivan": "Ivan"}

@@ -16,6 +16,7 @@ from factoid.terminal import count, plain
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
     from factoid.entities.articles.report import BuildReport
 
 SUMMARY = "make an article store of a Wikipedia dump, a dataset or your own articles, to find entities in"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from factoid.entities.articles import Article, ArticleStore
 from factoid.entities.importers.detect import detect
 from factoid.errors import UnreadableFileError
+from tests.entities.importers.dumps import dump, page
 
 LINES = [
     {"title": "Sea", "text": "Salt water. " * 80, "aliases": ["Ocean"], "redirects": ["Main"]},
@@ -40,6 +42,7 @@ def test_builds_and_reports(tmp_path, lines, run):
     assert (code, err) == (0, "")
     first, *rest = out.splitlines()
     assert first.startswith(f"{tmp_path / 'store'}: 2 articles, 6 names, ")
+    assert " kB, in " in first
     assert rest == [
         "2 redirects, 2 aliases, 0 links",
         "1 article with a title that another article had before; the first was kept: Lake",
@@ -107,10 +110,84 @@ def test_formats_are_told_by_name_and_first_line(tmp_path):
         path.write_text(content)
         assert detect(path) == expected
     assert detect(tmp_path) == "kilt"  # that of the first file
-    for content in ("", "words", "[1]", "{}", '{"A": 1}'):
-        (tmp_path / "z").write_text(content)
-        with pytest.raises(UnreadableFileError, match="z is of no known format"):
+    for content, said in [
+        ("", "is empty"),
+        ("title,text\n", "one JSON object per line, and its first line is b'title,text'"),
+        ('[{"title": "A"}]', "that of a JSON array"),
+        ('{"title": "\xe9"}', "is not UTF-8"),
+        ("{}", "its first line has no fields"),
+        ('{"A": 1}', "its first line has 'A'; expected 'title' and 'text'"),
+    ]:
+        (tmp_path / "z").write_bytes(content.encode("latin-1"))
+        with pytest.raises(UnreadableFileError, match=f"z .*{re.escape(said)}"):
             detect(tmp_path / "z")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ("title", "content"),
+        ("term", "definition"),
+        ("name", "description"),
+        ("title", "body", "id"),
+        ("text",),
+        ("A", "B"),
+    ],
+)
+def test_other_fields_are_no_titles(tmp_path, fields, fails, run):
+    own = tmp_path / "own.jsonl"
+    own.write_text("".join(json.dumps({field: f"{field} {n}" for field in fields}) + "\n" for n in range(3)))
+    message = fails("build-articles", tmp_path / "store", own)
+    assert all(repr(field) in message for field in fields)
+    assert "--title-key and --text-key" in message
+    assert list(tmp_path.iterdir()) == [own]
+    if len(fields) > 1:
+        keys = ("--title-key", fields[0], "--text-key", fields[1])
+        assert run("build-articles", tmp_path / "store", own, *keys)[0] == 0
+        with ArticleStore(tmp_path / "store") as store:
+            assert store.get(f"{fields[0]} 1").text == f"{fields[1]} 1"
+
+
+def test_titles_differ_from_line_to_line(tmp_path):
+    (tmp_path / "a").write_text('{"A": "x"}\n{"B": "x"}\n{"A": "x"}\n')
+    assert detect(tmp_path / "a") == "titles"
+    (tmp_path / "a").write_text('{"A": "x"}\n{"A": "y"}\n')
+    with pytest.raises(UnreadableFileError, match="no known format"):
+        detect(tmp_path / "a")
+
+
+@pytest.mark.parametrize("path", [".", "/", "", ".."])
+def test_a_folder_is_no_store(path, lines, fails):
+    assert "is a folder: name a file in it" in fails("build-articles", path, lines)
+
+
+def test_what_stays_after_bad_lines(tmp_path, lines, fails, run):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("nothing\n")
+    message = fails("build-articles", tmp_path / "store", bad, "--format", "jsonl")
+    assert "bad.jsonl:1: not JSON, expected one JSON object per line" in message
+    assert "stays in" not in message
+    assert sorted(tmp_path.iterdir()) == [bad, lines]
+    message = fails("build-articles", tmp_path / "store", lines, "--redirects", bad)
+    assert "bad.jsonl:1: expected a name, a tab and a target" in message
+    assert f"stays in {tmp_path / 'store.building'} and {tmp_path / 'store.spill'}" in message
+    assert "--restart" in message
+    assert run("build-articles", tmp_path / "store", lines, "--restart")[0] == 0
+    assert not (tmp_path / "store.building").exists()
+
+
+def test_a_dump_that_is_cut_off(tmp_path, fails, run):
+    pytest.importorskip("mwparserfromhell")
+    pages = [page("A", "One."), page("B", "{{Begriffsklärung}}\n* two"), page("C", "Three.")]
+    (tmp_path / "dump.xml").write_bytes(dump(*pages)[:-60])
+    message = fails("build-articles", tmp_path / "store", tmp_path / "dump.xml")
+    assert "--allow-truncated" in message
+    assert "after the page 'B'" in message or "after the page 'A'" in message
+    code, out, err = run("build-articles", tmp_path / "store", tmp_path / "dump.xml", "--allow-truncated")
+    assert code == 0
+    assert "was read only as far as it is whole" in err
+    assert "disambiguation pages: 1" in out
+    assert "rests of files that are cut off or damaged: 1" in out
 
 
 def test_records_stay_those_of_the_files(built):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import date
 
 import pytest
 
@@ -263,3 +264,52 @@ def test_another_programs_file_is_not_replaced(path, tmp_path):
 def test_meta_is_json(path):
     built(path, [Article("A", "x")])[1].close()
     assert {key: json.loads(value) for key, value in contents(path)["meta"]}["articles"] == 1
+
+
+def test_initials_are_aliases(path):
+    titles = ["Return Merchandise Authorization (RMA)", "NPSH (Net Positive Suction Head)", "Mercury (planet)"]
+    _, store = built(path, [Article(title, "x") for title in titles])
+    with store:
+        for name in ("rma", "return merchandise authorization"):
+            assert store.get(name).title == titles[0]
+        for name in ("NPSH", "net positive suction head"):
+            assert store.get(name).title == titles[1]
+        assert store.names(["planet"]) == {}
+        assert [name.kind for name in store.names(["mercury"])["mercury"]] == [NameKind.BASE]
+        assert [name.kind for name in store.names(["rma"])["rma"]] == [NameKind.ALIAS]
+
+
+def test_one_warning_of_what_was_not_kept(path, caplog):
+    records = [Article("A", "x"), Article("A", "y"), Article("B", " "), Redirect("C", "D")]
+    build_articles(path, Listed(records))
+    [warning] = caplog.messages
+    for said in ("the first was kept: A", "1 article left out that had no text: B", "led to no article: C → D"):
+        assert said in warning
+    caplog.clear()
+    build_articles(path, Listed(records), warn=False)
+    build_articles(path, Listed(records[:1]))
+    assert caplog.messages == []
+
+
+def test_what_a_source_leaves_out_is_reported(path):
+    source = Listed([Article("A", "x")])
+    source.left_out = {"disambiguation pages": 2}
+    assert build_articles(path, source).left_out == {"disambiguation pages": 2}
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        ([Article("A", " ")], "no article to store in the documents: 1 without text"),
+        (
+            [Article("A", "x", metadata={"page": 1, "day": date(2020, 1, 2)}, document_id="7")],
+            r"record 1 of the documents: the metadata of 'A' \(id '7'\) must hold .* 'day' is datetime.date\(2020, 1, 2\)",
+        ),
+    ],
+)
+def test_errors_of_sources_without_a_name(path, records, said):
+    source = Listed(records)
+    source.name = ""
+    with pytest.raises(InvalidInputError, match=said):
+        build_articles(path, source)
+    assert leftovers(path) == []

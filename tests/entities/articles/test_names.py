@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid.entities.articles import canonical_title, clean_name, name_key, split_title
+from factoid.entities.articles.names import spelled_out
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.text(
     " _-'\"aAzZéÉ\u200e\u0301ʼßİ", max_size=12
@@ -96,3 +97,25 @@ def test_canonical_title():
 )
 def test_split_title(title, base, rest):
     assert split_title(title) == (base, rest)
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        ("Return Merchandise Authorization (RMA)", ("Return Merchandise Authorization", "RMA")),
+        ("Net positive suction head (NPSH)", ("Net positive suction head", "NPSH")),
+        ("RMA (Return Merchandise Authorization)", ("RMA", "Return Merchandise Authorization")),
+        ("Federal Bureau of Investigation (FBI)", ("Federal Bureau of Investigation", "FBI")),
+        ("Internet of Things (IoT)", ("Internet of Things", "IoT")),
+        ("Pulse-Width Modulation (P.W.M.)", ("Pulse-Width Modulation", "P.W.M.")),
+        ("Électricité de France (EDF)", ("Électricité de France", "EDF")),
+        ("Mercury (planet)", None),
+        ("Mercury (MP)", None),
+        ("Sorne (the southern one)", None),
+        ("Old Norse (on)", None),
+        ("Return Merchandise Authorization (RMB)", None),
+        ("RMA", None),
+    ],
+)
+def test_initials_in_brackets(title, names):
+    assert spelled_out(title) == names

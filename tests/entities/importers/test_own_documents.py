@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from factoid import Document
 from factoid.entities.articles import Article, ArticleStore, build_articles
-from factoid.entities.importers import OwnDocuments
+from factoid.entities.importers import ArticleJsonl, OwnDocuments
 from factoid.errors import InvalidInputError
 
 GLOSSARY = [
@@ -67,3 +69,17 @@ def test_names():
 def test_documents_that_cannot_be_used(document, said):
     with pytest.raises(InvalidInputError, match=said):
         list(OwnDocuments(iter([document])).read())
+
+
+def test_aliases_that_are_nothing_are_ignored():
+    document = Document("x", "A", metadata={"aliases": [None, "", " ", "B"]})
+    assert next(OwnDocuments([document]).read()).aliases == ("B",)
+
+
+def test_lines_and_documents_have_the_same_aliases(tmp_path):
+    for aliases in ("AL", ["AL", None, ""], None):
+        metadata = {"aliases": aliases}
+        document = next(OwnDocuments([Document("x", "A", metadata=metadata)]).read())
+        lines = [{"title": "A", "text": "x", "metadata": metadata}, {"title": "A", "text": "x", "aliases": aliases}]
+        (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        assert [record.aliases for record in ArticleJsonl(tmp_path / "a.jsonl").read()] == [document.aliases] * 2

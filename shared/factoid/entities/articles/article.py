@@ -18,7 +18,8 @@ _HAN = (
 _THAI = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # and its neighbours
 _UNSPACED = re.compile(f"[{_HAN}{_THAI}]")
 # Marks, also those of punctuation, go with what they stand behind.
-_WORD = re.compile(rf"(?:[{_HAN}]|[{_THAI}]{{1,4}})[^\w\s]*|[^\s{_HAN}{_THAI}]+")
+_WORD = re.compile(rf"(?:[{_HAN}]|[{_THAI}]{{1,4}}|[^\s{_HAN}{_THAI}]+)[^\w\s]*")
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Name:
 def count_words(text: str) -> int:
     """Return the number of words: runs of what is no white space.
 
-    In scripts without spaces each Han character or kana counts as a word, as it does in passages, and so do four letters of
+    In scripts without spaces each Han character or kana counts as a word, as it does in passages, and so do four characters of
     Thai, Lao, Khmer and Burmese, about as many as their words have; else a whole text would be one word.
     """
     return sum(1 for _ in _WORD.finditer(text)) if _is_unspaced(text) else len(text.split())

@@ -33,14 +33,14 @@ def find_names(connection: sqlite3.Connection) -> None:
     connection.create_function("base_key", 1, _base_key, deterministic=True)
     for statement in _FIND.format(**{kind.name: int(kind) for kind in NameKind}).split(";"):
         connection.execute(statement)
-    connection.executemany(f"INSERT INTO spill.found VALUES (?, ?, {int(NameKind.ALIAS)}, ?, 0)", _initials(connection))
+    connection.executemany("INSERT INTO spill.found VALUES (?, ?, ?, ?, 0)", _initials(connection))
 
 
-def _initials(connection: sqlite3.Connection) -> Iterator[tuple[str, int, str]]:
-    """Yield the names that stand in titles beside their initials, and the initials, as (key, article, form)."""
+def _initials(connection: sqlite3.Connection) -> Iterator[tuple[str, int, int, str]]:
+    """Yield the names that stand in titles beside their initials, and the initials, as (key, article, kind, form)."""
     for article, title in connection.execute("SELECT id, title FROM article WHERE title LIKE '%)'"):
         for name in spelled_out(title) or ():
-            yield name_key(name), article, name
+            yield name_key(name), article, int(NameKind.ALIAS), name
 
 
 def write_names(connection: sqlite3.Connection) -> None:

@@ -45,7 +45,8 @@ def make_sources(
         kind: "dump", one of IMPORTERS, or "auto" to look at each.
         workers: Processes that read a dump.
         words: Words of an article that are needed; a dump's importer cleans no more.
-        title_key, text_key: What the fields of articles in JSON Lines ("jsonl") are called.
+        title_key: Field of articles in JSON Lines ("jsonl") that holds the title.
+        text_key: Field that holds the text.
         allow_truncated: Read a dump that is cut off or damaged up to there.
 
     Raises:
@@ -71,7 +72,8 @@ def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
 
     Args:
         path: The file or folder.
-        title_key, text_key: What the fields of articles in JSON Lines are called.
+        title_key: Field of articles in JSON Lines that holds the title.
+        text_key: Field that holds the text.
 
     Raises:
         UnreadableFileError: It is missing, empty or of no known format.

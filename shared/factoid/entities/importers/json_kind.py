@@ -26,7 +26,8 @@ def kind_of_lines(file: Path, title_key: str = "title", text_key: str = "text") 
 
     Args:
         file: Plain, or compressed by gzip or bzip2. It holds a line.
-        title_key, text_key: What the fields of articles are called.
+        title_key: Field of articles that holds the title.
+        text_key: Field that holds the text.
 
     Raises:
         UnreadableFileError: The first line is no JSON object, or has other fields; says which.

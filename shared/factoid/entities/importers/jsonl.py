@@ -27,7 +27,8 @@ class ArticleJsonl:
 
     Args:
         paths: Files, plain or compressed by gzip or bzip2, or folders of files that end in .jsonl or .ndjson.
-        title_key, text_key: What the fields of the title and the text are called.
+        title_key: Field that holds the title.
+        text_key: Field that holds the text.
     """
 
     def __init__(self, paths: Paths, *, title_key: str = "title", text_key: str = "text") -> None:

@@ -20,8 +20,10 @@ def other_names(value: Any, expected: str) -> tuple[str, ...]:
     """
     if value is None or isinstance(value, str):
         value = [value]
-    names = list(value) if isinstance(value, Iterable) and not isinstance(value, Mapping | bytes) else [...]
-    if not all(name is None or isinstance(name, str) for name in names):
+    names: list[Any] | None = None
+    if isinstance(value, Iterable) and not isinstance(value, Mapping | bytes):
+        names = list(value)
+    if names is None or not all(name is None or isinstance(name, str) for name in names):
         message = f"{expected}, got {value!r:.80}"
         raise InvalidInputError(message)
     return tuple(name for name in names if isinstance(name, str) and name.strip())

@@ -1,0 +1,44 @@
+"""Words of texts, with and without spaces between them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factoid.entities.articles.article import count_words, cut_words, first_words
+
+SPACED = st.text("ab é.\n\t\u00a0\u2003한", max_size=60)
+MIXED = st.text("ab \n日本語カ。、กา่ขี。㐀", max_size=60)
+
+
+@given(SPACED, st.integers(1, 9))
+def test_texts_with_spaces(text, words):
+    assert count_words(text) == len(text.split())
+    assert first_words(text, words) == " ".join(text.split()[:words])
+
+
+@given(MIXED, st.integers(1, 9))
+def test_any_text_is_cut_to_so_many_words(text, words):
+    cut = cut_words(text, words)
+    assert text.startswith(cut)
+    assert count_words(cut) == min(words, count_words(text))
+    assert cut_words(cut, words) == cut
+    rest = text[len(cut) :]
+    assert not rest or not cut or not unicodedata.combining(rest[0])
+    assert first_words(text, words) == " ".join(cut.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "cut"),
+    [
+        ("水力発電所は、川の水を使う。" * 90, 8, "水力発電所は、川の"),
+        ("ปั๊มน้ำ" * 90, 1, "ปั๊ม"),
+        ("pump ポンプ pump", 3, "pump ポン"),
+        ("펌프는 물을 올린다", 2, "펌프는 물을"),
+    ],
+)
+def test_scripts_without_spaces(text, words, cut):
+    assert cut_words(text, words) == cut

@@ -21,7 +21,6 @@ _UNSPACED = re.compile(f"[{_HAN}{_THAI}]")
 _WORD = re.compile(rf"(?:[{_HAN}]|[{_THAI}]{{1,4}}|[^\s{_HAN}{_THAI}]+)[^\w\s]*")
 
 
-
 @dataclass(frozen=True, slots=True)
 class Article:
     """An article about one entity.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import date
 
 import pytest
 
@@ -295,21 +294,3 @@ def test_what_a_source_leaves_out_is_reported(path):
     source = Listed([Article("A", "x")])
     source.left_out = {"disambiguation pages": 2}
     assert build_articles(path, source).left_out == {"disambiguation pages": 2}
-
-
-@pytest.mark.parametrize(
-    ("records", "said"),
-    [
-        ([Article("A", " ")], "no article to store in the documents: 1 without text"),
-        (
-            [Article("A", "x", metadata={"page": 1, "day": date(2020, 1, 2)}, document_id="7")],
-            r"record 1 of the documents: the metadata of 'A' \(id '7'\) must hold .* 'day' is datetime.date\(2020, 1, 2\)",
-        ),
-    ],
-)
-def test_errors_of_sources_without_a_name(path, records, said):
-    source = Listed(records)
-    source.name = ""
-    with pytest.raises(InvalidInputError, match=said):
-        build_articles(path, source)
-    assert leftovers(path) == []

@@ -95,7 +95,7 @@ LARGE = [
         ("Was it grown in vitro?", {"in vitro": "In vitro"}),
         ("Is it in Paris, Ivan?", {"Paris": "Paris", "Ivan": "Ivan"}),  # not the song
         ("it was a long way", {"a long way": "A Long Way"}),  # no capitals: they tell nothing
-        ("It was a long way.", {}),
+        ("It was a long way.", {"a long way": "A Long Way"}),  # nor does that of the first word
         ("Was Ivan at home?", {"Ivan": "Ivan"}),
         ("Did Ivan come in 1984?", {"Ivan": "Ivan"}),
         ("Is May warmer than June?", {"May": "May", "June": "June"}),

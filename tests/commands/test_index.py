@@ -27,7 +27,8 @@ def test_index_replaces_an_edited_file(run, docs, store):
     counts = json.loads(out)
     assert (counts["documents"], counts["unchanged"]) == (1, 1)
     assert counts["total"] == {"passage": 3, "proposition": 5, "sentence": 5}
-    _, out, _ = run("search", store, "In which year did the Vasa sink?", "--json")
+    _, out, _ = run("search", store, "In which year did the Vasa sink?")  # without ids, which may hold any digits
+    assert "1961" in out
     assert "1628" not in out
 
 

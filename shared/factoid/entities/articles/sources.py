@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -47,7 +48,9 @@ def describe_files(importer: str, files: Sequence[Path], **options: object) -> s
         except OSError as error:
             message = f"{file} cannot be read: {error.strerror or error}"
             raise UnreadableFileError(message) from error
-        described.append(f"{file.absolute()} ({state.st_size} bytes, changed at {state.st_mtime_ns})")
+        seconds, rest = divmod(state.st_mtime_ns, 10**9)
+        changed = datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M:%S")
+        described.append(f"{file.absolute()} ({state.st_size:,} bytes, of {changed}.{rest:09d})")
     chosen = "".join(f" {name}={value!r}" for name, value in sorted(options.items()))
     if len(described) > 3:  # a folder of many: what they are is kept as a digest
         digest = hashlib.sha256("\n".join(described).encode("utf-8", "surrogateescape")).hexdigest()[:16]

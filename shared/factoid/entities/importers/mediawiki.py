@@ -12,6 +12,7 @@ from pathlib import Path
 
 from factoid._optional import require
 from factoid.entities.articles.article import Article, Record, Redirect
+from factoid.entities.articles.sources import describe_files
 from factoid.entities.importers.in_processes import map_in_processes
 from factoid.entities.importers.mediawiki_xml import CutOffError, Page, read_pages
 from factoid.entities.wikitext.clean import clean
@@ -85,15 +86,7 @@ class MediaWikiDump:
         Raises:
             UnreadableFileError: A file is missing.
         """
-        files = []
-        for path in self.paths:
-            try:
-                status = path.stat()
-            except OSError as error:
-                message = f"{path} cannot be read: {error.strerror}. Expected a MediaWiki XML export"
-                raise UnreadableFileError(message) from error
-            files.append(f"{path.absolute()} ({status.st_size} bytes, of {status.st_mtime_ns})")
-        return f"MediaWikiDump(words={self.words}, namespaces={sorted(self.namespaces)}): " + ", ".join(files)
+        return describe_files("MediaWikiDump", self.paths, words=self.words, namespaces=sorted(self.namespaces))
 
     def read(self, skip: int = 0) -> Iterator[Record]:
         """Yield the records from number `skip` on. What is skipped is unpacked, and not cleaned.

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -54,18 +55,29 @@ def batch(server, tmp_path):
 def test_a_kill_submits_nothing_twice_and_forgets_nothing(server, batch, tmp_path, name, moment, turn):
     """The kill comes before or after the server has carried out an upload or the creation of a batch."""
     seen = []
+    carried_out = threading.Event()  # which the server does to the end, whether or not anyone waits for its answer
+
+    def before(asked):
+        seen.append(asked)
+        if moment == "before":
+            kill(asked)
+
+    def after(asked):
+        if moment == "after":
+            kill(asked)
+        if asked == name and seen.count(name) == turn:
+            carried_out.set()
 
     def kill(asked):
-        if asked == name:
-            seen.append(asked)
-            if len(seen) == turn:
-                os.kill(program.pid, signal.SIGKILL)
-                program.wait(10)
+        if asked == name and seen.count(name) == turn:
+            os.kill(program.pid, signal.SIGKILL)
+            program.wait(10)
 
-    setattr(server, moment, kill)
+    server.before, server.after = before, after
     arguments = [sys.executable, "-c", PROGRAM, server.url, str(tmp_path / "cache")]
     program = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": os.pathsep.join(["shared", "."])})
     assert program.wait(60) == -signal.SIGKILL
+    assert carried_out.wait(10)
     server.before = server.after = lambda _: None
     batch.submit(PASSAGES)
     assert sorted(server.submitted) == sorted(set(server.submitted))

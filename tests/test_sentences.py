@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid.errors import InvalidInputError
-from factoid.sentences import MAX_CHARS, MAX_WORDS, count_words, sentence_spans, trim
+from factoid.sentences import MAX_CHARS, MAX_WORDS, sentence_spans, trim
+from factoid.words import count_words
 
 PROSE = """
 Dr. Smith met Mrs. Jones and Prof. Lee.|They left.
@@ -173,14 +174,6 @@ def test_a_sentence_without_end_is_cut_at_clauses_else_words_else_anywhere():
     assert [len(part.split()) for part in sentences(" ".join(words))] == [100, 100, 100, 100, 50]
     assert [len(part) for part in sentences("x" * 9000)] == [4000, 4000, 1000]
     assert sentences(" ".join(words[:200])) == [" ".join(words[:200])]
-
-
-def test_words_are_runs_of_characters_and_single_characters_of_scripts_without_spaces():
-    assert count_words("The tower, 3.99 degrees — leans!\n") == 6
-    assert count_words("我来了 OK") == 4
-    assert count_words("カタカナ 한글") == 6
-    assert count_words("नमस्ते दुनिया") == 2
-    assert count_words(" \t\n") == 0
 
 
 def test_trim():

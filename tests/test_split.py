@@ -124,8 +124,8 @@ def test_one_word_a_passage():
 
 
 def test_characters_count_where_no_spaces_are_written():
-    text = "我来了。" * 40  # four words each: 25 sentences in 100 words
-    assert [len(unit.text) for unit in split_passages(Document(text))] == [100, 60]
+    text = "我们来了。" * 40  # four words each: 25 sentences in 100 words
+    assert [len(unit.text) for unit in split_passages(Document(text))] == [125, 75]
 
 
 def test_a_users_pipeline_decides_on_sentences():

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from factoid.errors import InvalidInputError
 from factoid.units import Hit, Unit
-
-_WORD = re.compile(r"\S+")
+from factoid.words import count_words, cut_words
 
 
 def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str = "\n") -> str:
@@ -37,8 +36,8 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         if not folded or any(_holds(other, folded) for other in taken):
             continue
         taken.append(folded)
-        kept.append(_first_words(text, left))
-        left -= len(folded.split())
+        kept.append(cut_words(text, left))
+        left -= count_words(folded)
         if left <= 0:
             break
     return separator.join(kept)
@@ -47,10 +46,3 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
 def _holds(text: str, part: str) -> bool:
     """Tell whether `part` stands in `text` as whole words: "he ran" does not stand in "she ran"."""
     return part in text and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
-
-
-def _first_words(text: str, words: int) -> str:
-    for count, match in enumerate(_WORD.finditer(text), start=1):
-        if count == words:
-            return text[: match.end()]
-    return text

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
+from factoid.words import WORD, count_words
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -59,8 +60,6 @@ _WORD_CHARACTER = re.compile(r"\w")
 _LAST_TOKEN = re.compile(r"\S{1,40}\Z")
 _NEXT_WORD = re.compile(r"[^\W\d_]{1,40}+")
 _CLAUSE_END = re.compile(r"[,;:–—]\s|[，、；：]")
-_WIDE = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"  # kana, Han and Hangul: no spaces between words
-_WORD = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 
 
 def sentence_spans(text: str, nlp: Language | None = None) -> list[Span]:
@@ -83,13 +82,6 @@ def sentence_spans(text: str, nlp: Language | None = None) -> list[Span]:
             spans.extend(_bounded(text, *trimmed))
         start = end
     return spans
-
-
-def count_words(text: str) -> int:
-    """Return the number of words: runs of non-space characters; each character of a script without spaces counts."""
-    if text.isascii():
-        return len(text.split())
-    return sum(1 for _ in _WORD.finditer(text))
 
 
 def trim(text: str, start: int, end: int) -> Span | None:
@@ -193,7 +185,7 @@ def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
 def _cut(text: str, start: int, end: int) -> int:
     """Return where to cut a sentence that is too long: after at most half of MAX_WORDS words."""
     limit = min(end, start + MAX_CHARS)
-    beyond = next(islice(_WORD.finditer(text, start, limit), MAX_WORDS // 2, None), None)
+    beyond = next(islice(WORD.finditer(text, start, limit), MAX_WORDS // 2, None), None)
     if beyond:
         limit = beyond.start()
     elif limit == end:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
 from factoid.sections import outline
-from factoid.sentences import Span, count_words, sentence_spans
+from factoid.sentences import Span, sentence_spans
 from factoid.units import Document, Granularity, Unit, make_unit
+from factoid.words import count_words
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -11,10 +11,10 @@ from tqdm.auto import tqdm
 
 from factoid.demo.data import Question
 from factoid.propositions import Propositionizer, Report, decompose
-from factoid.sentences import count_words
 from factoid.split import split_passages, split_sentences
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.units import Document, Granularity, Unit
+from factoid.words import count_words
 
 _BATCH = 16  # documents cut, encoded and committed together
 _BELOW = ": "  # a section below its title

@@ -8,9 +8,9 @@ from factoid.context import pack_context
 from factoid.demo.corpus import Summary
 from factoid.demo.data import Question
 from factoid.demo.measure import BUDGETS, CUTOFFS, Scores, find_answer
-from factoid.sentences import count_words
 from factoid.terminal import WIDTH, excerpt, place, plain, wrap
 from factoid.units import Granularity, Hit
+from factoid.words import count_words
 
 _INDENT = " " * 6
 _WHOLE = 900  # characters: passages of up to some 140 words are shown whole

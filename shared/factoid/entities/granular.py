@@ -17,6 +17,7 @@ from factoid.products import products
 from factoid.propositions import Propositionizer, SyntaxPropositionizer, propositionize
 from factoid.split import split_passages, split_sentences
 from factoid.units import Document, Granularity, Hit, Unit
+from factoid.words import count_words
 
 _REMEMBERED = 256  # articles whose units and vectors are kept
 
@@ -72,7 +73,7 @@ class BestUnits:
         taken: list[Hit] = []
         left = words
         for hit in ranked:
-            length = len(hit.unit.text.split())
+            length = count_words(hit.unit.text)
             if length > left and taken:
                 break
             taken.append(hit)

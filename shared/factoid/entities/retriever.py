@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from factoid.encode import Encoder
-from factoid.entities.articles.article import Article, cut_words
+from factoid.entities.articles.article import Article
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.granular import BestUnits
 from factoid.entities.linkers.titles import TitleLinker
@@ -17,6 +17,7 @@ from factoid.errors import InvalidInputError
 from factoid.propositions import Propositionizer
 from factoid.store.options import whole_number
 from factoid.units import Granularity, Hit, Unit, check_text, content_id
+from factoid.words import cut_words
 
 Ambiguous = Literal["first", "all", "skip"]
 Fallback = Callable[[str, int], Sequence[Hit]]

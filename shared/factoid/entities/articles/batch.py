@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future
 
-from factoid.entities.articles.article import Article, Record, Redirect, cut_words
+from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.names import clean_name
 from factoid.entities.articles.report import EXAMPLES
 from factoid.errors import InvalidInputError
+from factoid.words import cut_words
 
 LEVEL = 6  # of zlib: on Wikipedia's text as small as 9, and 1 % smaller than 4 in 1.3 times its time
 _MOST_RECORDS = 20_000  # of a batch, and what else bounds its memory:

@@ -7,11 +7,11 @@ import sqlite3
 import zlib
 from typing import Literal
 
-from factoid.entities.articles.article import cut_words
 from factoid.entities.articles.batch import compress
 from factoid.entities.articles.report import EXAMPLES
 from factoid.entities.articles.state import State
 from factoid.errors import InvalidInputError
+from factoid.words import cut_words
 
 Duplicates = Literal["first", "last", "join", "error"]
 _EMPTIED = 0.05  # share of the pages of a file that is worth writing it anew

@@ -12,20 +12,7 @@ from enum import IntEnum
 from functools import cache
 
 from factoid.entities.articles.names import name_key
-
-_WITHOUT_SPACES = (  # first and last character of the scripts that write no spaces between words
-    (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Myanmar
-    (0x1780, 0x17FF),  # Khmer
-    (0x3005, 0x3007),  # marks of repetition among Han
-    (0x3040, 0x30FF),  # Hiragana, Katakana
-    (0x31F0, 0x31FF),
-    (0x3400, 0x4DBF),  # Han
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0xFF66, 0xFF9F),
-    (0x20000, 0x3FFFF),
-)
+from factoid.words import UNSPACED
 
 
 class TokenKind(IntEnum):
@@ -127,6 +114,6 @@ def _kind(character: str) -> int:
         or "\U0001f3fb" <= character <= "\U0001f3ff"
     ):
         return _JOINED
-    if any(first <= ord(character) <= last for first, last in _WITHOUT_SPACES):
+    if UNSPACED.match(character):
         return TokenKind.CHARACTER if category[0] in "LN" else TokenKind.MARK
     return TokenKind.WORD if character.isalnum() else TokenKind.MARK

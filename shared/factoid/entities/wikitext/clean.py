@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from factoid.entities.articles.article import count_words
 from factoid.entities.wikitext.lines import Line, lines
 from factoid.entities.wikitext.prepare import BREAK
 from factoid.entities.wikitext.render import render, shows_nothing
 from factoid.entities.wikitext.site import Site
 from factoid.entities.wikitext.tidy import tidy
+from factoid.words import count_words
 
 # Sections of notes and lists beside the article itself, in the languages of the largest Wikipedias.
 _APPENDICES = frozenset(

@@ -8,10 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factoid.entities.articles.article import count_words, cut_words, first_words
+from factoid.entities.articles.article import first_words
+from factoid.words import count_words, cut_words
 
 SPACED = st.text("ab é.\n\t\u00a0\u2003한", max_size=60)
 MIXED = st.text("ab \n日本語カ。、กา่ขี。㐀", max_size=60)
+
+
+def test_words_are_runs_of_characters_and_single_characters_of_scripts_without_spaces():
+    assert count_words("The tower, 3.99 degrees — leans!\n") == 6
+    assert count_words("我来了 OK") == 4
+    assert count_words("我来了。") == 3  # a mark goes with what it stands behind
+    assert count_words("カタカナ 한글") == 5
+    assert count_words("नमस्ते दुनिया") == 2
+    assert count_words(" \t\n") == 0
 
 
 @given(SPACED, st.integers(1, 9))

@@ -1,0 +1,37 @@
+"""What counts as a word, wherever a text is measured or cut by words."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+_HAN = (
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+_THAI = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # and its neighbours
+UNSPACED = re.compile(f"[{_HAN}{_THAI}]")  # a character of a script that writes no spaces between words
+# Marks, also those of punctuation, go with what they stand behind.
+WORD = re.compile(rf"(?:[{_HAN}]|[{_THAI}]{{1,4}}|[^\s{_HAN}{_THAI}]+)[^\w\s]*")
+
+
+def count_words(text: str) -> int:
+    """Return the number of words: runs of what is no white space.
+
+    In scripts without spaces each Han character or kana counts as a word, and so do four characters of Thai, Lao, Khmer and
+    Burmese, about as many as their words have; else a whole text would be one word.
+    """
+    return sum(1 for _ in WORD.finditer(text)) if _is_unspaced(text) else len(text.split())
+
+
+def cut_words(text: str, words: int) -> str:
+    """Return the beginning of a text, as it is, up to the end of so many words as `count_words` counts them."""
+    parts = text.split(None, words)
+    start = text if len(parts) <= words else text[: -len(parts[-1])].rstrip()
+    if _is_unspaced(start):
+        end = next(islice(WORD.finditer(start), words - 1, None), None)
+        return start if end is None else start[: end.end()]
+    return start
+
+
+def _is_unspaced(text: str) -> bool:
+    return not text.isascii() and UNSPACED.search(text) is not None

@@ -29,7 +29,7 @@ def installed(monkeypatch):
         monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx, raising=False)
         for name in {"torch", "ctranslate2"} - set(names):
             monkeypatch.setitem(sys.modules, name, None)
-        monkeypatch.setattr(engines, "_usable", torch.device)
+        monkeypatch.setattr(engines, "usable_device", lambda device, **_: torch.device(device))
         monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > (0, 0))
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _device: cuda)
         monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
@@ -102,7 +102,7 @@ def test_what_an_engine_does_not_offer(tiny_t5):
 @pytest.mark.parametrize("device", ["warp", "cuda:99"])
 @pytest.mark.parametrize("dtype", [None, "float32"])
 def test_a_device_that_is_not_there(tiny_t5, device, dtype):
-    with pytest.raises(InvalidInputError, match=f"expected a device that torch can use here.*{device}"):
+    with pytest.raises(InvalidInputError, match=f"expected a device that PyTorch can use here.*{device}"):
         FlanT5Propositionizer(tiny_t5, device=device, dtype=dtype).propositionize([about("Pisa")])
 
 

@@ -9,7 +9,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
-from factoid.entities.devices import usable_device
+from factoid.devices import usable_device
 from factoid.entities.prompts import Context, match_contexts, question_prompt
 from factoid.entities.reader import MAX_NEW_TOKENS, Prompt, clean_answer
 from factoid.entities.shorten import shorten

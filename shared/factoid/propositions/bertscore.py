@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
+from factoid.devices import usable_device
 from factoid.errors import InvalidInputError
 from factoid.products import products
 
@@ -94,7 +95,6 @@ class BERTScore:
         return [state[mask].cpu().numpy() for state, mask in zip(states, own, strict=True)]
 
     def _load(self) -> tuple[Any, Any]:
-        torch = require("torch", extra="models")
         transformers = require("transformers", extra="models")
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
@@ -106,8 +106,7 @@ class BERTScore:
             message = f"{self.model!r} has {model.config.num_hidden_layers} layers: expected layer within that, got "
             message += f"layer={self.layer}"
             raise InvalidInputError(message)
-        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return model.to(device).eval(), tokenizer
+        return model.to(usable_device(self.device, extra="models")).eval(), tokenizer
 
 
 def _reserved(config: Any) -> int:

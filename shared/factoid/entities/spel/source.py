@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from factoid.entities.devices import usable_device
+from factoid.devices import usable_device
 from factoid.entities.spel.checkpoint import read_checkpoint
 from factoid.entities.spel.folder import MANIFEST, check_free, read_folder, write_folder
 from factoid.entities.spel.predict import Predictor

@@ -7,11 +7,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from factoid._optional import require
+from factoid.devices import usable_device
 from factoid.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    import torch
-
     from factoid.propositions.engines.checkpoint import Checkpoint
     from factoid.propositions.engines.engine import Engine
 
@@ -101,7 +100,7 @@ def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None, may_chang
         choice = choose("transformers", choice.device, None if choice.dtype == "int8" else choice.dtype)
     from factoid.propositions.engines.torch_engine import TorchEngine
 
-    return TorchEngine(checkpoint, device=_usable(choice.device), dtype=choice.dtype, copy=copy)
+    return TorchEngine(checkpoint, device=usable_device(choice.device, extra="models"), dtype=choice.dtype, copy=copy)
 
 
 def _named(dtype: Any) -> str:
@@ -116,20 +115,9 @@ def _first_device(engine: str) -> str:
     return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _usable(device: str) -> torch.device:
-    """Return a device that tensors can be put on."""
-    torch = require("torch", extra="models")
-    try:
-        return torch.empty(0, device=device).device  # type: ignore[no-any-return]
-    except (RuntimeError, AssertionError, NotImplementedError) as error:  # torch says it in all of these ways
-        reason = str(error).partition("\n")[0]
-        message = f'expected a device that torch can use here, such as "cpu" or "cuda:0", got {device!r}: {reason}'
-        raise InvalidInputError(message) from error
-
-
 def _native_dtype(device: str) -> str:
     torch = require("torch", extra="models")
-    kind = _usable(device).type
+    kind = usable_device(device, extra="models").type
     if kind == "cuda":
         return "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float16"
     return "bfloat16" if kind == "cpu" and _multiplies_bfloat16() else "float32"

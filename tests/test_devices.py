@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from factoid.entities.devices import usable_device
+from factoid.devices import usable_device
 from factoid.errors import InvalidInputError
 
 torch = pytest.importorskip("torch")

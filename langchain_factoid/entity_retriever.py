@@ -19,7 +19,7 @@ from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.entities.own import build_own_articles
-from factoid.entities.retriever import Ambiguous, EntityHit, repeats
+from factoid.entities.retriever import Ambiguous, EntityHit, distinct
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.propositions import Propositionizer
 from langchain_factoid.convert import to_core, with_fields
@@ -149,9 +149,9 @@ class EntityRetriever(BaseRetriever):
         words: int | None = None,
     ) -> list[Document]:
         documents = self._of_entities(query, k, words)
-        if self.fallback is not None and self._wants_more(documents, k):
+        if self.fallback is not None and self._core.wants_more(len(documents), k):
             documents += self.fallback.invoke(query, {"callbacks": run_manager.get_child("fallback")})
-        return _distinct(documents)[: k or self.k]
+        return distinct(documents, _identity)[: k or self.k]
 
     @override
     async def _aget_relevant_documents(
@@ -163,15 +163,12 @@ class EntityRetriever(BaseRetriever):
         words: int | None = None,
     ) -> list[Document]:
         documents = await run_in_executor(None, self._of_entities, query, k, words)
-        if self.fallback is not None and self._wants_more(documents, k):
+        if self.fallback is not None and self._core.wants_more(len(documents), k):
             documents += await self.fallback.ainvoke(query, {"callbacks": run_manager.get_child("fallback")})
-        return _distinct(documents)[: k or self.k]
+        return distinct(documents, _identity)[: k or self.k]
 
     def _of_entities(self, query: str, k: int | None, words: int | None) -> list[Document]:
         return [_document(hit) for hit in self._core.entity_hits(query, k=k, words=words)]
-
-    def _wants_more(self, documents: list[Document], k: int | None) -> bool:
-        return len(documents) < (k or self.k) if self.hybrid else not documents
 
 
 def _same(own: Any, other: Any) -> bool:
@@ -185,36 +182,9 @@ def _encoder(given: Embeddings | Encoder | None) -> Encoder | None:
 
 
 def _document(hit: EntityHit) -> Document:
-    unit, mention = hit.unit, hit.mention
-    fields: dict[str, Any] = {"title": unit.title, "score": hit.score}
-    fields |= {"mention": hit.named, "mention_start": mention.start, "mention_end": mention.end}
-    if mention.ambiguous:
-        fields["candidates"] = [candidate.title for candidate in mention.candidates]
-    if hit.matches:
-        fields["matches"] = [
-            {
-                "text": match.unit.text,
-                "id": match.unit.id,
-                "score": match.score,
-                "start_index": match.unit.start,
-                "end_index": match.unit.end,
-                "granularity": match.unit.granularity.value,
-            }
-            for match in hit.matches
-        ]
-    text = f"{unit.title}\n{unit.text}"
-    return Document(page_content=text, metadata=with_fields(unit.metadata, **fields), id=unit.id)
+    fields = hit.fields("start_index", "end_index")
+    return Document(page_content=hit.text, metadata=with_fields(hit.unit.metadata, **fields), id=hit.unit.id)
 
 
-def _distinct(documents: list[Document]) -> list[Document]:
-    """Leave out what came before, as a whole or in another document: the fallback may search the same articles."""
-    found: list[Document] = []
-    for document in documents:
-        if not any(_is_in(document, other) for other in found):
-            found.append(document)
-    return found
-
-
-def _is_in(document: Document, other: Document) -> bool:
-    same = document.id is not None and document.id == other.id
-    return same or repeats(document.page_content, other.page_content)
+def _identity(document: Document) -> tuple[str | None, str]:
+    return document.id, document.page_content

@@ -16,7 +16,7 @@ from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.entities.own import build_own_articles
-from factoid.entities.retriever import Ambiguous, EntityHit, repeats
+from factoid.entities.retriever import Ambiguous, EntityHit, distinct
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.errors import InvalidInputError
 from factoid.propositions import Propositionizer
@@ -130,47 +130,31 @@ class EntityRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         nodes = self._of_entities(query_bundle.query_str)
-        if self._fallback is not None and self._wants_more(nodes):
+        if self._fallback is not None and self._core.wants_more(len(nodes)):
             nodes += self._fallback.retrieve(query_bundle)
-        return _distinct(nodes)[: self._core.k]
+        return distinct(nodes, _identity)[: self._core.k]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         nodes = await asyncio.to_thread(self._of_entities, query_bundle.query_str)
-        if self._fallback is not None and self._wants_more(nodes):
+        if self._fallback is not None and self._core.wants_more(len(nodes)):
             nodes += await self._fallback.aretrieve(query_bundle)
-        return _distinct(nodes)[: self._core.k]
+        return distinct(nodes, _identity)[: self._core.k]
 
     def _of_entities(self, query: str) -> list[NodeWithScore]:
         return [_node(hit) for hit in self._core.entity_hits(query)]
 
-    def _wants_more(self, nodes: list[NodeWithScore]) -> bool:
-        return len(nodes) < self._core.k if self._core.hybrid else not nodes
-
 
 def _node(hit: EntityHit) -> NodeWithScore:
-    unit, mention = hit.unit, hit.mention
-    fields: dict[str, Any] = {"title": unit.title, "score": hit.score}
-    fields |= {"mention": hit.named, "mention_start": mention.start, "mention_end": mention.end}
-    if mention.ambiguous:
-        fields["candidates"] = [candidate.title for candidate in mention.candidates]
-    if hit.matches:
-        fields["matches"] = [
-            {
-                "text": match.unit.text,
-                "id": match.unit.id,
-                "score": match.score,
-                "start_char_idx": match.unit.start,
-                "end_char_idx": match.unit.end,
-                "granularity": match.unit.granularity.value,
-            }
-            for match in hit.matches
-        ]
-    metadata = dict(unit.metadata)
+    metadata = dict(hit.unit.metadata)
     excluded = metadata.pop(_EXCLUDED, {})
-    node = TextNode(id_=unit.id, text=f"{unit.title}\n{unit.text}", metadata=metadata, **excluded)
-    node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=unit.id)
-    add_fields(node, fields)
+    node = TextNode(id_=hit.unit.id, text=hit.text, metadata=metadata, **excluded)
+    node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=hit.unit.id)
+    add_fields(node, hit.fields("start_char_idx", "end_char_idx"))
     return NodeWithScore(node=node, score=hit.score)
+
+
+def _identity(node: NodeWithScore) -> tuple[str, str]:
+    return node.node.node_id, text_of(node.node)
 
 
 def _core(node: BaseNode) -> Document:
@@ -181,16 +165,3 @@ def _core(node: BaseNode) -> Document:
     excluded = {name: own for name in _LISTS if (own := getattr(node, name, None))}
     metadata = {**node.metadata, _EXCLUDED: excluded} if excluded else node.metadata
     return Document(text_of(node), id=node.node_id, metadata=metadata)
-
-
-def _distinct(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
-    """Leave out what came before, as a whole or in another node: the fallback may search the same articles."""
-    found: list[NodeWithScore] = []
-    for node in nodes:
-        if not any(_is_in(node, other) for other in found):
-            found.append(node)
-    return found
-
-
-def _is_in(node: NodeWithScore, other: NodeWithScore) -> bool:
-    return node.node.node_id == other.node.node_id or repeats(text_of(node.node), text_of(other.node))

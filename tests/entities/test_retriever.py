@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -81,6 +82,14 @@ def test_hybrid_puts_entities_first_and_keeps_k(articles: ArticleStore) -> None:
     assert [hit.unit.id for hit in again.retrieve("How long is the Arve?")] == [
         hit.unit.id for hit in (found[0], *more)
     ]
+
+
+def test_two_articles_of_one_text_are_two_entities() -> None:
+    stub = "A river of which nothing is known."
+    with build_own_articles([Document(stub, "Allaine"), Document(stub, "Birse")]) as store:
+        part = Hit(replace(OTHER.unit, text="of which nothing is"), 0.1)
+        retriever = EntityRetriever(store, fallback=lambda *_: [part, OTHER, OTHER], hybrid=True)
+        assert titles(retriever.retrieve("Is the Allaine as long as the Birse?")) == ["Allaine", "Birse", ""]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from factoid.encode import Encoder
 from factoid.entities.articles.article import Article
@@ -21,6 +21,7 @@ from factoid.words import cut_words
 
 Ambiguous = Literal["first", "all", "skip"]
 Fallback = Callable[[str, int], Sequence[Hit]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,31 @@ class EntityHit(Hit):
 
     mention: Mention = field(kw_only=True)
     named: str = field(kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """What a model reads: the article's title, a line break and the unit's text (§3)."""
+        return f"{self.unit.title}\n{self.unit.text}"
+
+    def fields(self, start: str, end: str) -> dict[str, Any]:
+        """Return what a framework's document tells of the hit in its metadata; `start` and `end` name places of matches."""
+        told: dict[str, Any] = {"title": self.unit.title, "score": self.score, "mention": self.named}
+        told |= {"mention_start": self.mention.start, "mention_end": self.mention.end}
+        if self.mention.ambiguous:
+            told["candidates"] = [candidate.title for candidate in self.mention.candidates]
+        if self.matches:
+            told["matches"] = [
+                {
+                    "text": match.unit.text,
+                    "id": match.unit.id,
+                    "score": match.score,
+                    start: match.unit.start,
+                    end: match.unit.end,
+                    "granularity": match.unit.granularity.value,
+                }
+                for match in self.matches
+            ]
+        return told
 
 
 class EntityRetriever:
@@ -155,12 +181,17 @@ class EntityRetriever:
                 break
         return list(hits.values())
 
+    def wants_more(self, found: int, k: int | None = None) -> bool:
+        """Tell whether the fallback is to be asked, after so many hits of entities."""
+        if self.fallback is None or not self.hybrid:
+            return self.fallback is not None and not found
+        return found < (self.k if k is None else k)
+
     def _filled(self, question: str, found: Sequence[Hit], k: int | None) -> list[Hit]:
         hits, most = list(found), self.k if k is None else k
-        if self.fallback is None or len(hits) >= most or (hits and not self.hybrid):
-            return hits
-        hits += [hit for hit in self.fallback(question, most) if not any(_repeats(hit.unit, own.unit) for own in hits)]
-        return hits[:most]
+        if self.fallback is not None and self.wants_more(len(hits), k):
+            hits += self.fallback(question, most)
+        return distinct(hits, _identity)[:most]
 
     def _meant(self, mentions: Sequence[Mention]) -> list[Mention]:
         """Return a mention for each entity to look up, in the order in which they are wanted."""
@@ -177,13 +208,26 @@ class EntityRetriever:
         return [*mentions, *others]
 
 
-def repeats(text: str, before: str) -> bool:
-    """Tell whether a text stands in another, white space aside: what a fallback finds may be part of an article."""
-    return " ".join(text.split()) in " ".join(before.split())
+def distinct(found: Iterable[T], identity: Callable[[T], tuple[str | None, str]]) -> list[T]:
+    """Leave out what came before, as a whole or as a part: a fallback may search the same articles.
+
+    Args:
+        found: Hits, or what a framework has for them.
+        identity: Returns the id, None for what has none, and the text.
+    """
+    kept: list[T] = []
+    before: list[tuple[str | None, str]] = []
+    for each in found:
+        own, text = identity(each)
+        text = " ".join(text.split())
+        if not any((own is not None and own == other) or text in whole for other, whole in before):
+            kept.append(each)
+            before.append((own, text))
+    return kept
 
 
-def _repeats(unit: Unit, before: Unit) -> bool:
-    return unit.id == before.id or repeats(unit.text, before.text)
+def _identity(hit: Hit) -> tuple[str, str]:
+    return hit.unit.id, hit.text if isinstance(hit, EntityHit) else hit.unit.text
 
 
 def _unit(article: Article, text: str) -> Unit:

@@ -76,7 +76,7 @@ def test_errors(tmp_path, lines, fails):
 def test_stats(built, run):
     code, out, err = run("articles", built)
     assert (code, err) == (0, "")
-    assert "articles                       2\n" in out
+    assert "articles                           2\n" in out
     assert "built from ArticleJsonl: " in out
     stats = json.loads(run("articles", built, "--json")[1])
     assert stats["names"] == {"title": 2, "redirect": 2, "alias": 2, "anchor": 0, "base": 0}
@@ -91,6 +91,7 @@ def test_look_up(built, run, fails):
     assert (found["article"]["text"], found["names"][0]["kind"]) == ("Sweet water.", "title")
     assert json.loads(run("articles", built, "ocean", "--json")[1])["article"] is None
     assert "knows nothing of the name 'river'" in fails("articles", built, "river")
+    assert "'away' redirects to 'Nowhere', which is not in" in fails("articles", built, "away")
     assert "there is no article store" in fails("articles", built.with_name("none"))
 
 

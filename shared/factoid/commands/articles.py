@@ -43,12 +43,13 @@ def _show_stats(store: ArticleStore, *, as_json: bool) -> None:
     rows = {
         "articles": f"{stats.articles:,}",
         **{f"names: {kind}": f"{number:,}" for kind, number in stats.names.items()},
+        "redirects out of it": f"{stats.outside:,}",
         "links read": f"{stats.links:,}",
         "words kept": f"{stats.words:,}",
         "bytes": f"{stats.bytes:,}",
     }
     for name, value in rows.items():
-        print(f"{name:<16}{value:>16}")
+        print(f"{name:<20}{value:>16}")
     for source in stats.sources:
         print(f"built from {plain(source)}")
 
@@ -57,7 +58,10 @@ def _show_article(store: ArticleStore, args: Namespace) -> None:
     key = name_key(args.title)
     names, article = store.names([key]).get(key, []), store.get(args.title)
     if not names:
+        title = store.title_of(args.title)
         message = f"{args.path} knows nothing of the name {args.title!r}"
+        if title is not None:
+            message = f"{args.title!r} redirects to {title!r}, which is not in {args.path}"
         raise InvalidInputError(message)
     if args.json:
         text = article and first_words(article.text, args.words)

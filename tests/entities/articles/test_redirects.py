@@ -45,7 +45,7 @@ def followed(redirects, titles):
             seen.add(at)
             at = first[at]
         ends["article" if at in titles else "circle" if at in seen else "nothing"] += 1
-        resolved.append((name, at if at in titles else None))
+        resolved.append((name, None if at in seen else at))
     return ends, resolved
 
 
@@ -67,4 +67,21 @@ def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
         )
         for name, title in resolved:
             found = {each.title for each in store.names([name.lower()]).get(name.lower(), [])}
-            assert title is None or title in found
+            assert title not in titles or title in found
+        for name in dict(resolved):
+            ways = {title for other, title in resolved if other == name}
+            inside = {name} & titles or ways & titles
+            if len(inside) < 2:
+                assert store.title_of(name) in (inside or ways)
+            else:
+                assert store.title_of(name) is None
+
+
+def test_redirects_out_of_the_store(path):
+    _, store = built(
+        path, [Redirect("USB stick", "usb drive"), Redirect("usb drive", "Flash memory"), Article("End", "x")]
+    )
+    with store:
+        assert [store.title_of(name) for name in ("USB_stick", "usb stick", "Usb drive")] == ["Flash memory"] * 3
+        assert (store.get("USB stick"), "USB stick" in store, store.stats().outside) == (None, False, 2)
+        assert (store.title_of("End"), store.title_of("end"), store.title_of("Flash memory")) == ("End", "End", None)

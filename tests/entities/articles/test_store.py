@@ -94,7 +94,7 @@ def test_counts(store, path):
     stats = store.stats()
     assert stats.articles == 9
     assert stats.names == {"title": 9, "redirect": 2, "alias": 5, "anchor": 0, "base": 2}
-    assert (stats.sources, stats.format, stats.bytes) == (("Listed",), 1, path.stat().st_size)
+    assert (stats.sources, stats.format, stats.bytes) == (("Listed",), 2, path.stat().st_size)
 
 
 def test_an_article_that_is_not_there(store):

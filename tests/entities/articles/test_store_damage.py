@@ -44,7 +44,7 @@ def test_another_programs_database(tmp_path):
         ArticleStore(path)
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(f"PRAGMA application_id = {0x0FAC7A27}; PRAGMA user_version = 9")
-    with pytest.raises(StoreFormatError, match="of format 9, and this factoid reads format 1"):
+    with pytest.raises(StoreFormatError, match="of format 9, and this factoid reads format 2"):
         ArticleStore(path)
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from factoid.entities.articles import ArticleStore, build_articles
 from factoid.entities.articles.article import Article, Redirect
 from factoid.entities.importers.mediawiki import MediaWikiDump
+from tests.entities.articles.records import Listed
 
 pytest.importorskip("mwparserfromhell")
 
@@ -83,3 +85,15 @@ def test_every_redirect_into_the_sample_resolves(sample: list[Article | Redirect
         assert "#" not in target
         assert "_" not in target
     assert {targets["ANOVA"], targets["AynRand"]} <= titles
+
+
+def test_every_redirect_resolves(sample: list[Article | Redirect], tmp_path: Path) -> None:
+    """Those whose article is in the sample to that, the others to its title."""
+    redirects = {record.name: record.target for record in sample if isinstance(record, Redirect)}
+    report = build_articles(tmp_path / "articles", Listed(sample))
+    with ArticleStore(tmp_path / "articles") as store:
+        articles = {record.title for record in sample if isinstance(record, Article)}
+        assert {name: store.title_of(name) for name in redirects} == redirects
+        into = [name for name, target in redirects.items() if target in articles]
+        assert [store.get(name).title for name in into] == [redirects[name] for name in into]
+        assert (report.redirects, report.dangling, report.circular) == (len(into), 86, 0) == (13, 86, 0)

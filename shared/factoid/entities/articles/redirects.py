@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from factoid.entities.articles.names import name_key
 from factoid.entities.articles.report import EXAMPLES
 from factoid.entities.articles.state import State
 
@@ -22,13 +23,15 @@ _SKIP = (
     "UPDATE spill.open SET next = (SELECT further.next FROM spill.open AS further WHERE further.id = open.next) "
     "WHERE next IN (SELECT id FROM spill.open)"
 )
+_OUTSIDE = "article IS NULL AND rowid NOT IN (SELECT id FROM spill.open)"
 
 
 def follow_redirects(connection: sqlite3.Connection, state: State) -> None:
-    """Make the table `spill.led` (name, target, article or NULL), and note in the state what leads nowhere.
+    """Make the table `spill.led` (name, target, article or NULL), and note what leads nowhere, also in the state.
 
     An article goes before a redirect of its name, and the first redirect of a name before others.
     """
+    connection.create_function("name_key", 1, name_key, deterministic=True)
     connection.execute("CREATE TABLE spill.led (name TEXT NOT NULL, target TEXT NOT NULL, article INTEGER)")
     connection.execute(
         "INSERT INTO spill.led SELECT name, target, (SELECT id FROM spill.title WHERE title.title = target) "
@@ -45,8 +48,12 @@ def follow_redirects(connection: sqlite3.Connection, state: State) -> None:
     state.redirects, unresolved = _counts(connection)
     state.circular = connection.execute("SELECT COUNT(*) FROM spill.open").fetchone()[0]
     state.dangling = unresolved - state.circular
+    connection.execute(
+        "INSERT OR IGNORE INTO outside SELECT name_key(name), name, target FROM spill.led "  # noqa: S608
+        f"WHERE {_OUTSIDE} AND name_key(name) != '' ORDER BY rowid"
+    )
     state.circular_examples = _examples(connection, "rowid IN (SELECT id FROM spill.open)")
-    state.dangling_examples = _examples(connection, "article IS NULL AND rowid NOT IN (SELECT id FROM spill.open)")
+    state.dangling_examples = _examples(connection, _OUTSIDE)
 
 
 def _counts(connection: sqlite3.Connection) -> tuple[int, int]:

@@ -15,7 +15,7 @@ class BuildReport:
     Attributes:
         articles: How many are in the store.
         redirects: Redirects that lead to one of them, straight or through others.
-        dangling: Redirects that lead to nothing, those in circles apart; they are left out.
+        dangling: Redirects that lead to nothing, those in circles apart; they name no article (see `ArticleStore.title_of`).
         circular: Redirects that lead round in a circle; they are left out.
         aliases: Aliases that articles brought along.
         links: Links of all articles read, whether or not their targets are in the store.

@@ -13,10 +13,11 @@ from factoid.errors import StoreFormatError
 
 APPLICATION_ID = 0x0FAC7A27
 UNFINISHED_ID = 0x0FAC7A28  # of the file while it is built
-FORMAT = 1
+FORMAT = 2
 
 # `body.text` is zlib of UTF-8. Names stand in the order of their keys, and within a key by `rank`, the most telling first.
 # `name.form` is NULL where it follows: for a title and its base from the article, for other kinds where it is the key.
+# `outside` has the redirects whose articles are not in the store.
 TABLES = """
 CREATE TABLE article (id INTEGER PRIMARY KEY, title TEXT NOT NULL, metadata TEXT, document_id TEXT);
 CREATE TABLE body (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
@@ -24,6 +25,7 @@ CREATE TABLE name (
     key TEXT NOT NULL, rank INTEGER NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT,
     count INTEGER NOT NULL, PRIMARY KEY (key, rank)
 ) WITHOUT ROWID;
+CREATE TABLE outside (key TEXT NOT NULL, form TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (key, form)) WITHOUT ROWID;
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 

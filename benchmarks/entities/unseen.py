@@ -1,0 +1,90 @@
+"""Entity linking by titles on questions that its rules were not written on: those of SQuAD and of CLAP NQ.
+
+    python -m benchmarks.entities.unseen
+
+The store is the one of `benchmarks.entities.linking questions`. "named" is the share of questions in which the title of the
+article with the answer stands, in any case; "linked" that of those with a mention; "gold" of those with that title among
+its mentions; "only" of those with no other; "gold of named" of the questions that name the title.
+
+Nobody has read what is missed here: whoever changes the linker after doing so has to say so, and to find other questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from benchmarks.entities.linking import DATA, all_titles, make_linker, percentiles, timed_links
+from benchmarks.entities.page import add_into, into
+from benchmarks.entities.title_sources import Question
+from factoid.entities.articles.names import canonical_title, name_key
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DATA)
+    add_into(parser)
+    arguments = parser.parse_args()
+    # Those of the command whose store it is.
+    arguments.more, arguments.encoder, arguments.lower_case, arguments.min_score = None, False, "auto", 0.0
+    with tempfile.TemporaryDirectory() as folder, into(arguments.into, "unseen"):
+        linker = make_linker(arguments, Path(folder) / "all", all_titles(arguments, listed=False))
+        print("| | questions | named | linked | gold | only | gold of named | mentions | ms p50 | ms p99 |")
+        print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+        for name, asked in (
+            ("SQuAD", list(squad(arguments.data))),
+            ("CLAP NQ", list(natural_questions(arguments.data))),
+        ):
+            found, milliseconds = timed_links(linker, [question.text for question in asked])
+            mentioned = [[mention.title for mention in mentions] for mentions in found]
+            golds = [canonical_title(question.title) for question in asked]
+            named = [
+                f" {name_key(gold)} " in f" {spaced(name_key(each.text))} "
+                for gold, each in zip(golds, asked, strict=True)
+            ]
+            right = [gold in titles for gold, titles in zip(golds, mentioned, strict=True)]
+            shares = (
+                mean(named),
+                mean(map(bool, mentioned)),
+                mean(right),
+                mean(titles == [gold] for gold, titles in zip(golds, mentioned, strict=True)),
+                mean(hit for hit, stands in zip(right, named, strict=True) if stands),
+            )
+            cells = " | ".join(f"{share:.1%}" for share in shares)
+            mentions = sum(map(len, mentioned)) / len(asked)
+            print(f"| {name} | {len(asked):,} | {cells} | {mentions:.2f} | {percentiles(milliseconds)} |")
+
+
+def squad(data: Path) -> Iterator[Question]:
+    """Yield the questions of half of SQuAD's development set, with the title of the article that answers each."""
+    file = data / "squad-v1.1-dev" / "dev-v1.1.even.json"
+    for article in json.loads(file.read_text())["data"]:
+        for paragraph in article["paragraphs"]:
+            for record in paragraph["qas"]:
+                yield Question(record["question"], "", article["title"].replace("_", " "))
+
+
+def natural_questions(data: Path) -> Iterator[Question]:
+    """Yield the answerable questions of CLAP NQ, in lower case as they were typed, with the title of their first passage."""
+    file = data / "clapnq" / "annotated_data" / "dev" / "clapnq_dev_answerable.jsonl"
+    for line in file.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        yield Question(record["input"], "", record["passages"][0]["title"])
+
+
+def spaced(text: str) -> str:
+    """Return a text without the marks that stand at words."""
+    return " ".join(text.replace("'s ", " ").replace("?", " ").replace(",", " ").replace('"', " ").split())
+
+
+def mean(values: Iterable[bool]) -> float:
+    return statistics.fmean(map(float, values))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

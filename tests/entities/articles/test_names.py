@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid.entities.articles import canonical_title, clean_name, name_key, split_title
-from factoid.entities.articles.names import spelled_out
+from factoid.entities.articles.names import spelled_out, without_accents
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.text(
     " _-'\"aAzZéÉ\u200e\u0301ʼßİ", max_size=12
@@ -119,3 +119,31 @@ def test_split_title(title, base, rest):
 )
 def test_initials_in_brackets(title, names):
     assert spelled_out(title) == names
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("São Paulo", "Sao Paulo"),
+        ("Łódź", "Lodz"),
+        ("Sa\u0303o", "Sao"),
+        ("Tromsø", "Tromso"),
+        ("Æthelred", "AEthelred"),
+        ("Nguyễn Ánh", "Nguyen Anh"),
+        ("Café–Bar 水", "Cafe–Bar 水"),
+        ("Lodz", None),
+        ("a–b", None),
+        ("Жуковский", None),  # й is a letter of its own
+        ("Ἀπόλλων", None),
+        ("한국", None),
+        ("が", None),
+    ],
+)
+def test_names_without_accents(name, plain):
+    assert without_accents(name) == plain
+
+
+@given(NAMES)
+def test_without_accents_once_is_enough(name):
+    plain = without_accents(name)
+    assert plain is None or without_accents(plain) is None

@@ -44,7 +44,7 @@ def store(path):
         ("Café de Flore", "Café de Flore"),
         ("Cafe\u0301_de__Flore ", "Café de Flore"),
         ("CAFÉ DE FLORE", "Café de Flore"),
-        ("cafe de flore", None),
+        ("cafe de flore", "Café de Flore"),
         ("łódź", "Łódź"),
         ("Rock ’n’ Roll", "Rock 'n' Roll"),
         ("\u200fירושלים\u200e", "ירושלים"),
@@ -93,7 +93,8 @@ def test_counts(store, path):
     assert list(store.titles()) == [record.title for record in RECORDS if isinstance(record, Article)]
     stats = store.stats()
     assert stats.articles == 9
-    assert stats.names == {"title": 9, "redirect": 2, "alias": 5, "anchor": 0, "base": 2}
+    # Three of the aliases are names without their accents.
+    assert stats.names == {"title": 9, "redirect": 2, "alias": 8, "anchor": 0, "base": 2}
     assert (stats.sources, stats.format, stats.bytes) == (("Listed",), 2, path.stat().st_size)
 
 

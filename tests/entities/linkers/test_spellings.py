@@ -15,6 +15,7 @@ from factoid.entities.linkers.titles import TitleLinker
 from tests.entities.linkers.stores import links, make_store
 
 NAMES = ["T40", "Tern 40", "ISO 9001", "WD-40", "NASA", "Company 😀", "A4", "Tern 50", "Tern50", "X-20 B", "São Paulo"]
+NAMES += ["Łódź", "Müller (bus)", "Résumé", "Resume"]
 FOUND = [
     ("How often is the T 40 changed?", {"T 40": "T40"}),
     ("Is the T-40 or the tern40 older?", {"T-40": "T40", "tern40": "Tern 40"}),
@@ -27,7 +28,9 @@ FOUND = [
     ("Does ＮＡＳＡ use ＴＥＲＮ４０?", {"ＮＡＳＡ": "NASA", "ＴＥＲＮ４０": "Tern 40"}),
     ("What does Company 😀 do?", {"Company 😀": "Company 😀"}),
     ("Who 😀 runs NASA 😀?", {"NASA": "NASA"}),
-    ("Is Sao Paulo large?", {}),  # accents are part of a key
+    ("Is Sao Paulo larger than Muller?", {"Sao Paulo": "São Paulo", "Muller": "Müller (bus)"}),
+    ("Is Lodz or Łódz?", {"Lodz": "Łódź"}),  # with some of its accents it is no known spelling
+    ("Is Resume a Résumé?", {"Resume": "Resume", "Résumé": "Résumé"}),  # each is known
 ]
 
 

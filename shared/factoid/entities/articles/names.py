@@ -18,6 +18,11 @@ _TYPOGRAPHY = str.maketrans("‘’‚‛ʼ′＇“”„‟″‐‑‒–—�
     for code in range(0xFF01, 0xFF5F)
     if code != 0xFF3F  # full-width ASCII, but for the underscore
 }
+_ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
+_PLAIN_LETTERS = str.maketrans(
+    {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ħ": "h", "Ħ": "H", "ı": "i", "ŧ": "t", "Ŧ": "T"}
+    | {"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ß": "ss"}
+)
 _IN_BRACKETS = re.compile(r"(.+?)\s*\(([^()]+)\)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SMALL = 3  # letters of the words that initials may pass over, "of" and "the" among them
@@ -59,6 +64,18 @@ def name_key(name: str) -> str:
     if name.isascii():  # most names of most languages' Wikipedias: an eighth of the time
         return " ".join(name.lower().replace("_", " ").split())
     return unicodedata.normalize("NFC", clean_name(name).casefold().translate(_TYPOGRAPHY))
+
+
+def without_accents(name: str) -> str | None:
+    """Return a name as it is typed without accents, "Sao Paulo" for "São Paulo"; None for one that has none.
+
+    Letters of other scripts stay: in those, such marks make other letters.
+    """
+    if name.isascii():
+        return None
+    plain = _ACCENT.sub("", unicodedata.normalize("NFD", name.translate(_PLAIN_LETTERS)))
+    plain = unicodedata.normalize("NFC", plain)
+    return None if plain == unicodedata.normalize("NFC", name) else plain
 
 
 def split_title(title: str) -> tuple[str, str]:

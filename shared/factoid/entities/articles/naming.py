@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 
-from factoid.entities.articles.names import NameKind, name_key, spelled_out, split_title
+from factoid.entities.articles.names import NameKind, name_key, spelled_out, split_title, without_accents
 
 Found = tuple[str, int, int, str | None, int]  # key, article, kind, form or None where it follows, count
 NameRow = tuple[str, int, int, int, str | None, int]  # key, rank, kind, article, form, count
@@ -25,6 +25,11 @@ INSERT OR IGNORE INTO spill.found SELECT name_key(COALESCE(form, target)), COALE
     (SELECT led.article FROM spill.led WHERE led.name = link.target AND led.article IS NOT NULL ORDER BY led.rowid LIMIT 1)
 ), {ANCHOR}, COALESCE(form, target), SUM(count) FROM spill.link GROUP BY target, form
 """
+_NOT_ASCII = """
+SELECT id, title, 1 FROM article WHERE title GLOB '*[^ -~]*'
+UNION ALL SELECT article, name, 0 FROM spill.led WHERE article IS NOT NULL AND name GLOB '*[^ -~]*'
+UNION ALL SELECT article, form, 0 FROM spill.alias WHERE form GLOB '*[^ -~]*'
+"""
 
 
 def find_names(connection: sqlite3.Connection) -> None:
@@ -33,7 +38,8 @@ def find_names(connection: sqlite3.Connection) -> None:
     connection.create_function("base_key", 1, _base_key, deterministic=True)
     for statement in _FIND.format(**{kind.name: int(kind) for kind in NameKind}).split(";"):
         connection.execute(statement)
-    connection.executemany("INSERT INTO spill.found VALUES (?, ?, ?, ?, 0)", _initials(connection))
+    for more in (_initials, _plain_spellings):
+        connection.executemany("INSERT INTO spill.found VALUES (?, ?, ?, ?, 0)", more(connection))
 
 
 def _initials(connection: sqlite3.Connection) -> Iterator[tuple[str, int, int, str]]:
@@ -41,6 +47,18 @@ def _initials(connection: sqlite3.Connection) -> Iterator[tuple[str, int, int, s
     for article, title in connection.execute("SELECT id, title FROM article WHERE title LIKE '%)'"):
         for name in spelled_out(title) or ():
             yield name_key(name), article, int(NameKind.ALIAS), name
+
+
+def _plain_spellings(connection: sqlite3.Connection) -> Iterator[tuple[str, int, int, str]]:
+    """Yield names as they are typed without accents, as (key, article, kind, form): not everybody's keyboard has them."""
+    for article, name, is_title in connection.execute(_NOT_ASCII):
+        plain = without_accents(name)
+        if plain is None or name_key(plain) == name_key(name):
+            continue
+        yield name_key(plain), article, int(NameKind.ALIAS), plain
+        base, rest = split_title(plain)
+        if rest and is_title:
+            yield name_key(base), article, int(NameKind.BASE), base
 
 
 def write_names(connection: sqlite3.Connection) -> None:

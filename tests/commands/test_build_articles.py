@@ -82,6 +82,17 @@ def test_stats(built, run):
     assert stats["names"] == {"title": 2, "redirect": 2, "alias": 2, "anchor": 0, "base": 0}
 
 
+def test_a_table(tmp_path, run):
+    (tmp_path / "glossary.csv").write_text('Term;Meaning;aliases;page\nSea;"Salt; water";Ocean|Main;12\nLake;Sweet;;\n')
+    keys = ("--title-key", "term", "--text-key", "meaning")
+    code, out, err = run("build-articles", tmp_path / "store", tmp_path / "glossary.csv", *keys)
+    assert (code, err) == (0, "")
+    assert "2 articles, 4 names" in out
+    with ArticleStore(tmp_path / "store") as store:
+        found = store.get("ocean")
+        assert (found.title, found.text, found.metadata) == ("Sea", "Salt; water", {"page": "12"})
+
+
 def test_look_up(built, run, fails):
     code, out, err = run("articles", built, "main", "--words", 3)
     assert (code, err) == (0, "")

@@ -31,7 +31,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="SOURCE",
         help="files and folders: a MediaWiki XML dump (.bz2), the output of wikiextractor --json, KILT's knowledge source, "
         'the Parquet files of wikimedia/wikipedia, JSON lines of {"title", "text", "aliases", "redirects", "metadata"} or '
-        "of {title: text}, and redirects as lines of a name, a tab and a target",
+        "of {title: text}, CSV with columns of these names, and redirects as lines of a name, a tab and a target",
     )
     parser.add_argument(
         "--format",
@@ -40,10 +40,16 @@ def configure(parser: ArgumentParser) -> None:
         help="what the sources are (default: auto, by the name and the first bytes of each)",
     )
     parser.add_argument(
-        "--title-key", default="title", metavar="NAME", help="field of JSON lines that holds the title (default: title)"
+        "--title-key",
+        default="title",
+        metavar="NAME",
+        help="field of JSON lines or column of CSV that holds the title (default: title)",
     )
     parser.add_argument(
-        "--text-key", default="text", metavar="NAME", help="field of JSON lines that holds the text (default: text)"
+        "--text-key",
+        default="text",
+        metavar="NAME",
+        help="field of JSON lines or column of CSV that holds the text (default: text)",
     )
     parser.add_argument(
         "--redirects", action="append", default=[], metavar="FILE", help="a file of redirects; may be repeated"

@@ -13,6 +13,8 @@ from factoid.entities.importers.kilt import KiltJsonl
 from factoid.entities.importers.parquet import WikipediaParquet
 from factoid.entities.importers.paths import numbered_lines
 from factoid.entities.importers.redirect_lines import RedirectLines
+from factoid.entities.importers.table import ENDINGS as TABLES
+from factoid.entities.importers.table import ArticleCsv, has_columns
 from factoid.entities.importers.wikiextractor import WikiExtractorJson
 from factoid.errors import InvalidInputError, UnreadableFileError
 
@@ -23,6 +25,7 @@ IMPORTERS: dict[str, Callable[[list[Path]], Source]] = {
     "parquet": WikipediaParquet,
     "titles": TitleTextJsonl,
     "jsonl": ArticleJsonl,
+    "csv": ArticleCsv,
     "redirects": RedirectLines,
 }
 DUMP = "dump"
@@ -45,7 +48,7 @@ def make_sources(
         kind: "dump", one of IMPORTERS, or "auto" to look at each.
         workers: Processes that read a dump.
         words: Words of an article that are needed; a dump's importer cleans no more.
-        title_key: Field of articles in JSON Lines ("jsonl") that holds the title.
+        title_key: Field of articles in JSON Lines ("jsonl"), or column of tables ("csv"), that holds the title.
         text_key: Field that holds the text.
         allow_truncated: Read a dump that is cut off or damaged up to there.
 
@@ -63,6 +66,7 @@ def make_sources(
     special: dict[str, Callable[[list[Path]], Source]] = {
         DUMP: partial(_dump, workers=workers, words=words, allow_truncated=allow_truncated),
         "jsonl": partial(ArticleJsonl, title_key=title_key, text_key=text_key),
+        "csv": partial(ArticleCsv, title_key=title_key, text_key=text_key),
     }
     return [(special.get(each) or IMPORTERS[each])(files) for each, files in kinds.items()]
 
@@ -72,8 +76,8 @@ def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
 
     Args:
         path: The file or folder.
-        title_key: Field of articles in JSON Lines that holds the title.
-        text_key: Field that holds the text.
+        title_key: Field or column that holds the title.
+        text_key: Field or column that holds the text.
 
     Raises:
         UnreadableFileError: It is missing, empty or of no known format.
@@ -82,8 +86,8 @@ def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
     name = file.name.lower()
     if name.endswith(".parquet") or _begins(file, _PARQUET):
         return "parquet"
-    if name.endswith((".tsv", ".tsv.gz", ".tsv.bz2")):
-        return "redirects"
+    if name.endswith(TABLES):
+        return "redirects" if ".tsv" in name and not has_columns(file, title_key, text_key) else "csv"
     _, line = next(numbered_lines(file), (0, b""))
     if not line:
         message = f"{file} is empty: expected articles, such as one JSON object per line"

@@ -1,0 +1,122 @@
+"""Articles from tables, as spreadsheets save them."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factoid.entities.articles import Article, Redirect
+from factoid.entities.importers import ArticleCsv
+from factoid.entities.importers.detect import detect, make_sources
+from factoid.errors import UnreadableFileError
+
+TABLE = """title,text,aliases,redirects,page
+Sea,"Salt water,
+and much of it.","Ocean; the deep|Main",Big water,12
+
+Lake,Sweet water.,,,
+"Pond (garden)","A ""small"" lake.",,,7
+"""
+RECORDS = [
+    Article("Sea", "Salt water,\nand much of it.", ("Ocean", "the deep", "Main"), metadata={"page": "12"}),
+    Redirect("Big water", "Sea"),
+    Article("Lake", "Sweet water."),
+    Article("Pond (garden)", 'A "small" lake.', metadata={"page": "7"}),
+]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def save(content, name="a.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return save
+
+
+def test_articles_with_their_other_names(write):
+    path = write(TABLE)
+    assert list(ArticleCsv(path).read()) == RECORDS
+    for skip in range(6):
+        assert list(ArticleCsv(path).read(skip)) == RECORDS[skip:]
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"\xef\xbb\xbf" + TABLE.encode(), "a.csv"),
+        (TABLE.replace("\n", "\r\n").replace(",\r\nand", ",\nand"), "a.csv"),
+        (gzip.compress(TABLE.encode()), "a.csv.gz"),
+        (bz2.compress(TABLE.encode()), "a.csv.bz2"),
+        (TABLE.replace("title,text,", "Title , TEXT,"), "A.CSV"),
+    ],
+)
+def test_as_spreadsheets_save_it(write, content, name):
+    path = write(content, name)
+    assert detect(path) == "csv"
+    assert list(ArticleCsv(path).read()) == RECORDS
+
+
+@pytest.mark.parametrize(("separator", "name"), [(";", "a.csv"), ("\t", "a.csv"), ("\t", "a.tsv"), (",", "a.csv")])
+def test_separators(write, separator, name):
+    content = f"title{separator}text{separator}aliases\nSea{separator}Salt, or so{'' if separator != ',' else 'x'}"
+    content = content.replace("Salt, or so", '"Salt; or, so"') + separator + '"Ocean;Main"\n'
+    path = write(content.replace('"x', '"'), name)
+    assert detect(path) == "csv"
+    assert list(ArticleCsv(path).read()) == [Article("Sea", "Salt; or, so", ("Ocean", "Main"))]
+
+
+def test_a_table_of_redirects_is_none_of_articles(write):
+    assert detect(write("Main\tSea\n", "more.tsv")) == "redirects"
+
+
+def test_other_columns(write):
+    path = write("Term,Definition,text\nSea,Salt.,n\n")
+    assert list(ArticleCsv(path, title_key="term", text_key="definition").read()) == [
+        Article("Sea", "Salt.", metadata={"text": "n"})
+    ]
+    [source] = make_sources([path], title_key="Term", text_key="Definition")
+    assert "title_key='Term'" in source.name
+
+
+CELL = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.just("\n"))
+
+
+@given(st.lists(st.tuples(CELL.filter(str.strip), CELL), min_size=1))
+def test_what_python_writes_is_read(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("title", "text"), *rows])
+    expected = [(title.strip(), text) for title, text in rows]
+    assert [(record.title, record.text) for record in ArticleCsv(path).read()] == expected
+
+
+def test_long_texts(write):
+    path = write("title,text\nSea," + "salt " * 100_000)
+    assert len(next(ArticleCsv(path).read()).text) == 500_000
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"expected the columns 'title' and 'text', got an empty file"),
+        ("name,body\nSea,Salt.\n", r"got 'name', 'body'. Say what they are called"),
+        ("title,text\nSea,Salt, and water.\n", r"a\.csv:2: 3 cells under a head of 2: .* double quotes"),
+        ('title,text\nSea,"Salt.\nLake,Sweet.\n', r"a\.csv:3: no CSV: unexpected end of data"),
+        ('title,text\nSea,"Salt" water\n', r"a\.csv:2: no CSV: ',' expected after '\"'"),
+        ("title,text\nMüller,Ö\n".encode("cp1252"), r"a\.csv:2: not UTF-8: .* as CSV in UTF-8"),
+        ("title,text\nSea,Salt.\n".encode("utf-16"), r"a\.csv:1: not UTF-8"),
+        (gzip.compress(TABLE.encode())[:-9], r"a\.csv is damaged or cut short"),
+        ("title,text\nSea,Salt water.\n,Nothing.\n", r"a\.csv:3: a row without a title"),
+    ],
+)
+def test_damage(write, content, message):
+    path = write(content)
+    with pytest.raises(UnreadableFileError, match=message):
+        list(ArticleCsv(path).read())

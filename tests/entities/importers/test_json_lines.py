@@ -15,7 +15,7 @@ from factoid.errors import UnreadableFileError
 LINES = {
     ArticleJsonl: [
         {"title": "Sea", "text": "Salt.", "aliases": ["Ocean"], "redirects": ["Main", "Deep"], "metadata": {"n": 1}},
-        {"title": "Lake", "text": "Sweet.", "metadata": None, "aliases": None},
+        {"id": 5, "title": "Lake", "text": "Sweet.", "metadata": None, "aliases": None},
         {"title": "Void", "text": "", "redirects": ["Nothing"]},
     ],
     TitleTextJsonl: [{"Sea": "Salt."}, {"Lake": "Sweet.", "Pond": "Small."}, {}, {"Void": ""}],
@@ -61,7 +61,7 @@ RECORDS = {
         Article("Sea", "Salt.", ("Ocean",), metadata={"n": 1}),
         Redirect("Main", "Sea"),
         Redirect("Deep", "Sea"),
-        Article("Lake", "Sweet."),
+        Article("Lake", "Sweet.", document_id="5"),
         Article("Void", ""),
         Redirect("Nothing", "Void"),
     ],
@@ -234,3 +234,10 @@ def test_into_a_store_with_redirects_beside(tmp_path):
     with ArticleStore(tmp_path / "store") as store:
         assert store.get("the main").metadata == {"id": "1", "wikidata_id": "Q165"}
         assert store.names(["salt"])["salt"][0].title == "Lake"
+
+
+@pytest.mark.parametrize("own", [[1], True, 1.5, {}])
+def test_ids_that_are_none(tmp_path, own):
+    (tmp_path / "a").write_text(json.dumps({"title": "Sea", "text": "Salt.", "id": own}))
+    with pytest.raises(UnreadableFileError, match="a:1: expected a string or a whole number in 'id'"):
+        list(ArticleJsonl(tmp_path / "a").read())

@@ -77,9 +77,9 @@ def test_a_table_of_redirects_is_none_of_articles(write):
 
 
 def test_other_columns(write):
-    path = write("Term,Definition,text\nSea,Salt.,n\n")
+    path = write("Term,Definition,text,ID\nSea,Salt.,n,s-1\n")
     assert list(ArticleCsv(path, title_key="term", text_key="definition").read()) == [
-        Article("Sea", "Salt.", metadata={"text": "n"})
+        Article("Sea", "Salt.", metadata={"text": "n"}, document_id="s-1")
     ]
     [source] = make_sources([path], title_key="Term", text_key="Definition")
     assert "title_key='Term'" in source.name

@@ -26,7 +26,7 @@ class Article:
         document_id: Of the document that it came from, or "".
 
     Raises:
-        InvalidInputError: The title or text is not a string or holds lone surrogates, or the aliases are no strings.
+        InvalidInputError: The title, text or document_id is not a string or holds lone surrogates, or the aliases are no strings.
     """
 
     title: str
@@ -39,6 +39,7 @@ class Article:
     def __post_init__(self) -> None:
         check_text(self.title, "title")
         check_text(self.text, "text")
+        check_text(self.document_id, "document_id")
         if isinstance(self.aliases, str) or not all(isinstance(alias, str) for alias in self.aliases):
             message = f"aliases of {self.title!r} must be several strings, got {self.aliases!r}"
             raise InvalidInputError(message)

@@ -14,16 +14,17 @@ from factoid.entities.importers.json_lines import (
     read_json_lines,
     text_field,
 )
-from factoid.entities.importers.other_names import other_names
+from factoid.entities.importers.other_names import other_names, own_id
 from factoid.entities.importers.paths import Paths, list_files
 from factoid.errors import InvalidInputError
 
 
 class ArticleJsonl:
-    """Lines such as `{"title": …, "text": …, "aliases": […], "redirects": […], "metadata": {…}}`.
+    """Lines such as `{"id": …, "title": …, "text": …, "aliases": […], "redirects": […], "metadata": {…}}`.
 
-    All but the title and the text may be missing. Redirects are other names that lead to the article; they go before
-    aliases. Aliases may also stand in the metadata, as those of `OwnDocuments` do; one name need be no list.
+    All but the title and the text may be missing. The id becomes that of what a retriever returns. Redirects are other
+    names that lead to the article; they go before aliases. Aliases may also stand in the metadata, as those of
+    `OwnDocuments` do; one name need be no list.
 
     Args:
         paths: Files, plain or compressed by gzip or bzip2, or folders of files that end in .jsonl or .ndjson.
@@ -64,7 +65,8 @@ class ArticleJsonl:
             raise InvalidInputError(message)
         aliases, more = _names(fields, "aliases"), _names(metadata, "aliases")
         aliases += tuple(alias for alias in more if alias not in aliases)
-        article = Article(title, text_field(fields, self._text_key), aliases, metadata=metadata)
+        text = text_field(fields, self._text_key)
+        article = Article(title, text, aliases, metadata=metadata, document_id=own_id(fields.get("id")))
         return [article, *(Redirect(name, title) for name in _names(fields, "redirects"))]
 
     def _files(self) -> list[Path]:

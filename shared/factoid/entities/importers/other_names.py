@@ -1,4 +1,4 @@
-"""Other names of an entity, as documents and JSON lines give them."""
+"""Other names and ids of entities, as documents and JSON lines give them."""
 
 from __future__ import annotations
 
@@ -27,3 +27,17 @@ def other_names(value: Any, expected: str) -> tuple[str, ...]:
         message = f"{expected}, got {value!r:.80}"
         raise InvalidInputError(message)
     return tuple(name for name in names if isinstance(name, str) and name.strip())
+
+
+def own_id(value: Any) -> str:
+    """Return an id as a string, also if it is a number; "" for None.
+
+    Raises:
+        InvalidInputError: It is something else.
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    message = f"expected a string or a whole number in 'id', got {value!r:.60}"
+    raise InvalidInputError(message)

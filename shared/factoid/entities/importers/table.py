@@ -21,9 +21,10 @@ _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less tha
 
 
 class ArticleCsv:
-    """Tables with a head: a column of titles, one of texts, and if you like `aliases` and `redirects`.
+    """Tables with a head: a column of titles, one of texts, and if you like `aliases`, `redirects` and `id`.
 
-    Several names in one cell are separated by "|", ";" or line breaks. What other columns hold becomes metadata.
+    Several names in one cell are separated by "|", ";" or line breaks. The id becomes that of what a retriever returns, what
+    other columns hold its metadata.
 
     Args:
         paths: Files in UTF-8, plain or compressed by gzip or bzip2, or folders of files that end in .csv or .tsv.
@@ -68,7 +69,8 @@ class ArticleCsv:
             )
             raise UnreadableFileError(message)
         aliases, redirects = _column(columns, "aliases"), _column(columns, "redirects")
-        special = {titles, texts, aliases, redirects}
+        ids = _column(columns, "id")
+        special = {titles, texts, aliases, redirects, ids}
         for line, row in rows:
             place = f"{file}:{line}"
             if any(map(str.strip, row[len(columns) :])):
@@ -85,7 +87,8 @@ class ArticleCsv:
                     message = "a row without a title"
                     raise InvalidInputError(message)
                 metadata = {name: cell for name, cell in others.items() if cell.strip()}
-                yield Article(title, cells[texts], _names(cells, aliases), metadata=metadata)
+                own = "" if ids is None else cells[ids].strip()
+                yield Article(title, cells[texts], _names(cells, aliases), metadata=metadata, document_id=own)
                 yield from (Redirect(name, title) for name in _names(cells, redirects))
             except InvalidInputError as error:
                 message = f"{place}: {error}"

@@ -73,7 +73,8 @@ def test_separators(write, separator, name):
 
 
 def test_a_table_of_redirects_is_none_of_articles(write):
-    assert detect(write("Main\tSea\n", "more.tsv")) == "redirects"
+    for line in ("Main\tSea\n", '"Heroes" (song)\tHeroes\n', '"Main\tSea\n'):
+        assert detect(write(line, "more.tsv")) == "redirects"
 
 
 def test_other_columns(write):

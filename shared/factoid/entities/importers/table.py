@@ -107,8 +107,7 @@ def read_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
     with opened(file) as raw:
         lines = _decoded(raw, file)
         first = next(lines, "")
-        separator = max(_SEPARATORS, key=first.count)
-        reader = csv.reader(chain([first], lines), delimiter=separator, strict=True)
+        reader = csv.reader(chain([first], lines), delimiter=_separator(first), strict=True)
         try:
             for row in reader:
                 if any(cell.strip() for cell in row):
@@ -119,14 +118,19 @@ def read_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def has_columns(file: Path, *names: str) -> bool:
-    """Tell whether a table has columns of these names.
+    """Tell whether the first line of a file names such columns. It need be no table: quotes may stand anywhere.
 
     Raises:
-        UnreadableFileError: As `read_rows`.
+        UnreadableFileError: The file cannot be read, is damaged, or is not UTF-8.
     """
-    _, head = next(read_rows(file), (0, []))
-    columns = [name.strip() for name in head]
+    with opened(file) as raw:
+        first = next(_decoded(raw, file), "")
+    columns = [name.strip() for name in next(csv.reader([first], delimiter=_separator(first)), [])]
     return all(_column(columns, name) is not None for name in names)
+
+
+def _separator(line: str) -> str:
+    return max(_SEPARATORS, key=line.count)
 
 
 def _column(columns: Sequence[str], name: str) -> int | None:

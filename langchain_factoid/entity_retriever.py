@@ -19,7 +19,7 @@ from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.entities.own import build_own_articles
-from factoid.entities.retriever import Ambiguous, EntityHit, distinct
+from factoid.entities.retriever import Ambiguous, EntityHit, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.propositions import Propositionizer
 from langchain_factoid.convert import to_core, with_fields
@@ -150,8 +150,9 @@ class EntityRetriever(BaseRetriever):
     ) -> list[Document]:
         documents = self._of_entities(query, k, words)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
-            documents += self.fallback.invoke(query, {"callbacks": run_manager.get_child("fallback")})
-        return distinct(documents, _identity)[: k or self.k]
+            more = self.fallback.invoke(query, {"callbacks": run_manager.get_child("fallback")})
+            documents = with_fallback(documents, more, _text_of)
+        return documents[: k or self.k]
 
     @override
     async def _aget_relevant_documents(
@@ -164,8 +165,9 @@ class EntityRetriever(BaseRetriever):
     ) -> list[Document]:
         documents = await run_in_executor(None, self._of_entities, query, k, words)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
-            documents += await self.fallback.ainvoke(query, {"callbacks": run_manager.get_child("fallback")})
-        return distinct(documents, _identity)[: k or self.k]
+            more = await self.fallback.ainvoke(query, {"callbacks": run_manager.get_child("fallback")})
+            documents = with_fallback(documents, more, _text_of)
+        return documents[: k or self.k]
 
     def _of_entities(self, query: str, k: int | None, words: int | None) -> list[Document]:
         return [_document(hit) for hit in self._core.entity_hits(query, k=k, words=words)]
@@ -186,5 +188,5 @@ def _document(hit: EntityHit) -> Document:
     return Document(page_content=hit.text, metadata=with_fields(hit.unit.metadata, **fields), id=hit.unit.id)
 
 
-def _identity(document: Document) -> tuple[str | None, str]:
-    return document.id, document.page_content
+def _text_of(document: Document) -> str:
+    return document.page_content

@@ -16,7 +16,7 @@ from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.entities.own import build_own_articles
-from factoid.entities.retriever import Ambiguous, EntityHit, distinct
+from factoid.entities.retriever import Ambiguous, EntityHit, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.errors import InvalidInputError
 from factoid.propositions import Propositionizer
@@ -131,14 +131,14 @@ class EntityRetriever(BaseRetriever):
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         nodes = self._of_entities(query_bundle.query_str)
         if self._fallback is not None and self._core.wants_more(len(nodes)):
-            nodes += self._fallback.retrieve(query_bundle)
-        return distinct(nodes, _identity)[: self._core.k]
+            nodes = with_fallback(nodes, self._fallback.retrieve(query_bundle), _text_of)
+        return nodes[: self._core.k]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         nodes = await asyncio.to_thread(self._of_entities, query_bundle.query_str)
         if self._fallback is not None and self._core.wants_more(len(nodes)):
-            nodes += await self._fallback.aretrieve(query_bundle)
-        return distinct(nodes, _identity)[: self._core.k]
+            nodes = with_fallback(nodes, await self._fallback.aretrieve(query_bundle), _text_of)
+        return nodes[: self._core.k]
 
     def _of_entities(self, query: str) -> list[NodeWithScore]:
         return [_node(hit) for hit in self._core.entity_hits(query)]
@@ -153,8 +153,8 @@ def _node(hit: EntityHit) -> NodeWithScore:
     return NodeWithScore(node=node, score=hit.score)
 
 
-def _identity(node: NodeWithScore) -> tuple[str, str]:
-    return node.node.node_id, text_of(node.node)
+def _text_of(node: NodeWithScore) -> str:
+    return text_of(node.node)
 
 
 def _core(node: BaseNode) -> Document:

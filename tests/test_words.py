@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid.entities.articles.article import first_words
-from factoid.words import count_words, cut_words
+from factoid.words import count_words, cut_words, stands_in
 
 SPACED = st.text("ab é.\n\t\u00a0\u2003한", max_size=60)
 MIXED = st.text("ab \n日本語カ。、กา่ขี。㐀", max_size=60)
@@ -52,3 +52,25 @@ def test_any_text_is_cut_to_so_many_words(text, words):
 )
 def test_scripts_without_spaces(text, words, cut):
     assert cut_words(text, words) == cut
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "stands"),
+    [
+        ("he ran", "Then he  ran.", True),
+        ("he ran", "Then she ran.", False),
+        ("he ran", "he rang", False),
+        ("(a)", "x(a)y", False),
+        ("東京", "大東京都", True),  # nothing tells where a word of these scripts ends
+        ("a\nb", "a b", True),
+        ("", "a", True),
+        ("a", "", False),
+    ],
+)
+def test_a_text_in_another(part, text, stands):
+    assert stands_in(part, text) is stands
+
+
+@pytest.mark.parametrize(("text", "words"), [("「東京」は", 3), ("《红楼梦》", 3), ("「「」」", 1), ("東。京", 2)])
+def test_brackets_are_no_words(text, words):
+    assert count_words(text) == words

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from factoid.errors import InvalidInputError
 from factoid.units import Hit, Unit
-from factoid.words import count_words, cut_words
+from factoid.words import count_words, cut_words, stands_in
 
 
 def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str = "\n") -> str:
@@ -33,7 +32,7 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
     for hit in hits:
         text = (hit.unit if isinstance(hit, Hit) else hit).text.strip()
         folded = " ".join(text.split()).casefold()
-        if not folded or any(_holds(other, folded) for other in taken):
+        if not folded or any(stands_in(folded, other) for other in taken):
             continue
         taken.append(folded)
         kept.append(cut_words(text, left))
@@ -41,8 +40,3 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         if left <= 0:
             break
     return separator.join(kept)
-
-
-def _holds(text: str, part: str) -> bool:
-    """Tell whether `part` stands in `text` as whole words: "he ran" does not stand in "she ran"."""
-    return part in text and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None

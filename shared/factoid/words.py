@@ -10,8 +10,8 @@ _HAN = (
 )
 _THAI = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # and its neighbours
 UNSPACED = re.compile(f"[{_HAN}{_THAI}]")  # a character of a script that writes no spaces between words
-# Marks, also those of punctuation, go with what they stand behind.
-WORD = re.compile(rf"(?:[{_HAN}]|[{_THAI}]{{1,4}}|[^\s{_HAN}{_THAI}]+)[^\w\s]*")
+# Marks, also those of punctuation, go with what they stand behind, at the beginning with what follows.
+WORD = re.compile(rf"[^\w\s]*(?:[{_HAN}]|[{_THAI}]{{1,4}}|[^\s{_HAN}{_THAI}]+)[^\w\s]*")
 
 
 def count_words(text: str) -> int:
@@ -31,6 +31,20 @@ def cut_words(text: str, words: int) -> str:
         end = next(islice(WORD.finditer(start), words - 1, None), None)
         return start if end is None else start[: end.end()]
     return start
+
+
+def stands_in(part: str, text: str) -> bool:
+    """Tell whether a text holds another as whole words, white space aside: "he ran" does not stand in "she ran"."""
+    part, text = " ".join(part.split()), " ".join(text.split())
+    if part not in text:
+        return False
+    before = r"(?<!\w)" if _ends_at_spaces(part[:1]) else ""
+    after = r"(?!\w)" if _ends_at_spaces(part[-1:]) else ""
+    return re.search(before + re.escape(part) + after, text) is not None
+
+
+def _ends_at_spaces(character: str) -> bool:
+    return bool(character) and not UNSPACED.match(character)
 
 
 def _is_unspaced(text: str) -> bool:

@@ -79,7 +79,7 @@ def test_stats(built, run):
     assert "articles                           2\n" in out
     assert "built from ArticleJsonl: " in out
     stats = json.loads(run("articles", built, "--json")[1])
-    assert stats["names"] == {"title": 2, "redirect": 2, "alias": 2, "anchor": 0, "base": 0}
+    assert stats["names"] == {"title": 2, "redirect": 2, "alias": 2, "unaccented": 0, "anchor": 0, "base": 0}
 
 
 def test_a_table(tmp_path, run):

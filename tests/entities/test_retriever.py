@@ -92,6 +92,21 @@ def test_two_articles_of_one_text_are_two_entities() -> None:
         assert titles(retriever.retrieve("Is the Allaine as long as the Birse?")) == ["Allaine", "Birse", ""]
 
 
+def test_entities_are_never_parts_of_each_other() -> None:
+    with build_own_articles([Document("A.", "Bar"), Document("A.", "Crowbar"), Document("A.", "Hand Bar")]) as store:
+        for question in ("Is a crowbar a bar or a hand bar?", "Is a hand bar a bar or a crowbar?"):
+            found = EntityRetriever(store, fallback=lambda *_: [OTHER], hybrid=True).retrieve(question)
+            assert sorted(titles(found)) == ["", "Bar", "Crowbar", "Hand Bar"]
+
+
+def test_a_fallback_may_have_all_of_what_was_cut() -> None:
+    whole = Hit(replace(OTHER.unit, id="tern", text="It lies in the north. It has nine arches."), 0.1)
+    with build_own_articles([Document(whole.unit.text, "Tern", id="tern")]) as store:
+        retriever = EntityRetriever(store, words=5, fallback=lambda *_: [whole, whole], hybrid=True)
+        assert titles(retriever.retrieve("How many arches has the Tern?")) == ["Tern", ""]
+        assert titles(retriever.retrieve("How many arches has the Tern?", words=50)) == ["Tern"]
+
+
 @pytest.mark.parametrize(
     ("ambiguous", "expected"),
     [("first", ["Sorne (north)"]), ("all", ["Sorne (north)", "Sorne (south)"]), ("skip", [])],

@@ -84,6 +84,7 @@ _KINDS = {
     NameKind.TITLE: "its title",
     NameKind.REDIRECT: "a redirect",
     NameKind.ALIAS: "an alias",
+    NameKind.UNACCENTED: "without its accents",
     NameKind.ANCHOR: "text of links",
     NameKind.BASE: "its title without what tells it apart",
 }

@@ -17,7 +17,7 @@ from factoid.errors import InvalidInputError
 from factoid.propositions import Propositionizer
 from factoid.store.options import whole_number
 from factoid.units import Granularity, Hit, Unit, check_text, content_id
-from factoid.words import cut_words
+from factoid.words import cut_words, stands_in
 
 Ambiguous = Literal["first", "all", "skip"]
 Fallback = Callable[[str, int], Sequence[Hit]]
@@ -188,10 +188,10 @@ class EntityRetriever:
         return found < (self.k if k is None else k)
 
     def _filled(self, question: str, found: Sequence[Hit], k: int | None) -> list[Hit]:
-        hits, most = list(found), self.k if k is None else k
-        if self.fallback is not None and self.wants_more(len(hits), k):
-            hits += self.fallback(question, most)
-        return distinct(hits, _identity)[:most]
+        most = self.k if k is None else k
+        asks = self.fallback is not None and self.wants_more(len(found), k)
+        more = self.fallback(question, most) if self.fallback is not None and asks else ()
+        return with_fallback(found, more, _text_of)[:most]
 
     def _meant(self, mentions: Sequence[Mention]) -> list[Mention]:
         """Return a mention for each entity to look up, in the order in which they are wanted."""
@@ -208,26 +208,21 @@ class EntityRetriever:
         return [*mentions, *others]
 
 
-def distinct(found: Iterable[T], identity: Callable[[T], tuple[str | None, str]]) -> list[T]:
-    """Leave out what came before, as a whole or as a part: a fallback may search the same articles.
+def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T], str]) -> list[T]:
+    """Return what was found for entities, then of a fallback what does not stand in something before it.
 
-    Args:
-        found: Hits, or what a framework has for them.
-        identity: Returns the id, None for what has none, and the text.
+    Entities are told apart by their articles, so that all of them stay. A fallback may search the same articles: a passage
+    of one is left out where the entity's text holds it, and not where that was cut before it.
     """
-    kept: list[T] = []
-    before: list[tuple[str | None, str]] = []
-    for each in found:
-        own, text = identity(each)
-        text = " ".join(text.split())
-        if not any((own is not None and own == other) or text in whole for other, whole in before):
+    kept = list(entities)
+    for each in more:
+        if not any(stands_in(text_of(each), text_of(other)) for other in kept):
             kept.append(each)
-            before.append((own, text))
     return kept
 
 
-def _identity(hit: Hit) -> tuple[str, str]:
-    return hit.unit.id, hit.text if isinstance(hit, EntityHit) else hit.unit.text
+def _text_of(hit: Hit) -> str:
+    return hit.text if isinstance(hit, EntityHit) else hit.unit.text
 
 
 def _unit(article: Article, text: str) -> Unit:

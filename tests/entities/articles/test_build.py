@@ -155,7 +155,7 @@ def test_of_one_article_the_most_telling_name_comes_first_and_other_spellings_st
         name, other = store.names(["mercury"])["mercury"]
         assert (name.kind, name.form, name.count) == (NameKind.REDIRECT, "MERCURY", 1)
         assert (other.kind, other.form, other.count) == (NameKind.ALIAS, "Mercury", 0)
-        assert store.stats().names == {"title": 1, "redirect": 1, "alias": 2, "anchor": 0, "base": 0}
+        assert store.stats().names == {"title": 1, "redirect": 1, "alias": 2, "unaccented": 0, "anchor": 0, "base": 0}
         assert store.names(["mercury planet"])["mercury planet"][0].form == "mercury planet"
 
 

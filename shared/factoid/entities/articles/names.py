@@ -13,7 +13,7 @@ from enum import IntEnum
 # Marks without width (zero-width space, word joiner, byte order mark, soft hyphen) and of direction; MediaWiki drops the
 # latter as well. The joiners U+200C and U+200D stay: they tell words of Persian and Indic scripts apart.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
-_TYPOGRAPHY = str.maketrans("‘’‚‛ʼ′＇“”„‟″‐‑‒–—−", "'''''''" + '"""""' + "------") | {
+_TYPOGRAPHY = str.maketrans("‘’‚‛ʼʻ′＇“”„‟″‐‑‒–—−", "''''''''" + '"""""' + "------") | {
     code: code - 0xFEE0
     for code in range(0xFF01, 0xFF5F)
     if code != 0xFF3F  # full-width ASCII, but for the underscore
@@ -36,9 +36,10 @@ class NameKind(IntEnum):
     TITLE = 0
     REDIRECT = 1
     ALIAS = 2
-    ANCHOR = 3  # the text of links to the article
+    UNACCENTED = 3  # one of these as it is typed without accents
+    ANCHOR = 4  # the text of links to the article
     BASE = (
-        4  # the title without what tells it from others: "Mercury" of "Mercury (planet)", "Albany" of "Albany, Georgia"
+        5  # the title without what tells it from others: "Mercury" of "Mercury (planet)", "Albany" of "Albany, Georgia"
     )
 
 
@@ -63,7 +64,10 @@ def name_key(name: str) -> str:
     """
     if name.isascii():  # most names of most languages' Wikipedias: an eighth of the time
         return " ".join(name.lower().replace("_", " ").split())
-    return unicodedata.normalize("NFC", clean_name(name).casefold().translate(_TYPOGRAPHY))
+    folded = (
+        clean_name(name).casefold().replace("i\u0307", "i").replace("ı", "i")
+    )  # Turkish "İ" and "ı", or "I" for both
+    return unicodedata.normalize("NFC", folded.translate(_TYPOGRAPHY))
 
 
 def without_accents(name: str) -> str | None:

@@ -47,6 +47,8 @@ def _initials(connection: sqlite3.Connection) -> Iterator[tuple[str, int, int, s
     for article, title in connection.execute("SELECT id, title FROM article WHERE title LIKE '%)'"):
         for name in spelled_out(title) or ():
             yield name_key(name), article, int(NameKind.ALIAS), name
+            if plain := without_accents(name):
+                yield name_key(plain), article, int(NameKind.UNACCENTED), plain
 
 
 def _plain_spellings(connection: sqlite3.Connection) -> Iterator[tuple[str, int, int, str]]:
@@ -55,7 +57,7 @@ def _plain_spellings(connection: sqlite3.Connection) -> Iterator[tuple[str, int,
         plain = without_accents(name)
         if plain is None or name_key(plain) == name_key(name):
             continue
-        yield name_key(plain), article, int(NameKind.ALIAS), plain
+        yield name_key(plain), article, int(NameKind.UNACCENTED), plain
         base, rest = split_title(plain)
         if rest and is_title:
             yield name_key(base), article, int(NameKind.BASE), base

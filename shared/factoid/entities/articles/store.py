@@ -17,7 +17,7 @@ from factoid.entities.articles.stats import ArticleStats
 from factoid.errors import InvalidInputError, StoreFormatError
 
 _MOST_KEYS = 200  # of one statement
-_NAMED = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS)
+_NAMED = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED)
 
 
 class ArticleStore:
@@ -68,7 +68,11 @@ class ArticleStore:
             return None
         written, canonical = clean_name(title), canonical_title(title)
         ranks = [
-            (0 if name.form == written else 1 if canonical_title(name.form) == canonical else 2, name.kind)
+            (
+                name.kind is NameKind.UNACCENTED,  # it is nobody's spelling, but only how others may be typed
+                0 if name.form == written else 1 if canonical_title(name.form) == canonical else 2,
+                name.kind,
+            )
             for name in named
         ]
         best = [name for name, rank in zip(named, ranks, strict=True) if rank == min(ranks)]

@@ -14,9 +14,9 @@ from factoid.entities.linkers.stop_words import AUXILIARIES, DETERMINERS_OF_QUES
 _WORD = re.compile(r"\w+")
 _NEAR = 60  # tokens on each side of a mention whose words speak for a candidate
 _SPOKEN_FOR = 0.9  # share of the candidates that the text's words speak for
-# In links: a title of this name is worth 8, a redirect 4, an alias 2, a link's text 1. In a whole Wikipedia that is nothing; in
-# a small collection a few links do not yet take a name from the article that is called so.
-_WORTH_OF_TITLE = 8.0
+# In links, what a name of each kind is worth. In a whole Wikipedia that is nothing; in a small collection a few links do not yet
+# take a name from the article that is called so.
+_WORTH = dict(zip(NameKind, (8.0, 4.0, 2.0, 1.0, 1.0, 0.5), strict=True))
 _TRUST_IN_BASE = 0.75  # "Air" for "Air (album)"
 _DISAMBIGUATION_PAGE = "disambiguation"
 
@@ -71,7 +71,7 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
     if len(pages) < len(titles):
         for article in pages:
             del titles[article]
-    weights = {article: counts[article] + _WORTH_OF_TITLE / 2 ** kinds[article] for article in titles}
+    weights = {article: counts[article] + _WORTH[kinds[article]] for article in titles}
     spoken = {article: _spoken_for(suffixes[article], titles[article], around) for article in titles}
     decided = {article for article in titles if spoken[article][0] == 2}
     shares = _shares(weights, decided)

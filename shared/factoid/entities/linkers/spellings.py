@@ -1,10 +1,11 @@
-"""Other spellings of names: "T40", "T 40" and "T-40"; "check valve" and "check-valve"."""
+"""Other spellings of names: "T40", "T 40" and "T-40"; "check valve" and "check-valve"; "Müller" and "Muller"."""
 
 from __future__ import annotations
 
 import re
 from itertools import product
 
+from factoid.entities.articles.names import canonical_title, without_accents
 from factoid.entities.linkers.stop_words import ARTICLES, FUNCTION_WORDS
 
 _DIGIT = re.compile(r"\d")
@@ -12,8 +13,21 @@ _BETWEEN = re.compile(r"(?<=[^\W\d_])[ -]?(?=\d)|(?<=\d)[ -]?(?=[^\W\d_])")  # a
 _SEPARATORS = ("", " ", "-")
 _MOST_PLACES = 2  # nine spellings
 _MOST_HYPHENS = 3
+_MOST_WORDS = 4  # of a name of letters and digits
 _LETTERS = frozenset("bcdefghjklmnopqrstuvwxyz")  # not "a 4"
 _NO_PARTS = (FUNCTION_WORDS | ARTICLES) - _LETTERS
+
+
+def respellings(key: str, words: float) -> list[str]:
+    """Return the keys under which a name of so many words may be known if it is not as it stands."""
+    plain = without_accents(key)
+    return [*(spellings(key) if words <= _MOST_WORDS else ()), *([plain] if plain else ())]
+
+
+def is_respelled(one: str, other: str) -> bool:
+    """Tell whether two forms have the same capitals, but for the first letter, and the same letters and digits."""
+    plain = (join_digits(canonical_title(without_accents(form) or form)) for form in (one, other))
+    return len(set(plain)) == 1
 
 
 def spellings(key: str) -> list[str]:

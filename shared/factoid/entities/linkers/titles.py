@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from factoid.encode import Encoder
 from factoid.entities.articles.article import Name
-from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key
+from factoid.entities.articles.names import NameKind, clean_name, name_key
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.casing import Casing, Word, read_casing
 from factoid.entities.linkers.context import break_ties, count_tied, text_around
@@ -17,7 +17,7 @@ from factoid.entities.linkers.parts import is_part
 from factoid.entities.linkers.plurals import singulars
 from factoid.entities.linkers.selection import select_longest
 from factoid.entities.linkers.spans import LowerCase, Span, find_spans
-from factoid.entities.linkers.spellings import hyphenations, join_digits, spellings
+from factoid.entities.linkers.spellings import hyphenations, is_respelled, respellings
 from factoid.entities.linkers.stop_words import STOP_WORDS
 from factoid.entities.linkers.tokens import Tokens, tokenize
 from factoid.entities.mention import Candidate, Mention
@@ -26,7 +26,6 @@ from factoid.units import check_text
 
 _MOST_WORDS = 12
 _OWN = 10_000  # articles of a store in which a name is there because somebody put it there
-_RESPELLED_WORDS = 4  # of a name of letters and digits that is also looked up in other spellings
 _WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals or the spelling differ
 _UNSURE = 0.5  # and of a part of a name, of a name known as an acronym only, and of a mention for want of a better
 
@@ -199,7 +198,7 @@ class TitleLinker:
             exact = [name for name in exact if name.kind is NameKind.TITLE]
             return _Found(span, exact, True) if exact else None
         written = exact or [name for own in singulars(form) for name in written_as(known, own)]
-        written = written or [name for name in respelled if _is_respelled(name.form, form)]
+        written = written or [name for name in respelled if is_respelled(name.form, form)]
         if written and (span.exact or text.casing is not Casing.SILENT):
             return _Found(span, written, bool(exact))
         return None if span.exact else _Found(span, known, bool(exact))
@@ -242,7 +241,7 @@ def _mention(
     """Return what was found at one of a text's spans as a mention."""
     factor = 1.0 if match.exact else _UNSURE if _is_other_acronym(text, match) else _WRITTEN_OTHERWISE
     factor *= options[0].trust
-    if match.span.weak or is_part(text.words, text.casing, spans, at):
+    if match.span.weak or is_part(text.words, text.casing, spans, at) or _is_plain_word(text, match):
         factor *= _UNSURE
     start, end = _extent(text, match.span)
     candidates = tuple(Candidate(option.title, option.share) for option in options)
@@ -256,6 +255,12 @@ def _is_other_acronym(text: _Text, match: _Found) -> bool:
     return text.casing is Casing.TELLING and not _form(text, match.span).isupper() and all(map(str.isupper, forms))
 
 
+def _is_plain_word(text: _Text, match: _Found) -> bool:
+    """Whether a word such as "resume" in lower case is known as "Résumé" only."""
+    plain = all(name.kind is NameKind.UNACCENTED for name in match.names)
+    return plain and match.span.first == match.span.last and not text.words[match.span.first].capital
+
+
 def _keys(text: _Text, span: Span) -> list[str]:
     """Return the key of a span, and those whose English plural it may be, or which have other hyphens."""
     key = text.tokens.key_of(span.first, span.last)
@@ -266,17 +271,11 @@ def _keys(text: _Text, span: Span) -> list[str]:
 
 
 def _respelled(text: _Text, span: Span) -> list[str]:
-    """Return the keys under which the name of a span may be known if it is of letters and digits."""
-    return spellings(text.tokens.key_of(span.first, span.last)) if span.words <= _RESPELLED_WORDS else []
+    return respellings(text.tokens.key_of(span.first, span.last), span.words)
 
 
 def _all_keys(text: _Text, span: Span) -> list[str]:
     return [*_keys(text, span), *_respelled(text, span)]
-
-
-def _is_respelled(one: str, other: str) -> bool:
-    """Whether two forms have the same capitals, but for the first letter, and the same letters and digits."""
-    return join_digits(canonical_title(one)) == join_digits(canonical_title(other))
 
 
 def _around(text: _Text, match: _Found) -> dict[str, int]:

@@ -124,7 +124,7 @@ def test_formats_are_told_by_name_and_first_line(tmp_path):
     assert detect(tmp_path) == "kilt"  # that of the first file
     for content, said in [
         ("", "is empty"),
-        ("title,text\n", "one JSON object per line, and its first line is b'title,text'"),
+        ("title,text\n", "or .tsv, in UTF-8; and its first line is b'title,text'"),
         ('[{"title": "A"}]', "that of a JSON array"),
         ('{"title": "\xe9"}', "is not UTF-8"),
         ("{}", "its first line has no fields"),

@@ -31,7 +31,8 @@ def configure(parser: ArgumentParser) -> None:
         metavar="SOURCE",
         help="files and folders: a MediaWiki XML dump (.bz2), the output of wikiextractor --json, KILT's knowledge source, "
         'the Parquet files of wikimedia/wikipedia, JSON lines of {"title", "text", "aliases", "redirects", "metadata"} or '
-        "of {title: text}, CSV with columns of these names, and redirects as lines of a name, a tab and a target",
+        "of {title: text}, CSV with columns title, text, aliases, redirects and id, and redirects as lines of a name, a tab and "
+        "a target",
     )
     parser.add_argument(
         "--format",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import date
 
 import pytest
 
-from factoid.entities.articles import Article, build_articles
-from factoid.errors import InvalidInputError
+from factoid.entities.articles import Article, ArticleStore, build_articles
+from factoid.errors import InvalidInputError, StoreFormatError
 from tests.entities.articles.records import Listed, leftovers
 
 
@@ -32,3 +34,14 @@ def test_errors_of_sources_without_a_name(path, records, said):
     with pytest.raises(InvalidInputError, match=said):
         build_articles(path, source)
     assert leftovers(path) == []
+
+
+def test_a_store_of_another_version_is_replaced(path):
+    build_articles(path, Listed([Article("A", "x")]))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    with pytest.raises(StoreFormatError, match=r"of format 1, .* build it again"):
+        ArticleStore(path)
+    build_articles(path, Listed([Article("B", "y")]))
+    with ArticleStore(path) as store:
+        assert list(store.titles()) == ["B"]

@@ -72,6 +72,35 @@ def test_separators(write, separator, name):
     assert list(ArticleCsv(path).read()) == [Article("Sea", "Salt; or, so", ("Ocean", "Main"))]
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "sep=;\ntitle;text;notes",
+        'title;text;"notes, more, x"',
+        'title;text;"no, tes"',
+        '"title";text;"notes,\nand, more"',
+        "\n;;\ntitle;text;notes",
+        "notes;TEXT;Title",
+    ],
+)
+def test_heads(write, head):
+    row = "Sea;Salt, much;12" if head.startswith(("title", "sep", "\n", '"')) else "12;Salt, much;Sea"
+    [article] = ArticleCsv(write(f"{head}\n{row}\n")).read()
+    assert (article.title, article.text, list(article.metadata.values())) == ("Sea", "Salt, much", ["12"])
+
+
+def test_a_folder_of_tables_of_both_kinds(write, tmp_path):
+    (tmp_path / "d").mkdir()
+    for name, content in (("a.tsv", "Main\tSea\n"), ("b.csv", TABLE), ("README.md", "# Notes\n"), (".b.csv", "")):
+        write(content, f"d/{name}")
+    redirects, articles = make_sources([tmp_path / "d"])
+    assert [*articles.read(), *redirects.read()] == [*RECORDS, Redirect("Main", "Sea")]
+    (tmp_path / "d" / "a.tsv").unlink()
+    (tmp_path / "d" / "b.csv").unlink()
+    write('{"title": "Sea", "text": "Salt."}', "d/c.jsonl")
+    assert [record.title for [source] in [make_sources([tmp_path / "d"])] for record in source.read()] == ["Sea"]
+
+
 def test_a_table_of_redirects_is_none_of_articles(write):
     for line in ("Main\tSea\n", '"Heroes" (song)\tHeroes\n', '"Main\tSea\n'):
         assert detect(write(line, "more.tsv")) == "redirects"
@@ -106,15 +135,26 @@ def test_long_texts(write):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", r"expected the columns 'title' and 'text', got an empty file"),
+        ("", r"expected one column 'title' and one 'text', got an empty file"),
         ("name,body\nSea,Salt.\n", r"got 'name', 'body'. Say what they are called"),
-        ("title,text\nSea,Salt, and water.\n", r"a\.csv:2: 3 cells under a head of 2: .* double quotes"),
-        ('title,text\nSea,"Salt.\nLake,Sweet.\n', r"a\.csv:3: no CSV: unexpected end of data"),
-        ('title,text\nSea,"Salt" water\n', r"a\.csv:2: no CSV: ',' expected after '\"'"),
+        (
+            "title,text\nSea,Salt, and water.\n",
+            r"a\.csv:2: a cell under no name, 3 cells and 2 names: .* double quotes",
+        ),
+        (
+            'title,text\nSea,"Salt.\nLake,Sweet.\n',
+            r"a\.csv:2: no CSV in the row that begins here: unexpected end of data",
+        ),
+        ('title,text\nSea,"Salt" water\n', r"a\.csv:2: no CSV in .*: ',' expected after '\"'"),
         ("title,text\nMüller,Ö\n".encode("cp1252"), r"a\.csv:2: not UTF-8: .* as CSV in UTF-8"),
         ("title,text\nSea,Salt.\n".encode("utf-16"), r"a\.csv:1: not UTF-8"),
         (gzip.compress(TABLE.encode())[:-9], r"a\.csv is damaged or cut short"),
         ("title,text\nSea,Salt water.\n,Nothing.\n", r"a\.csv:3: a row without a title"),
+        ("title,text,\nSea,Salt.,more\n", r"a\.csv:2: a cell under no name"),
+        ("title,text,page,page\nSea,Salt.,1,2\n", r"several columns are called 'page'"),
+        ("title,text,Text,Title,title\n", r"expected one column 'title' and one 'text'"),
+        ('title\ttext\nA\t"Big\nB\tsmall"\nC\td\n', r"a\.csv:2: no CSV in .* goes on over tabs"),
+        ("title,text\rSea,Salt.\r", r"a\.csv:1: no CSV in .*CSV in UTF-8"),
     ],
 )
 def test_damage(write, content, message):

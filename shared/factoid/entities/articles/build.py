@@ -129,7 +129,7 @@ def _check_replaceable(path: Path) -> None:
     if path.exists():
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
             try:
-                check_format(connection, path)
+                check_format(connection, path, any_version=True)
             except StoreFormatError as error:
                 message = f"{path} is not replaced: {error}. Move it, or build another file"
                 raise StoreFormatError(message) from error

@@ -43,8 +43,8 @@ def mark_finished(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def check_format(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database that is no article store of this version.
+def check_format(connection: sqlite3.Connection, path: Path, *, any_version: bool = False) -> None:
+    """Refuse a database that is no article store of this version, or of any.
 
     Raises:
         StoreFormatError: It is another program's, another version's, damaged, or no database.
@@ -61,7 +61,7 @@ def check_format(connection: sqlite3.Connection, path: Path) -> None:
     if application != APPLICATION_ID:
         message = f"{path} is no article store. Build one with factoid build-articles"
         raise StoreFormatError(message)
-    if version != FORMAT:
+    if version != FORMAT and not any_version:
         message = (
             f"{path} is an article store of format {version}, and this factoid reads format {FORMAT}: build it again"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from factoid.entities.articles.sources import Source
@@ -13,12 +14,14 @@ from factoid.entities.importers.kilt import KiltJsonl
 from factoid.entities.importers.parquet import WikipediaParquet
 from factoid.entities.importers.paths import numbered_lines
 from factoid.entities.importers.redirect_lines import RedirectLines
-from factoid.entities.importers.table import ENDINGS as TABLES
-from factoid.entities.importers.table import ArticleCsv, has_columns
+from factoid.entities.importers.table import ArticleCsv
+from factoid.entities.importers.table_rows import ENDINGS as TABLES
+from factoid.entities.importers.table_rows import has_columns
 from factoid.entities.importers.wikiextractor import WikiExtractorJson
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 _PARQUET = b"PAR1"
+_NOTES = (".md", ".rst", ".txt", ".html", ".pdf")
 IMPORTERS: dict[str, Callable[[list[Path]], Source]] = {
     "wikiextractor": WikiExtractorJson,
     "kilt": KiltJsonl,
@@ -61,7 +64,7 @@ def make_sources(
         message = f"unknown format {kind!r}: expected auto, {DUMP}, {', '.join(IMPORTERS)}"
         raise InvalidInputError(message)
     kinds: dict[str, list[Path]] = {}
-    for path in paths:
+    for path in chain.from_iterable(map(_parts, paths)) if kind == "auto" else paths:
         kinds.setdefault(detect(path, title_key, text_key) if kind == "auto" else kind, []).append(path)
     special: dict[str, Callable[[list[Path]], Source]] = {
         DUMP: partial(_dump, workers=workers, words=words, allow_truncated=allow_truncated),
@@ -97,12 +100,23 @@ def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
     return kind_of_lines(file, title_key, text_key)
 
 
+def _parts(path: Path) -> list[Path]:
+    """Return what is looked at by itself: the tables of a folder that has some, since they may be of articles or redirects."""
+    tables = [file for file in _files(path) if file.name.lower().endswith(TABLES)] if path.is_dir() else []
+    return tables or [path]
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
+
+
 def _first_file(folder: Path) -> Path:
-    files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
+    """Return the first file that is not called as notes are, else the first of all."""
+    files = _files(folder)
     if not files:
         message = f"{folder} holds no file"
         raise UnreadableFileError(message)
-    return files[0]
+    return next((file for file in files if file.suffix.lower() not in _NOTES), files[0])
 
 
 def _begins(file: Path, begin: bytes) -> bool:

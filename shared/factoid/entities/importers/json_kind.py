@@ -76,7 +76,7 @@ def _parsed(line: bytes, file: Path) -> dict[str, Any]:
     if line.startswith(b"["):
         shown = "that of a JSON array. Write each of its objects on a line of its own"
     message = (
-        f"{file} is of no known format: expected XML of MediaWiki or one JSON object per line, and its first line is "
-        f"{shown}. If it is of another format, name it with --format"
+        f"{file} is of no known format: expected XML of MediaWiki, one JSON object per line, or a table that ends in .csv "
+        f"or .tsv, in UTF-8; and its first line is {shown}. If it is of another format, name it with --format"
     )
     raise UnreadableFileError(message)

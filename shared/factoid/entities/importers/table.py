@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import re
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.sources import describe_files
-from factoid.entities.importers.paths import Paths, list_files, opened
+from factoid.entities.importers.paths import Paths, list_files
+from factoid.entities.importers.table_rows import ENDINGS, find_column, read_rows
 from factoid.errors import InvalidInputError, UnreadableFileError
 
-ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".tsv", ".tsv.gz", ".tsv.bz2")
-_SEPARATORS = ",;\t"
+_OTHERS = ("aliases", "redirects", "id")
 _NAMES = re.compile(r"\s*[|;\n]\s*")
-_LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some articles have
 
 
 class ArticleCsv:
@@ -57,101 +55,59 @@ class ArticleCsv:
         return list_files(self._paths, accept=lambda file: file.name.lower().endswith(ENDINGS), expected=expected)
 
     def _records(self, file: Path) -> Iterator[Record]:
-        rows = read_rows(file)
+        rows = read_rows(file, self._title_key, self._text_key)
         _, head = next(rows, (0, []))
-        columns = [name.strip() for name in head]
-        titles, texts = _column(columns, self._title_key), _column(columns, self._text_key)
-        if titles is None or texts is None:
-            message = (
-                f"{file}: expected the columns {self._title_key!r} and {self._text_key!r}, got "
-                f"{', '.join(map(repr, columns[:8])) or 'an empty file'}. Say what they are called with title_key and "
-                "text_key, on the command line with --title-key and --text-key"
-            )
-            raise UnreadableFileError(message)
-        aliases, redirects = _column(columns, "aliases"), _column(columns, "redirects")
-        ids = _column(columns, "id")
-        special = {titles, texts, aliases, redirects, ids}
+        columns = _Columns(file, head, self._title_key, self._text_key)
         for line, row in rows:
-            place = f"{file}:{line}"
-            if any(map(str.strip, row[len(columns) :])):
-                message = (
-                    f"{place}: {len(row)} cells under a head of {len(columns)}: a text that holds a separator or a line break "
-                    "has to stand in double quotes"
-                )
-                raise UnreadableFileError(message)
-            cells = row[: len(columns)] + [""] * (len(columns) - len(row))
-            others = {name: cells[at] for at, name in enumerate(columns) if name and at not in special}
             try:
-                title = cells[titles].strip()
-                if not title:
-                    message = "a row without a title"
-                    raise InvalidInputError(message)
-                metadata = {name: cell for name, cell in others.items() if cell.strip()}
-                own = "" if ids is None else cells[ids].strip()
-                yield Article(title, cells[texts], _names(cells, aliases), metadata=metadata, document_id=own)
-                yield from (Redirect(name, title) for name in _names(cells, redirects))
+                yield from columns.records(row)
             except InvalidInputError as error:
-                message = f"{place}: {error}"
+                message = f"{file}:{line}: {error}"
                 raise UnreadableFileError(message) from error
 
 
-def read_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table that are not blank, each with the number of the line in which it ends.
+class _Columns:
+    """What the columns of a table hold."""
 
-    The separator is the one of comma, semicolon and tab that the first line has most of.
+    def __init__(self, file: Path, head: Sequence[str], title_key: str, text_key: str) -> None:
+        self.names = [name.strip() for name in head]
+        title, text = find_column(self.names, title_key), find_column(self.names, text_key)
+        if title is None or text is None:
+            message = (
+                f"{file}: expected one column {title_key!r} and one {text_key!r}, got "
+                f"{', '.join(map(repr, self.names[:8])) or 'an empty file'}. Say what they are called with title_key and "
+                "text_key, on the command line with --title-key and --text-key"
+            )
+            raise UnreadableFileError(message)
+        twice = [name for name, count in Counter(self.names).items() if name and count > 1]
+        if twice:
+            message = f"{file}: several columns are called {', '.join(map(repr, twice))}: give each a name of its own"
+            raise UnreadableFileError(message)
+        self.title, self.text = title, text
+        self.aliases, self.redirects, self.id = (find_column(self.names, name) for name in _OTHERS)
 
-    Raises:
-        UnreadableFileError: The file cannot be read, is damaged, or is not UTF-8.
-    """
-    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
-    with opened(file) as raw:
-        lines = _decoded(raw, file)
-        first = next(lines, "")
-        reader = csv.reader(chain([first], lines), delimiter=_separator(first), strict=True)
-        try:
-            for row in reader:
-                if any(cell.strip() for cell in row):
-                    yield reader.line_num, row
-        except csv.Error as error:
-            message = f"{file}:{reader.line_num}: no CSV: {error}"
-            raise UnreadableFileError(message) from error
+    def records(self, row: Sequence[str]) -> Iterator[Record]:
+        """Yield the article of a row, then its redirects.
 
-
-def has_columns(file: Path, *names: str) -> bool:
-    """Tell whether the first line of a file names such columns. It need be no table: quotes may stand anywhere.
-
-    Raises:
-        UnreadableFileError: The file cannot be read, is damaged, or is not UTF-8.
-    """
-    with opened(file) as raw:
-        first = next(_decoded(raw, file), "")
-    columns = [name.strip() for name in next(csv.reader([first], delimiter=_separator(first)), [])]
-    return all(_column(columns, name) is not None for name in names)
-
-
-def _separator(line: str) -> str:
-    return max(_SEPARATORS, key=line.count)
-
-
-def _column(columns: Sequence[str], name: str) -> int | None:
-    """Return where a column is: as it is written, or else in any case, where one alone is called so."""
-    if name in columns:
-        return columns.index(name)
-    found = [at for at, column in enumerate(columns) if column.casefold() == name.casefold()]
-    return found[0] if len(found) == 1 else None
-
-
-def _decoded(raw: Iterable[bytes], file: Path) -> Iterator[str]:
-    number = 0
-    try:
-        for number, line in enumerate(raw, start=1):
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        message = f"{file}:{number}: not UTF-8: {error}. Save the table again as CSV in UTF-8"
-        raise UnreadableFileError(message) from error
-    except (EOFError, zlib.error, OSError) as error:
-        message = f"{file} is damaged or cut short after line {number}: {error}. Copy or download it again"
-        raise UnreadableFileError(message) from error
+        Raises:
+            InvalidInputError: The row has no title, or a cell under no name.
+        """
+        cells = [*row, *[""] * (len(self.names) - len(row))]
+        if any(cell.strip() and not name for cell, name in zip_longest(cells, self.names, fillvalue="")):
+            message = (
+                f"a cell under no name, {len(row)} cells and {len([*filter(None, self.names)])} names: a text that holds a "
+                "separator has to stand in double quotes"
+            )
+            raise InvalidInputError(message)
+        title = cells[self.title].strip()
+        if not title:
+            message = "a row without a title"
+            raise InvalidInputError(message)
+        special = {self.title, self.text, self.aliases, self.redirects, self.id}
+        metadata = {name: cells[at] for at, name in enumerate(self.names) if at not in special and cells[at].strip()}
+        own = "" if self.id is None else cells[self.id].strip()
+        yield Article(title, cells[self.text], _names(cells, self.aliases), metadata=metadata, document_id=own)
+        yield from (Redirect(name, title) for name in _names(cells, self.redirects))
 
 
 def _names(cells: Sequence[str], column: int | None) -> tuple[str, ...]:

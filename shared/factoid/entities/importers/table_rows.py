@@ -64,11 +64,9 @@ def has_columns(file: Path, *wanted: str) -> bool:
 
 def find_column(columns: Sequence[str], name: str) -> int | None:
     """Return where a column is: as it is written, or else in any case; None where none or several are called so."""
-    for called in (columns, [column.casefold() for column in columns]):
-        found = [at for at, column in enumerate(called) if column == (name if called is columns else name.casefold())]
-        if found:
-            return found[0] if len(found) == 1 else None
-    return None
+    exact = [at for at, column in enumerate(columns) if column == name]
+    found = exact or [at for at, column in enumerate(columns) if column.casefold() == name.casefold()]
+    return found[0] if len(found) == 1 else None
 
 
 def _fit(lines: Sequence[str], separator: str, wanted: Sequence[str]) -> tuple[bool, int]:

@@ -56,3 +56,9 @@ def describe_files(importer: str, files: Sequence[Path], **options: object) -> s
         digest = hashlib.sha256("\n".join(described).encode("utf-8", "surrogateescape")).hexdigest()[:16]
         described = [described[0], f"{len(described) - 1} more files, digest {digest}"]
     return f"{importer}{chosen}: {', '.join(described)}"
+
+
+def unusual_keys(title_key: str, text_key: str) -> dict[str, str]:
+    """Return as options what the fields of title and text are called, where that is something else."""
+    keys = {"title": title_key, "text": text_key}
+    return {f"{usual}_key": key for usual, key in keys.items() if key != usual}

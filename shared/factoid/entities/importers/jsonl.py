@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from factoid.entities.articles.article import Article, Record, Redirect
-from factoid.entities.articles.sources import describe_files
+from factoid.entities.articles.sources import describe_files, unusual_keys
 from factoid.entities.importers.json_lines import (
     EXPECTED,
     Fields,
@@ -38,9 +38,7 @@ class ArticleJsonl:
     @property
     def name(self) -> str:
         """What is read."""
-        keys = {"title_key": (self._title_key, "title"), "text_key": (self._text_key, "text")}
-        others = {name: key for name, (key, usual) in keys.items() if key != usual}
-        return describe_files("ArticleJsonl", self._files(), **others)
+        return describe_files("ArticleJsonl", self._files(), **unusual_keys(self._title_key, self._text_key))
 
     def read(self, skip: int = 0) -> Iterator[Record]:
         """Yield the records from number `skip` on: of each line the article, then its redirects.

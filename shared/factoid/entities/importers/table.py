@@ -9,7 +9,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 
 from factoid.entities.articles.article import Article, Record, Redirect
-from factoid.entities.articles.sources import describe_files
+from factoid.entities.articles.sources import describe_files, unusual_keys
 from factoid.entities.importers.paths import Paths, list_files
 from factoid.entities.importers.table_rows import ENDINGS, find_column, read_rows
 from factoid.errors import InvalidInputError, UnreadableFileError
@@ -36,9 +36,7 @@ class ArticleCsv:
     @property
     def name(self) -> str:
         """What is read."""
-        keys = {"title_key": (self._title_key, "title"), "text_key": (self._text_key, "text")}
-        others = {name: key for name, (key, usual) in keys.items() if key != usual}
-        return describe_files("ArticleCsv", self._files(), **others)
+        return describe_files("ArticleCsv", self._files(), **unusual_keys(self._title_key, self._text_key))
 
     def read(self, skip: int = 0) -> Iterator[Record]:
         """Yield the records from number `skip` on: of each row the article, then its redirects.

@@ -9,6 +9,9 @@ import pytest
 pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
 
+from langchain_core.documents import Document as LangChainDocument
+from llama_index.core import Document as LlamaDocument
+
 import langchain_factoid
 import llama_index_factoid
 from factoid.entities import ArticleStore, EntityHit, EntityRetriever, build_own_articles
@@ -66,3 +69,13 @@ def test_both_have_the_same_options() -> None:
     fields = set(langchain_factoid.EntityRetriever.model_fields) - {"name", "tags", "metadata"}
     parameters = llama_index_factoid.EntityRetriever.__init__.__annotations__.keys() - {"return", "options"}
     assert fields == parameters
+
+
+def test_metadata_of_ones_own_do_not_pass_for_the_retrievers() -> None:
+    own = {"title": "Tern", "candidates": ["Ann", "Bob"], "matches": 3}
+    langchain = langchain_factoid.EntityRetriever.from_documents([LangChainDocument("A river.", metadata=own)])
+    llama_index = llama_index_factoid.EntityRetriever.from_documents([LlamaDocument(text="A river.", metadata=own)])
+    (document,), (node,) = langchain.invoke("Is the Tern long?"), llama_index.retrieve("Is the Tern long?")
+    for metadata in (document.metadata, node.node.metadata):
+        assert (metadata["candidates"], metadata["matches"]) == ([], [])
+        assert (metadata["source_candidates"], metadata["source_matches"]) == (["Ann", "Bob"], 3)

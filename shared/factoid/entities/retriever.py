@@ -45,6 +45,7 @@ class EntityHit(Hit):
         """Return what a framework's document tells of the hit in its metadata; `start` and `end` name places of matches."""
         told: dict[str, Any] = {"title": self.unit.title, "score": self.score, "mention": self.named}
         told |= {"mention_start": self.mention.start, "mention_end": self.mention.end}
+        told |= {name: [] for name in ("candidates", "matches") if name in self.unit.metadata}  # not to pass for ours
         if self.mention.ambiguous:
             told["candidates"] = [candidate.title for candidate in self.mention.candidates]
         if self.matches:

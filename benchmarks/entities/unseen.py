@@ -1,4 +1,4 @@
-"""Entity linking by titles on questions that its rules were not written on: those of SQuAD and of CLAP NQ.
+"""Entity linking by titles on questions by which its rules were not measured: those of SQuAD and of CLAP NQ.
 
     python -m benchmarks.entities.unseen
 
@@ -6,7 +6,8 @@ The store is the one of `benchmarks.entities.linking questions`. "named" is the 
 article with the answer stands, in any case; "linked" that of those with a mention; "gold" of those with that title among
 its mentions; "only" of those with no other; "gold of named" of the questions that name the title.
 
-Nobody has read what is missed here: whoever changes the linker after doing so has to say so, and to find other questions.
+No test or benchmark of the linker had these questions while its rules were written. Whoever changes it after reading what is
+missed here has to say so, and to find others.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class ArticleStats:
     Attributes:
         articles: How many.
         names: How many names of each kind, by the kind's name in lower case.
-        outside: How many redirects lead to articles that are not in it.
+        outside: How many names redirect to articles that are not in it.
         links: How many links the articles had where it was built.
         words: How many words of each article it keeps.
         sources: What it was built from.
@@ -42,7 +42,7 @@ def write_meta(connection: sqlite3.Connection, state: State) -> None:
     meta = {
         "articles": state.read_articles - state.duplicates,
         "names": {kind.name.lower(): kinds.get(int(kind), 0) for kind in NameKind},
-        "outside": state.dangling,
+        "outside": connection.execute("SELECT COUNT(*) FROM main.outside").fetchone()[0],
         "links": state.links,
         "words": state.words,
         "sources": state.sources,

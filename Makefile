@@ -6,16 +6,19 @@ SQUAD ?= ../shared/data/squad-v1.1-dev/dev-v1.1.even.json
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test test-all check format bench docs clean
 
 help:  ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
 demo: $(VENV)/.installed  ## cut, index and search a small encyclopedia
 	$(BIN)/factoid demo
 
 test: $(VENV)/.installed-dev  ## run the tests; ARGS="-k store" passes options to pytest
 	$(BIN)/python -m pytest $(ARGS)
+
+test-all: $(VENV)/.installed-dev  ## run the slow tests as well: kills, full disks, damage, all settings
+	$(BIN)/python -m pytest -m "" $(ARGS)
 
 check: $(VENV)/.installed-dev  ## format, lint, types, import directions
 	$(BIN)/ruff format --check .
@@ -30,8 +33,9 @@ format: $(VENV)/.installed-dev  ## mend what can be mended
 bench: $(VENV)/.installed  ## measure recall and speed on a SQuAD v1.1 file: make bench SQUAD=dev-v1.1.json
 	$(BIN)/python benchmarks/squad.py $(SQUAD) $(ARGS)
 
-docs: $(VENV)/.installed  ## write docs/cli.md from the command line's own help
+docs: $(VENV)/.installed  ## write docs/cli.md from the command line's own help, docs/reference.md from docstrings
 	$(BIN)/python tools/cli_help.py
+	$(BIN)/python tools/reference.py
 
 clean:  ## remove the environment and everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

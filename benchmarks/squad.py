@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -30,13 +31,33 @@ from factoid import (
     SentenceTransformerEncoder,
     SyntaxPropositionizer,
     UnitStore,
+    Weights,
+    pack_context,
     split_passages,
     split_sentences,
 )
+from factoid.encode import EMBED_TEMPLATE, with_heading
 from factoid.propositions import decompose
 
 CUTS = (1, 5, 20)
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
+BUDGETS = (50, 100, 200)
+Question = tuple[str, list[str], str]  # its text, its answers, and the id of its paragraph
+
+SCORES: dict[str, dict[str, Any]] = {
+    "propositions": {"granularity": "proposition"},
+    "passages": {"granularity": "passage"},
+    "sentences": {"granularity": "sentence"},
+    "propositions, .4 passage": {"weights": Weights(0.4, 0)},
+    "sentences, .4 passage": {"granularity": "sentence", "weights": Weights(0.4, 0)},
+    "all, equally": {"granularity": "mixed", "weights": Weights(1 / 3, 0)},
+    "words alone": {"lexical": 1},
+    "passages, .2 words": {"granularity": "passage", "weights": Weights(1, 0.2)},
+    "sentences, .4 passage, .2 words": {"granularity": "sentence", "weights": Weights()},
+    "propositions, .4 passage, .2 words": {"weights": Weights()},
+    "propositions, .4 passage, .3 words": {"weights": Weights(lexical=0.3)},
+    "all, equally, .2 words": {"granularity": "mixed", "weights": Weights(1 / 3, 0.2)},
+}
 _WORDS = re.compile(r"\w+")
 _PRONOUN = re.compile(r"(he|she|it|they|his|her|its|their|this|these|those)\b", re.IGNORECASE)
 
@@ -47,6 +68,8 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=None, help="only this many, evenly spread")
     parser.add_argument("--min-words", type=int, default=4, help="of SyntaxPropositionizer")
     parser.add_argument("--atomic", action="store_true", help="of SyntaxPropositionizer")
+    parser.add_argument("--embed-template", default=EMBED_TEMPLATE, help="what is encoded; {text} for the text alone")
+    parser.add_argument("--curve", type=int, default=2000, help="questions of the words curve")
     arguments = parser.parse_args()
     documents, questions = read(arguments.file)
     if arguments.questions:
@@ -74,7 +97,7 @@ def main() -> None:
         for granularity, own in units.items():
             distinct = list({unit.id: unit for unit in own}.values())
             with stage(seconds, f"encode {granularity}s"):
-                vectors = encoder.encode_units([unit.text for unit in distinct])
+                vectors = encoder.encode_units([with_heading(unit, arguments.embed_template) for unit in distinct])
             with stage(seconds, f"store {granularity}s"):
                 store.add(distinct, vectors=vectors)
             with stage(seconds, f"search {granularity}s"):
@@ -82,13 +105,30 @@ def main() -> None:
             words = sum(len(unit.text.split()) for unit in distinct) / len(distinct)
             pronouns = 100 * sum(bool(_PRONOUN.match(unit.text)) for unit in distinct) / len(distinct)
             print(f"{granularity:12} {len(distinct):7} {words:6.1f} {pronouns:6.1f} %   " + recall(hits, questions))
+        texts = [question for question, *_ in questions]
+        print(f"\n{'score':44}   " + "  ".join(f"R@{k:<3} gold" for k in CUTS) + "   R@1 over the first row, 95 %   ms")
+        first = None
+        for name, options in SCORES.items():
+            began = time.perf_counter()
+            hits = store.search_batch_by_vector(queries, max(CUTS), texts=texts, **options)
+            milliseconds = 1000 * (time.perf_counter() - began) / len(queries)
+            right = answered(hits, questions)[0][:, 0]
+            first = right if first is None else first
+            print(f"{name:44}   {recall(hits, questions)}   {interval(right, first)}   {milliseconds:5.1f}", flush=True)
+        some = slice(None, None, max(1, len(questions) // arguments.curve))
+        print(f"\n{'answer within the first words of the units':44}   " + "".join(f"{words:>7}" for words in BUDGETS))
+        for name, options in SCORES.items():
+            units = store.search_batch_by_vector(
+                queries[some], max(BUDGETS), texts=texts[some], parents="unit", **options
+            )
+            print(f"{name:44}   {curve(units, questions[some])}", flush=True)
     print("\n" + "\n".join(f"{value:8.1f} s  {name}" for name, value in seconds.items()))
     ratio = seconds["propositionize"] / seconds["encode passages"]
     print(f"\nSyntaxPropositionizer, grounding included: {rate:.0f} passages per CPU second;")
     print(f"{ratio:.2f} of the time that the encoder takes for the passages themselves")
 
 
-def read(path: Path) -> tuple[list[Document], list[tuple[str, list[str], str]]]:
+def read(path: Path) -> tuple[list[Document], list[Question]]:
     """Return paragraphs, and (question, answers, paragraph id)."""
     documents, questions = [], []
     for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
@@ -102,16 +142,41 @@ def read(path: Path) -> tuple[list[Document], list[tuple[str, list[str], str]]]:
     return documents, questions
 
 
-def recall(hits: list[list[Hit]], questions: list[tuple[str, list[str], str]]) -> str:
-    answered = np.zeros((len(questions), max(CUTS)), dtype=bool)
-    gold = np.zeros_like(answered)
-    for row, (found, (_, answers, own)) in enumerate(zip(hits, questions, strict=True)):
+def answered(hits: list[list[Hit]], questions: list[Question]) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether the first hits answer each question, and whether they are of its paragraph. Shape: (n, most) both."""
+    right = np.zeros((len(questions), max(CUTS)), dtype=bool)
+    gold = np.zeros_like(right)
+    for row, (ranked, (_, answers, document_id)) in enumerate(zip(hits, questions, strict=True)):
         patterns = [f" {normal(answer)} " for answer in answers]
-        for rank, hit in enumerate(found):
+        for rank, hit in enumerate(ranked):
             text = f" {normal(hit.unit.text)} "
-            answered[row, rank:] |= any(pattern in text for pattern in patterns)
-            gold[row, rank:] |= hit.unit.document_id == own
-    return "  ".join(f"{100 * answered[:, k - 1].mean():5.1f} {100 * gold[:, k - 1].mean():4.1f}" for k in CUTS)
+            right[row, rank:] |= any(pattern in text for pattern in patterns)
+            gold[row, rank:] |= hit.unit.document_id == document_id
+    return right, gold
+
+
+def recall(hits: list[list[Hit]], questions: list[Question]) -> str:
+    right, gold = answered(hits, questions)
+    return "  ".join(f"{100 * right[:, k - 1].mean():5.1f} {100 * gold[:, k - 1].mean():4.1f}" for k in CUTS)
+
+
+def interval(right: np.ndarray, other: np.ndarray) -> str:
+    """Return a paired bootstrap's interval for the difference of two shares of questions, in points."""
+    generator = np.random.default_rng(0)
+    difference = right.astype(float) - other
+    means = [difference[generator.integers(0, len(right), len(right))].mean() for _ in range(1000)]
+    low, high = np.percentile(means, [2.5, 97.5])
+    return f"{100 * difference.mean():+6.1f}  [{100 * low:+5.1f}, {100 * high:+5.1f}]"
+
+
+def curve(hits: list[list[Hit]], questions: list[Question]) -> str:
+    """Return the share of questions that are answered within the first words of the units, for each budget."""
+    shares = np.zeros(len(BUDGETS))
+    for ranked, (_, answers, _) in zip(hits, questions, strict=True):
+        for place, words in enumerate(BUDGETS):
+            text = f" {normal(pack_context(ranked, words=words, headings=False))} "
+            shares[place] += any(f" {normal(answer)} " in text for answer in answers)
+    return "".join(f"{100 * share / len(questions):7.1f}" for share in shares)
 
 
 def normal(text: str) -> str:

@@ -25,9 +25,9 @@ def main(encoder: Encoder | None = None) -> None:
         question = "Who designed the lighthouse?"
         for granularity in Granularity:
             if granularity in store.granularities:
-                best = store.search(question, k=1, granularity=granularity, parents=False)[0]
+                best = store.search(question, k=1, granularity=granularity, parents="unit")[0]
                 print(f"{granularity:12} {best.score:.2f}  {' '.join(best.unit.text.split())}")
-        facts = store.search(question, k=10, parents=False)
+        facts = store.search(question, k=10, parents="unit")
         print("context     ", pack_context(facts, words=30, separator=" "))
 
 

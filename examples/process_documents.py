@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from factoid import SyntaxPropositionizer, split_passages, split_sentences
-from factoid.files import read_documents
+from factoid.files.readers import read_documents
 from factoid.propositions import Propositionizer, decompose
 
 

@@ -7,100 +7,220 @@ Fields that factoid adds to metadata never replace the caller's: a different val
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from itertools import repeat, zip_longest
 from typing import Any
 
 from langchain_core.documents import Document
+from langchain_core.load.serializable import SerializedConstructor, SerializedNotImplemented
+from pydantic import Field
+from typing_extensions import override
 
+from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
 from factoid.errors import InvalidInputError
+from factoid.metadata import MetadataPolicy, plain_metadata, with_fields
 from factoid.units import Document as CoreDocument
-from factoid.units import Granularity, Unit
+from factoid.units import Granularity, Hit, Unit
+
+_MISSING: Any = object()
+_NO_FIELDS: Mapping[str, Any] = {}
 
 
-def to_core(document: Document, id: str | None = None) -> CoreDocument:  # noqa: A002 - LangChain's own name for it
+class RetrievedDocument(Document):
+    """A document with metadata that depend on the query that retrieved it.
+
+    It equals the stored document and the same document retrieved by another query, and `langchain_core.load.dumps`
+    leaves these keys out: whatever fuses the results of several queries sees one document. `model_dump`, copies and
+    pickles keep them.
+
+    Attributes:
+        query_keys: The keys of metadata that depend on the query.
+    """
+
+    query_keys: tuple[str, ...] = Field(default=(), repr=False)
+
+    def without_query(self) -> Document:
+        """Return the document without what depends on the query."""
+        metadata = {key: value for key, value in self.metadata.items() if key not in self.query_keys}
+        return Document(page_content=self.page_content, id=self.id, metadata=metadata)
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Document):
+            return NotImplemented
+        return self.without_query() == (other.without_query() if isinstance(other, RetrievedDocument) else other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of all documents: they can be changed
+
+    @override
+    def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
+        return self.without_query().to_json()
+
+
+# Into the core
+
+
+def to_core(
+    document: Document,
+    document_id: str | None = None,
+    *,
+    policy: MetadataPolicy = "coerce",
+    changes: dict[str, str] | None = None,
+) -> CoreDocument:
     """Return a document as the core takes it: title and section from metadata where they are strings.
 
-    The id is the one given, else the document's own, else made from content and metadata.
+    Args:
+        document: The document.
+        document_id: None for the document's own id or, without one, an id made from content and metadata.
+        policy: What to do with metadata that JSON would change (see `factoid.metadata.plain_metadata`).
+        changes: Takes the keys whose values were changed, with their types.
 
     Raises:
-        InvalidInputError: Not a document, a text that holds lone surrogates, or metadata with keys that have no order.
+        InvalidInputError: Not a document, a text that holds lone surrogates, or metadata that cannot be stored.
     """
     if not isinstance(document, Document):
         message = f"expected langchain_core.documents.Document, got {type(document).__name__}"
         raise InvalidInputError(message)
-    title, section = (_string(document.metadata.get(key)) for key in ("title", "section"))
-    try:
-        return CoreDocument(document.page_content, title, section, id or document.id or "", document.metadata)
-    except TypeError as error:
-        message = f"the keys of metadata must be strings, got {list(document.metadata)}"
-        raise InvalidInputError(message) from error
+    metadata, coerced = plain_metadata(document.metadata, policy)
+    if changes is not None:
+        changes |= coerced
+    title, section = (value if isinstance(value := metadata.get(key), str) else "" for key in ("title", "section"))
+    return CoreDocument(document.page_content, title, section, document_id or document.id or "", metadata)
 
 
-def from_texts(texts: Iterable[str], metadatas: Sequence[Mapping[Any, Any]] | None = None) -> list[Document]:
-    """Return texts as documents.
-
-    Raises:
-        InvalidInputError: A single string instead of several, or another number of metadatas than of texts.
-    """
-    if isinstance(texts, str):
-        message = f"expected a list of texts, got the string {texts[:60]!r}"
-        raise InvalidInputError(message)
-    texts = list(texts)
-    given = check_count("metadatas", metadatas or None, len(texts))
-    return [
-        Document(page_content=text, metadata=dict(metadata or {})) for text, metadata in zip(texts, given, strict=True)
-    ]
+def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None) -> Iterator[Document]:
+    """Yield texts as documents; raise as `in_step`."""
+    for text, metadata in in_step(texts, metadatas=metadatas or None):
+        yield Document(page_content=text, metadata=dict(metadata or {}))
 
 
-def check_count(name: str, values: Sequence[Any] | None, count: int) -> Sequence[Any]:
-    """Return as many values as there are texts, None where none are given.
+def in_step(items: Iterable[Any], **named: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
+    """Yield each item with its value, or with None where there are no values.
+
+    Args:
+        items: Documents or texts.
+        **named: The values, under the name that errors give them.
 
     Raises:
-        InvalidInputError: Another number of values.
+        InvalidInputError: A single item or string, or another number of values than of items: for lists at once, else
+            when one of them ends.
     """
+    [(name, values)] = named.items()
+    for argument in (items, values):
+        if isinstance(argument, str | Document):
+            kind = "the string" if isinstance(argument, str) else "a single"
+            message = f"expected a list, got {kind} {argument!r:.60}"
+            raise InvalidInputError(message)
     if values is None:
-        return [None] * count
-    if isinstance(values, str) or len(values) != count:
-        message = f"the number of {name} must match the number of texts: got {len(values)} for {count}"
-        raise InvalidInputError(message)
-    return values
+        yield from zip(items, repeat(None), strict=False)
+        return
+    message = f"the number of {name} must match the number of texts"
+    if isinstance(items, Sized) and isinstance(values, Sized) and len(items) != len(values):
+        raise InvalidInputError(f"{message}: got {len(values)} for {len(items)}")  # noqa: EM102
+    for item, value in zip_longest(items, values, fillvalue=_MISSING):
+        if item is _MISSING or value is _MISSING:
+            raise InvalidInputError(message)
+        yield item, value
 
 
-def stored_document(unit: Unit) -> Document:
-    """Return what a store keeps under this unit's id: a document as its caller gave it, or a unit of one."""
-    if unit.id != unit.document_id:
-        return unit_document(unit)
-    return Document(page_content=unit.text, metadata=dict(unit.metadata), id=unit.id)
+# Out of the core
 
 
-def unit_document(unit: Unit, **fields: Any) -> Document:
-    """Return a unit as a document: its text, its id, the metadata of its source, and where in it the unit stands."""
-    passage_id = unit.id if unit.granularity is Granularity.PASSAGE else unit.parent_id
-    place = {
+def stored_document(document: CoreDocument | Unit, fields: Mapping[str, Any] = _NO_FIELDS) -> Document:
+    """Return a document as its caller gave it; a title or section that is not in its metadata is put there.
+
+    Args:
+        document: The document.
+        fields: Further ones for its metadata, which depend on the query.
+    """
+    metadata = dict(document.metadata)
+    if document.title:
+        metadata.setdefault("title", document.title)
+    if document.section:
+        metadata.setdefault("section", document.section)
+    if not fields:
+        return Document(page_content=document.text, metadata=metadata, id=document.id)
+    metadata = with_fields(metadata, fields)
+    return RetrievedDocument(page_content=document.text, metadata=metadata, id=document.id, query_keys=tuple(fields))
+
+
+def unit_document(unit: Unit, fields: Mapping[str, Any] = _NO_FIELDS) -> Document:
+    """Return a unit as a document: its text, its id, the metadata of its source, and its place there.
+
+    Args:
+        unit: The unit.
+        fields: Further ones for its metadata, which depend on the query.
+    """
+    place: dict[str, Any] = {
         "granularity": unit.granularity.value,
         "start_index": unit.start,
         "end_index": unit.end,
         "parent_id": unit.document_id,
-        "passage_id": passage_id,
+        "passage_id": unit.id if unit.granularity is Granularity.PASSAGE else unit.parent_id,
         "title": unit.title,
         "section": unit.section,
     }
-    return Document(page_content=unit.text, metadata=with_fields(unit.metadata, **place, **fields), id=unit.id)
+    place |= fields
+    free = place.keys().isdisjoint(unit.metadata)
+    metadata = {**unit.metadata, **place} if free else with_fields(unit.metadata, place)
+    if not fields:
+        return Document(page_content=unit.text, metadata=metadata, id=unit.id)
+    return RetrievedDocument(page_content=unit.text, metadata=metadata, id=unit.id, query_keys=tuple(fields))
 
 
-def with_fields(metadata: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
-    """Return a copy of metadata with these fields; other values under their keys move to `source_<key>`."""
-    merged = copy.deepcopy(dict(metadata))
-    for key, value in fields.items():
-        if key in merged and merged[key] != value:
-            kept = f"source_{key}"
-            while kept in merged:
-                kept = f"source_{kept}"
-            merged[kept] = merged[key]
-        merged[key] = value
-    return merged
+def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = False) -> list[Document]:
+    """Return hits as documents, with `neighbours` in their metadata where the search was told to `expand`.
+
+    Args:
+        hits: Documents come as they were added; passages and smaller units with their place (see `unit_document`).
+        scores: Put `score` into the metadata.
+        matches: Put `matches` there: the best units, best first, as dicts of text, id, start_index, end_index, granularity
+            and score.
+    """
+    documents = []
+    for hit in hits:  # in one frame, since every search passes here
+        fields: dict[str, Any] = {"score": hit.score} if scores else {}
+        around = {unit.id: unit for unit in hit.neighbours} if hit.neighbours else {}
+        entries = []
+        for match in hit.matches:
+            unit = match.unit
+            entry = {"text": unit.text, "id": unit.id, "start_index": unit.start, "end_index": unit.end}
+            entries.append(entry | {"granularity": unit.granularity.value, "score": match.score})
+            if match.neighbours:
+                around |= {unit.id: unit for unit in match.neighbours}
+        if matches and entries:
+            fields["matches"] = entries
+        if around:
+            fields["neighbours"] = [
+                {
+                    "text": unit.text,
+                    "id": unit.id,
+                    "start_index": unit.start,
+                    "end_index": unit.end,
+                    "granularity": unit.granularity.value,
+                }
+                for unit in sorted(around.values(), key=lambda unit: (unit.start, unit.end))
+            ]
+        convert = stored_document if hit.unit.granularity is Granularity.DOCUMENT else unit_document
+        documents.append(convert(hit.unit, fields))
+    return documents
 
 
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:
+    """Return copies of documents whose page_content has the title and section of their metadata before it.
+
+    For models that read what was retrieved, `retriever | with_headings | prompt`, and for other vector stores, which embed
+    nothing but the page_content: `Chroma.from_documents(with_headings(splitter.split_documents(documents)), embeddings)`.
+
+    Args:
+        documents: Those of our splitters and searches, or any with `title` and `section` in their metadata.
+        template: As for `MultiGranularFAISS`.
+
+    Raises:
+        InvalidInputError: Something else than a document, or the template does not name {text} once.
+    """
+    check_template(template)
+    return [
+        Document(page_content=with_heading(to_core(document), template), metadata=document.metadata, id=document.id)
+        for document in documents
+    ]

@@ -21,44 +21,46 @@ class EmbeddingsEncoder:
 
     Args:
         embeddings: The model.
-
-    Attributes:
-        name: Class and model name, by which a store knows its encoder again. A cache around the embeddings is no part
-            of it.
+        name: By which a store knows its encoder again: the name that another front end gave to the same weights, such as
+            "BAAI/bge-small-en". None for class and model name, without a cache around the embeddings.
 
     Raises:
         InvalidInputError: Not embeddings.
     """
 
-    def __init__(self, embeddings: Embeddings) -> None:
+    def __init__(self, embeddings: Embeddings, *, name: str | None = None) -> None:
         if not (hasattr(embeddings, "embed_documents") and hasattr(embeddings, "embed_query")):
-            own = ": EncoderEmbeddings makes some of an encoder" if hasattr(embeddings, "encode_units") else ""
-            message = f"expected LangChain Embeddings, got {type(embeddings).__name__}{own}"
+            hint = ": wrap it in EncoderEmbeddings" if hasattr(embeddings, "encode_units") else ""
+            message = f"expected LangChain Embeddings, got {type(embeddings).__name__}{hint}"
             raise InvalidInputError(message)
         self.embeddings = embeddings
         inner = getattr(embeddings, "underlying_embeddings", embeddings)  # as CacheBackedEmbeddings has it
-        models = [getattr(inner, name, None) for name in _MODEL_NAMES]
-        model = next((name for name in models if isinstance(name, str) and name), "")
+        models = [getattr(inner, field, None) for field in _MODEL_NAMES]
+        model = next((model for model in models if isinstance(model, str) and model), "")
         # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
-        self.name = model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})"
+        self.name = name or (model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})")
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
-        return _matrix([self.embeddings.embed_query(text) for text in texts])
+        if len(texts) == 1:  # a search: the shortest way
+            return np.array([self.embeddings.embed_query(texts[0])], np.float32)
+        return to_matrix([self.embeddings.embed_query(text) for text in texts], len(texts))
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of units. Shape: (len(texts), dim)."""
-        distinct = list(dict.fromkeys(texts))
-        return _spread(texts, distinct, self.embeddings.embed_documents(distinct) if distinct else [])
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        vectors = self.embeddings.embed_documents(list(places)) if places else []
+        return to_matrix(vectors, len(places))[[places[text] for text in texts]]
 
     async def aencode_queries(self, texts: Sequence[str]) -> Vectors:
         """Do as `encode_queries`, without blocking the event loop."""
-        return _matrix([await self.embeddings.aembed_query(text) for text in texts])
+        return to_matrix([await self.embeddings.aembed_query(text) for text in texts], len(texts))
 
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
         """Do as `encode_units`, without blocking the event loop."""
-        distinct = list(dict.fromkeys(texts))
-        return _spread(texts, distinct, await self.embeddings.aembed_documents(distinct) if distinct else [])
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        vectors = await self.embeddings.aembed_documents(list(places)) if places else []
+        return to_matrix(vectors, len(places))[[places[text] for text in texts]]
 
 
 class EncoderEmbeddings(Embeddings):
@@ -86,18 +88,17 @@ class EncoderEmbeddings(Embeddings):
         return vector
 
 
-def _spread(texts: Sequence[str], distinct: Sequence[str], vectors: Sequence[Sequence[float]]) -> Vectors:
-    """Return the vector of each text, from those of the distinct texts."""
-    if len(vectors) != len(distinct):
-        message = f"the embeddings returned {len(vectors)} vectors for {len(distinct)} texts: expected one each"
+def to_matrix(vectors: Sequence[Sequence[float]], count: int) -> Vectors:
+    """Return the vectors of `count` texts as one float32 array. Shape: (count, dim).
+
+    Raises:
+        EncoderMismatchError: Another number of vectors, or vectors of different dimensions.
+    """
+    if len(vectors) != count:
+        message = f"the embeddings returned {len(vectors)} vectors for {count} texts: expected one each"
         raise EncoderMismatchError(message)
-    place = {text: position for position, text in enumerate(distinct)}
-    return _matrix(vectors)[[place[text] for text in texts]]
-
-
-def _matrix(vectors: Sequence[Sequence[float]]) -> Vectors:
     sizes = {len(vector) for vector in vectors}
     if len(sizes) > 1:
         message = f"the embeddings returned vectors of different dimensions: {sorted(sizes)}"
         raise EncoderMismatchError(message)
-    return np.array(vectors, dtype=np.float32).reshape(len(vectors), *sizes or (0,))
+    return np.array(vectors, dtype=np.float32).reshape(count, *sizes or (0,))

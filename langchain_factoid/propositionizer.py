@@ -10,8 +10,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
 from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.answers import Reply, read_answer
-from factoid.propositions.prompting.chat import ChatPropositionizer
+from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, read_answer
 from factoid.propositions.prompting.cost import Usage
 
 # Where LangChain's integrations keep the name of their model, and wrappers what they wrap.
@@ -23,58 +22,37 @@ class ChatModelPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LangChain chat model (Dense X Retrieval, §3 and Figure 8).
 
     One request for each passage, several at a time: `invoke` in threads that carry the caller's context, so that
-    tracing works, `ainvoke` in an event loop. Rate limits, errors of the server, time-outs and lost connections are
-    tried again, after an exponential backoff or when the server says, and a rate limit holds all requests back; retries
-    of the model's own come on top, so a model made with `max_retries=0` is the one to give. A passage that fails in the
-    end, is refused, or whose answer holds no list, gives `NoPropositions` with the reason; the others go on.
+    tracing works, `ainvoke` in an event loop. Requests are retried and paced as by `factoid.PromptPropositionizer`; retries
+    of the model's own come on top, so give a model made with `max_retries=0`. A passage that fails in the end, is refused,
+    or whose answer holds no list, gives `NoPropositions` with the reason; the others go on.
 
-    No schema is asked for: providers differ too much in what they do with one, and every answer that holds a list is
-    read. Give `llm.bind(response_format=...)` to have one.
+    No schema is asked for, since providers differ in what they do with one: `llm.bind(response_format=...)` has one.
 
     Args:
         llm: A chat model, or a runnable around one, such as `llm.bind(...)`, `llm.with_config(...)` or
             `llm.with_fallbacks(...)`, that takes a prompt and gives a message or a text.
         model: The model's name, which results in a cache are kept under; None for the name that `llm` has itself.
-        max_concurrency: Most requests under way at a time, for each call.
-        prompt: Instructions, and examples if any, to stand before the passage; None for Figure 8 of the paper.
-        max_retries: Most further tries of one request.
-        retry_seconds: No further try begins later than this after the first.
-        requests_per_minute: Most requests; they are spread evenly. None for no limit.
-        tokens_per_minute: Most tokens, of prompts and answers: estimated before a request, corrected by its answer.
-        show_progress: Whether to show a bar when there is more than one passage.
+        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `max_retries`,
+            `retry_seconds`, `requests_per_minute`, `tokens_per_minute`, `show_progress`.
 
     Raises:
         InvalidInputError: `llm` is no runnable, or a number is out of range.
     """
 
-    def __init__(
-        self,
-        llm: Runnable[Any, Any],
-        *,
-        model: str | None = None,
-        max_concurrency: int = 8,
-        prompt: str | None = None,
-        max_retries: int = 6,
-        retry_seconds: float = 600.0,
-        requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
-        show_progress: bool = False,
-    ) -> None:
+    def __init__(self, llm: Runnable[Any, Any], *, model: str | None = None, **options: Any) -> None:
         if not isinstance(llm, Runnable):
             message = f"expected a LangChain chat model, got {type(llm).__name__}"
             raise InvalidInputError(message)
-        super().__init__(
-            max_concurrency=max_concurrency,
-            prompt=prompt,
-            max_retries=max_retries,
-            retry_seconds=retry_seconds,
-            requests_per_minute=requests_per_minute,
-            tokens_per_minute=tokens_per_minute,
-            show_progress=show_progress,
-        )
+        super().__init__(**options)
         self.llm = llm
         self.model = model or _name(llm)
-        self._can_asend = not _only_sync(llm)
+        kind = type(llm)
+        # A model without an async method of its own would be awaited in the loop's few threads: ours are as many as asked for.
+        self._can_asend = not (
+            isinstance(llm, BaseChatModel)
+            and kind._agenerate is BaseChatModel._agenerate  # type: ignore[attr-defined]
+            and kind._astream is BaseChatModel._astream  # type: ignore[attr-defined]
+        )
 
     def _send(self, prompt: str) -> Reply:
         return _read(self.llm.invoke(prompt))
@@ -83,39 +61,40 @@ class ChatModelPropositionizer(ChatPropositionizer):
         return _read(await self.llm.ainvoke(prompt))
 
 
-def _read(answer: object) -> Reply:
-    if isinstance(answer, str):
-        return Reply(read_answer(answer))
-    if not isinstance(answer, BaseMessage):
+def message_text(answer: object) -> str:
+    """Return the text of what a model gave.
+
+    Raises:
+        InvalidInputError: It is neither a message nor a text.
+    """
+    if isinstance(answer, BaseMessage):
+        return str(answer.text)
+    if not isinstance(answer, str):
         message = f"expected a message or a text from the model, got {type(answer).__name__}: give it no output parser"
         raise InvalidInputError(message)
-    said = answer.response_metadata
-    finish = said.get("finish_reason") or said.get("stop_reason") or said.get("done_reason")
+    return answer
+
+
+def _read(answer: object) -> Reply:
+    text = message_text(answer)
+    if not isinstance(answer, BaseMessage):
+        return Reply(read_answer(text))
+    fields = answer.response_metadata
+    finish = fields.get("finish_reason") or fields.get("stop_reason") or fields.get("done_reason")
     refused = bool(answer.additional_kwargs.get("refusal")) or any(
         isinstance(block, Mapping) and block.get("type") == "refusal" for block in answer.content
     )
-    return Reply(read_answer(str(answer.text), finish=str(finish), refused=refused), _usage(answer))
-
-
-def _usage(answer: BaseMessage) -> Usage:
-    used: Mapping[str, Any] = getattr(answer, "usage_metadata", None) or {}
-    cached = (used.get("input_token_details") or {}).get("cache_read") or 0
-    return Usage(1, used.get("input_tokens", 0), used.get("output_tokens", 0), cached)
-
-
-def _only_sync(llm: Runnable[Any, Any]) -> bool:
-    """Tell whether a model would be awaited in the loop's own few threads: then ours, as many as asked for, serve."""
-    if not isinstance(llm, BaseChatModel):
-        return False
-    kind = type(llm)
-    return kind._agenerate is BaseChatModel._agenerate and kind._astream is BaseChatModel._astream
+    counts: Mapping[str, Any] = getattr(answer, "usage_metadata", None) or {}
+    cached = (counts.get("input_token_details") or {}).get("cache_read") or 0
+    usage = Usage(1, counts.get("input_tokens", 0), counts.get("output_tokens", 0), cached)
+    return Reply(read_answer(text, finish=str(finish), refused=refused), usage)
 
 
 def _name(llm: Runnable[Any, Any]) -> str:
     """Return the name of the model, or that of its class."""
-    for name in _MODEL_NAMES:
-        found = getattr(llm, name, None)
-        if isinstance(found, str) and found:
-            return found
-    wrapped = next((each for name in _WRAPPED if isinstance(each := getattr(llm, name, None), Runnable)), None)
-    return type(llm).__name__ if wrapped is None else _name(wrapped)
+    for field in _MODEL_NAMES:
+        name = getattr(llm, field, None)
+        if isinstance(name, str) and name:
+            return name
+    wrapped = [inner for field in _WRAPPED if isinstance(inner := getattr(llm, field, None), Runnable)]
+    return _name(wrapped[0]) if wrapped else type(llm).__name__

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from abc import abstractmethod
+import copy
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -14,67 +15,28 @@ from langchain_core.runnables import Runnable
 from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
-from factoid.propositions import PropositionCache, Propositionizer, Report
-from factoid.propositions.decompose import Policy
-from factoid.propositions.prompting.chat import split_options
+from factoid.propositions import (
+    PropositionCache,
+    Propositionizer,
+    Report,
+    SyntaxPropositionizer,
+    adecompose,
+    decompose,
+)
+from factoid.propositions.cached_propositionizer import with_cache
+from factoid.propositions.decompose import Policy, check_policy
+from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
 from factoid.split import split_passages
 from factoid.units import Document as CoreDocument
 from factoid.units import Unit
-from langchain_factoid.convert import from_texts, to_core, unit_document
-from langchain_factoid.decomposer import Decomposer
+from langchain_factoid.convert import text_documents, to_core, unit_document
 from langchain_factoid.propositionizer import ChatModelPropositionizer
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
 
-class _UnitSplitter(TextSplitter):
-    """Splits documents into units, sync and async; what the units are is for subclasses."""
-
-    def __init__(self, *, words: int, min_words: int, nlp: Language | None) -> None:
-        super().__init__()
-        self._cut = partial(split_passages, words=words, min_words=min_words, nlp=nlp)
-        self._cut(CoreDocument(""))  # refuses sizes out of range here, not on first use
-
-    def split_text(self, text: str) -> list[str]:
-        """Return the texts of the units."""
-        return [document.page_content for document in self.create_documents([text])]
-
-    def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
-        """Split texts with their metadata, as `split_documents` does."""
-        return self.split_documents(from_texts(texts, metadatas))
-
-    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
-        """Split documents; the class says what comes out.
-
-        Raises:
-            InvalidInputError: Something else than a document, or a text with lone surrogates.
-        """
-        return _documents(self._units(self._passages(documents)))
-
-    @override
-    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
-        """Do as `split_documents`."""
-        return self.split_documents(documents)
-
-    @override
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
-        """Do as `split_documents`, without blocking the event loop."""
-        passages = await asyncio.to_thread(self._passages, documents)
-        return await asyncio.to_thread(_documents, await self._aunits(passages))
-
-    def _passages(self, documents: Iterable[Document]) -> list[Unit]:
-        cores = [to_core(document) for document in documents]
-        return [passage for core in cores for passage in self._cut(core)]
-
-    @abstractmethod
-    def _units(self, passages: list[Unit]) -> list[Unit]: ...
-
-    @abstractmethod
-    async def _aunits(self, passages: list[Unit]) -> list[Unit]: ...
-
-
-class PassageTextSplitter(_UnitSplitter):
+class PassageTextSplitter(TextSplitter):
     """Splits documents into passages of whole sentences (Dense X Retrieval, Appendix A).
 
     A chunk is `page_content[start_index:end_index]` of its source. Its `id` is made from the source's id or, without
@@ -100,7 +62,35 @@ class PassageTextSplitter(_UnitSplitter):
     """
 
     def __init__(self, *, words: int = 100, min_words: int = 50, nlp: Language | None = None) -> None:
-        super().__init__(words=words, min_words=min_words, nlp=nlp)
+        super().__init__()
+        self._cut = partial(split_passages, words=words, min_words=min_words, nlp=nlp)
+        self._cut(CoreDocument(""))  # refuses sizes out of range here, not on first use
+
+    def split_text(self, text: str) -> list[str]:
+        """Return the texts of the units."""
+        return [document.page_content for document in self.create_documents([text])]
+
+    def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
+        """Split texts with their metadata, as `split_documents` does."""
+        return self.split_documents(text_documents(texts, metadatas))
+
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """Split documents; the class says what comes out."""
+        return _documents(self._units(self._passages(documents)))
+
+    @override
+    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
+        """Do as `split_documents`."""
+        return self.split_documents(documents)
+
+    @override
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
+        """Do as `split_documents`, without blocking the event loop."""
+        passages = await asyncio.to_thread(self._passages, documents)
+        return await asyncio.to_thread(_documents, await self._aunits(passages))
+
+    def _passages(self, documents: Iterable[Document]) -> list[Unit]:
+        return [passage for document in documents for passage in self._cut(to_core(document))]
 
     def _units(self, passages: list[Unit]) -> list[Unit]:
         return passages
@@ -109,7 +99,7 @@ class PassageTextSplitter(_UnitSplitter):
         return passages
 
 
-class PropositionTextSplitter(_UnitSplitter):
+class PropositionTextSplitter(PassageTextSplitter):
     """Splits documents into propositions: atomic, self-contained facts (Dense X Retrieval, §2).
 
     The chunks are rewritten text; their span is the source that they were drawn from. Ids and metadata are as those of
@@ -121,14 +111,15 @@ class PropositionTextSplitter(_UnitSplitter):
             `apropositionize` is awaited by the async methods.
         unsupported: What becomes of a proposition with names, numbers or content words that its source does not hold:
             "drop", "keep", or "sentence" to put the sentence in its place.
-        words: Most words of the passages that the propositionizer gets.
-        min_words: A paragraph's last passage below this is merged into the one before.
-        nlp: A spaCy pipeline that sets sentence boundaries for the passages; None for factoid's own rules.
         cache: Keeps what the propositionizer returns, so that a call that was killed or has a few new documents asks it
             only what is new: a `factoid.PropositionCache`, or the path of its file, made if absent.
+        options: Those of `PassageTextSplitter`, for the passages that the propositionizer gets.
+
+    Attributes:
+        last_report: What became of the passages of the latest call that has ended; None before the first.
 
     Raises:
-        InvalidInputError: `words` or `min_words` is out of range, or `unsupported` is unknown.
+        InvalidInputError: An option is out of range or unknown.
         StoreError: On use, if the cache cannot be opened, read or written.
     """
 
@@ -137,41 +128,36 @@ class PropositionTextSplitter(_UnitSplitter):
         propositionizer: Propositionizer | None = None,
         *,
         unsupported: Policy = "drop",
-        words: int = 100,
-        min_words: int = 50,
-        nlp: Language | None = None,
         cache: PropositionCache | str | Path | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(words=words, min_words=min_words, nlp=nlp)
-        self._decomposer = Decomposer(propositionizer, unsupported=unsupported, cache=cache)
+        super().__init__(**options)
+        check_policy(unsupported)
+        self._propositionizer = with_cache(propositionizer or SyntaxPropositionizer(), cache)
+        self._unsupported: Policy = unsupported
+        self.last_report: Report | None = None
 
     @classmethod
-    def from_llm(cls, llm: Runnable[Any, Any], **options: Any) -> Self:
+    def from_llm(cls, llm: Runnable[Any, Any], *, model: str | None = None, **options: Any) -> Self:
         """Return a splitter whose propositions come from a LangChain chat model.
 
-        Args:
-            llm: A chat model, or a runnable around one.
-            **options: Those of `ChatModelPropositionizer` and those of this class.
-
-        Raises:
-            InvalidInputError: See the two classes.
-            TypeError: An option that neither has.
+        Options are those of `ChatModelPropositionizer` and those of this class; another one is a TypeError.
         """
-        own, rest = split_options(ChatModelPropositionizer, options)
-        return cls(ChatModelPropositionizer(llm, **own), **rest)
-
-    @property
-    def last_report(self) -> Report | None:
-        """What became of the passages of the latest call that has ended; None before the first."""
-        return self._decomposer.last_report
+        of_model, of_splitter = split_options(ChatPropositionizer, options)
+        return cls(ChatModelPropositionizer(llm, model=model, **of_model), **of_splitter)
 
     def _units(self, passages: list[Unit]) -> list[Unit]:
-        return self._decomposer.decompose(passages).units
+        decomposition = decompose(passages, self._propositionizer, unsupported=self._unsupported)
+        self.last_report = decomposition.report
+        return decomposition.units
 
     async def _aunits(self, passages: list[Unit]) -> list[Unit]:
-        return (await self._decomposer.adecompose(passages)).units
+        decomposition = await adecompose(passages, self._propositionizer, unsupported=self._unsupported)
+        self.last_report = decomposition.report
+        return decomposition.units
 
 
 def _documents(units: Iterable[Unit]) -> list[Document]:
     """Return distinct units as documents; vector stores refuse or overwrite equal ids."""
-    return [unit_document(unit) for unit in {unit.id: unit for unit in units}.values()]
+    distinct = {unit.id: unit for unit in units}.values()
+    return [unit_document(replace(unit, metadata=copy.deepcopy(unit.metadata))) for unit in distinct]

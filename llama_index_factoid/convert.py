@@ -1,32 +1,62 @@
 """LlamaIndex nodes to and from factoid's records.
 
 What a node is stands in its metadata: `granularity`, `passage_id`, `section`, `title` and, on a proposition that stands
-in for a failed decomposition, `fallback`. These can be filtered on and are excluded from the texts that models get. The
-caller's own metadata keep the framework's behaviour: `title` and `section` are never replaced, and a value under one of
-the other keys moves to `source_<key>`.
+in for a failed decomposition, `fallback`. These can be filtered on. Models get title and section with the text, except
+where it says them itself; the others are excluded from the texts that models get. The caller's own metadata reach LLMs as
+the framework has it, and are embedded where they are asked for: `title` and `section` are never replaced, and a value under
+one of the other keys moves to `source_<key>`.
+
+A store keeps a node as a unit with the node's id, text, span and metadata; what else the node holds is JSON in the unit's
+payload. A unit without such a payload was stored by the core, the command line or LangChain, and becomes a node as our
+parsers make them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any, Literal
 
 from llama_index.core.schema import (
+    DEFAULT_METADATA_TMPL,
     DEFAULT_TEXT_NODE_TMPL,
     BaseNode,
+    ImageDocument,
+    ImageNode,
+    IndexNode,
     MetadataMode,
+    Node,
     NodeRelationship,
     RelatedNodeInfo,
     RelatedNodeType,
     TextNode,
 )
+from llama_index.core.schema import Document as TextDocument
 
-from factoid.store import GRANULARITIES
-from factoid.units import Document, Granularity, Unit
+from factoid.encode import split_heading
+from factoid.ingest import own_children
+from factoid.metadata import with_fields
+from factoid.store import GRANULARITIES, to_json
+from factoid.units import Document, Granularity, Hit, Unit, check_text, content_id
 
 Kind = Literal["passage", "sentence", "proposition"]
 
-_FIELDS = ("granularity", "passage_id", "section", "title", "fallback")
+HEADING = ("title", "section")
+WINDOW = ("window", "original_text")  # the framework's `SentenceWindowNodeParser` has the same keys
+_FIELDS = ("granularity", "passage_id", "fallback", *HEADING)
+
+_Templates = tuple[str, str, str]  # of a metadatum, between metadata, of the text
+_FRAMEWORKS: _Templates = (DEFAULT_METADATA_TMPL, "\n", DEFAULT_TEXT_NODE_TMPL)
+_OURS: _Templates = ("{value}", " — ", "{metadata_str}: {content}")  # the same as `factoid.encode.EMBED_TEMPLATE`
+
+_CONTENT, _TYPE = "_node_content", "_node_type"
+# What LlamaIndex's own stores let filters find beside a node's metadata.
+_DOCUMENT_IDS = ("document_id", "doc_id", "ref_doc_id")
+_ADDED = (_TYPE, *_DOCUMENT_IDS)
+_CLASSES: dict[str, type[BaseNode]] = {
+    kind.class_name(): kind for kind in (TextNode, IndexNode, ImageNode, Node, TextDocument, ImageDocument)
+}
 
 
 def text_of(node: BaseNode) -> str:
@@ -40,123 +70,243 @@ def granularity_of(node: BaseNode) -> Granularity | None:
     return next((kind for kind in GRANULARITIES if kind == value), None)
 
 
-def to_core(node: BaseNode) -> Document:
-    """Return a node as the core takes it: title and section from metadata where they are strings.
+# Documents to nodes
 
-    Raises:
-        InvalidInputError: The text holds lone surrogates.
-    """
-    title, section = (_string(node.metadata.get(key)) for key in ("title", "section"))
-    return Document(text_of(node), title, section, node.node_id)
+
+def to_core(node: BaseNode) -> Document:
+    """Return a node as the core takes it: title and section from metadata where they are strings."""
+    return Document(text_of(node), _string(node.metadata, "title"), _string(node.metadata, "section"), node.node_id)
 
 
 def to_nodes(
-    given: BaseNode,
+    source_node: BaseNode,
     units: Sequence[Unit],
     *,
     id_func: Callable[[int, BaseNode], str] | None = None,
     include_metadata: bool = True,
     include_prev_next_rel: bool = True,
+    embed_metadata: Sequence[str] | None = HEADING,
+    windows: Mapping[str, str] | None = None,
 ) -> list[TextNode]:
     """Return units of a node as nodes.
 
-    SOURCE is the given node's source, else the given node. PARENT is the node of the unit's passage, if it is among the
-    units, else the given node; a passage of a whole document has none. PREVIOUS and NEXT link units of one granularity.
+    SOURCE is the node's own source, else the node. PARENT is the node of the unit's passage, if it is among the units,
+    else the node; a passage of a whole document has none. PREVIOUS and NEXT link units of one granularity. A passage with
+    the id of the node is the node itself, and keeps its relationships.
 
     Args:
-        given: The node that the units were cut from, as `to_core` gave it.
+        source_node: The node that the units were cut from, as `to_core` gave it.
         units: Parents before their children.
-        id_func: Makes the ids from position and given node; None for the units' own ids.
-        include_metadata: Inherit the metadata of the given node and its source.
+        id_func: Makes the ids from position and source node; None for the units' own ids.
+        include_metadata: Inherit the metadata of the node and its source.
         include_prev_next_rel: Link siblings.
+        embed_metadata: Keys of the metadata that are embedded; None for all that the source node does not exclude.
+        windows: Text around units, by id.
     """
-    inherited = _inherited(given) if include_metadata else {}
-    own = given.as_related_node_info()
-    source = given.source_node or own
-    offset = _offset(given)
+    inherited = _inherited(source_node) if include_metadata else {}
+    info = source_node.as_related_node_info()
+    source = source_node.source_node or info
+    offset = _offset(source_node)
     nodes: list[TextNode] = []
-    made: dict[str, RelatedNodeInfo] = {}  # by unit id
+    infos: dict[str, RelatedNodeInfo] = {}  # by unit id
     last: dict[Granularity, TextNode] = {}
+    # Excluded here before, and not by the caller.
+    repeated = _repeated(to_core(source_node), source_node.metadata) if _is_unit(source_node) else []
+    excluded = [
+        [key for key in keys if key not in repeated]
+        for keys in (source_node.excluded_embed_metadata_keys, source_node.excluded_llm_metadata_keys)
+    ]
     for position, unit in enumerate(units):
-        passage = made.get(unit.parent_id)
-        metadata, added = _with_place(inherited, unit, passage.node_id if passage else unit.parent_id)
+        is_source = unit.id == source_node.node_id
+        passage = infos.get(unit.parent_id)
+        metadata, hidden = _with_place(inherited, unit, passage.node_id if passage else unit.parent_id)
+        if windows is not None:
+            metadata = with_fields(metadata, dict(zip(WINDOW, (windows[unit.id], unit.text), strict=True)))
+            hidden += WINDOW
         relationships: dict[NodeRelationship, RelatedNodeType] = {NodeRelationship.SOURCE: source}
-        if unit.granularity is not Granularity.PASSAGE or source is not own:
-            relationships[NodeRelationship.PARENT] = passage or own
+        if is_source:
+            relationships = dict(source_node.relationships)
+        elif unit.granularity is not Granularity.PASSAGE or source is not info:
+            relationships[NodeRelationship.PARENT] = passage or info
+        hidden += _repeated(unit, metadata)
+        unasked = [] if embed_metadata is None else [key for key in metadata if key not in embed_metadata]
+        not_embedded = list(dict.fromkeys([*excluded[0], *hidden, *unasked]))
+        not_shown = list(dict.fromkeys([*excluded[1], *hidden]))
+        templates = _templates(source_node, metadata.keys() - ({*not_embedded} & {*not_shown}))
         node = TextNode(
-            id_=id_func(position, given) if id_func else unit.id,
+            id_=id_func(position, source_node) if id_func and not is_source else unit.id,
             text=unit.text,
             metadata=metadata,
-            excluded_embed_metadata_keys=_union(given.excluded_embed_metadata_keys, added),
-            excluded_llm_metadata_keys=_union(given.excluded_llm_metadata_keys, added),
-            metadata_template=given.metadata_template,
-            metadata_separator=given.metadata_separator,
-            text_template=getattr(given, "text_template", DEFAULT_TEXT_NODE_TMPL),
+            excluded_embed_metadata_keys=not_embedded,
+            excluded_llm_metadata_keys=not_shown,
+            metadata_template=templates[0],
+            metadata_separator=templates[1],
+            text_template=templates[2],
             relationships=relationships,
             start_char_idx=None if offset is None else offset + unit.start,
             end_char_idx=None if offset is None else offset + unit.end,
         )
-        made[unit.id] = node.as_related_node_info()
+        infos[unit.id] = node.as_related_node_info()
         if include_prev_next_rel:
             if before := last.get(unit.granularity):
                 node.relationships[NodeRelationship.PREVIOUS] = before.as_related_node_info()
-                before.relationships[NodeRelationship.NEXT] = made[unit.id]
+                before.relationships[NodeRelationship.NEXT] = infos[unit.id]
             last[unit.granularity] = node
         nodes.append(node)
     return nodes
 
 
-def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of metadata with these fields; other values under their keys move to `source_<key>`."""
-    moved: dict[str, Any] = {}
-    for key in fields:
-        if key in metadata and metadata[key] != fields[key]:
-            name = f"source_{key}"
-            while name in metadata:
-                name = f"source_{name}"
-            moved[name] = metadata[key]
-    return {**metadata, **moved, **fields}
+# Nodes to a store, and back
 
 
-def add_fields(node: BaseNode, fields: Mapping[str, Any]) -> None:
-    """Set metadata of a node that are not shown to models."""
-    node.metadata = with_fields(node.metadata, fields)
-    node.excluded_embed_metadata_keys = _union(node.excluded_embed_metadata_keys, list(fields))
-    node.excluded_llm_metadata_keys = _union(node.excluded_llm_metadata_keys, list(fields))
+def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]:
+    """Return a node as a unit; one without a granularity is a passage, followed by itself as its own children.
+
+    A node without a source is its own document. Lone surrogates and metadata that JSON would change are refused.
+    """
+    text = text_of(node)
+    check_text(text, f"the text of node {node.node_id!r}")
+    to_json(node.metadata)  # LlamaIndex would save NaN as None and a tuple as a list
+    kind = granularity_of(node)
+    document_id = node.ref_doc_id or node.node_id
+    parent = node.parent_node if kind in (Granularity.SENTENCE, Granularity.PROPOSITION) else None
+    span = (getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None))
+    start, end = (0, 0) if None in span else span
+    unit = Unit(
+        id=node.node_id,
+        text=text,
+        granularity=kind or Granularity.PASSAGE,
+        document_id=document_id,
+        parent_id=parent.node_id if parent else document_id,
+        start=start or 0,
+        end=end or 0,
+        title=_string(node.metadata, "title"),
+        section=_string(node.metadata, "section"),
+        metadata={
+            **node.metadata,
+            _TYPE: node.class_name(),
+            **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None"),
+        },
+        payload=_payload(node, text),
+    )
+    if kind is not None:
+        return [unit]
+    # Named after the node, so that one with an altered text replaces them. A picture has no text, and yet a vector.
+    children = own_children(replace(unit, text=text if text.strip() else node.node_id), granularities)
+    ids = child_ids(node.node_id, granularities)
+    return [unit, *(replace(child, id=ids[child.granularity], text=text, payload=unit.payload) for child in children)]
 
 
-def _inherited(given: BaseNode) -> dict[str, Any]:
+def child_ids(node_id: str, granularities: Sequence[Granularity]) -> dict[Granularity, str]:
+    """Return the ids under which a node without a granularity is its own child."""
+    return {kind: content_id("own child", kind, node_id) for kind in granularities if kind is not Granularity.PASSAGE}
+
+
+def stored_nodes(units: Sequence[Unit] | Sequence[Hit]) -> list[BaseNode]:
+    """Return the nodes of stored units, or of hits, without their embeddings."""
+    nodes: list[BaseNode] = []
+    for entry in units:
+        unit = entry.unit if isinstance(entry, Hit) else entry
+        if not unit.payload.startswith(_PAYLOAD):
+            nodes.append(_core_node(unit))
+            continue
+        record = json.loads(unit.payload)
+        content = json.loads(record[_CONTENT])
+        kind = _CLASSES.get(record[_TYPE], TextNode)
+        metadata = dict(unit.metadata)
+        for key in _ADDED:
+            if key in content["metadata"]:
+                metadata[key] = content["metadata"][key]
+            else:
+                metadata.pop(key, None)
+        content["metadata"] = metadata
+        if issubclass(kind, TextNode):
+            content.setdefault("text", unit.text)
+        nodes.append(kind.from_dict(content))
+    return nodes
+
+
+_PAYLOAD = json.dumps({_CONTENT: ""})[:-3]
+
+
+def _payload(node: BaseNode, text: str) -> str:
+    """Return a node as JSON, without what its unit holds anyway: its text, and metadata under keys of the caller's."""
+    content = node.model_dump(mode="json")  # as LlamaIndex's own stores do: some fields hold bytes
+    content["embedding"] = None
+    content["metadata"] = {key: value for key, value in content["metadata"].items() if key in _ADDED}
+    if content.get("text") == text:
+        del content["text"]
+    return json.dumps({_CONTENT: json.dumps(content), _TYPE: node.class_name()})
+
+
+def _core_node(unit: Unit) -> BaseNode:
+    """Return a unit that was not stored by LlamaIndex as a node."""
+    document = TextDocument(id_=unit.document_id, text="", metadata=dict(unit.metadata))
+    if unit.granularity is Granularity.DOCUMENT:
+        heading = {"title": unit.title, "section": unit.section}
+        document.metadata = {key: value for key, value in heading.items() if value} | document.metadata
+        document.set_content(unit.text)
+        return document
+    [node] = to_nodes(document, [unit])
+    node.relationships = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=unit.document_id)}
+    if unit.granularity is not Granularity.PASSAGE:
+        node.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=unit.parent_id)
+    return node
+
+
+# Metadata
+
+
+def _inherited(source_node: BaseNode) -> dict[str, Any]:
     """Return the metadata that the parts of a node take over: all but what says which part the node itself is."""
-    metadata = {**(given.source_node.metadata if given.source_node else {}), **given.metadata}
-    if granularity_of(given) is None or "granularity" not in given.excluded_embed_metadata_keys:
+    metadata = {**(source_node.source_node.metadata if source_node.source_node else {}), **source_node.metadata}
+    if not _is_unit(source_node):
         return metadata
-    excluded = given.excluded_embed_metadata_keys
-    return {key: value for key, value in metadata.items() if key not in _FIELDS or key not in excluded}
+    excluded = source_node.excluded_embed_metadata_keys
+    return {key: value for key, value in metadata.items() if key not in (*_FIELDS, *WINDOW) or key not in excluded}
 
 
 def _with_place(inherited: Mapping[str, Any], unit: Unit, passage_id: str) -> tuple[dict[str, Any], list[str]]:
-    """Return metadata with the fields of a unit, and the keys of those fields."""
+    """Return metadata with the fields of a unit, title and section first, and the keys of the fields without these."""
     place: dict[str, Any] = {"granularity": str(unit.granularity)}
     if unit.granularity is not Granularity.PASSAGE:
         place["passage_id"] = passage_id
     if "fallback" in unit.metadata:
         place["fallback"] = unit.metadata["fallback"]
     derived = {"title": unit.title, "section": unit.section}
-    fields = place | {key: value for key, value in derived.items() if value and key not in inherited}
-    return with_fields(inherited, fields), list(fields)
+    heading = {key: inherited.get(key, value) for key, value in derived.items() if value or key in inherited}
+    return heading | with_fields(inherited, place | heading), list(place)
 
 
-def _offset(given: BaseNode) -> int | None:
-    """Return where the given node's text starts in its source, or None if that is not known."""
-    if given.source_node is None:
+def _repeated(unit: Unit | Document, metadata: Mapping[str, Any]) -> list[str]:
+    """Return which of title and section the unit's text, or its section, says itself."""
+    heading = zip(HEADING, split_heading(unit), strict=True)
+    return [key for key, part in heading if not part and isinstance(metadata.get(key), str)]
+
+
+def _templates(source_node: BaseNode, shown: Set[str]) -> _Templates:
+    """Return the node's templates; in place of the framework's the core's, where models get only the heading."""
+    text_template = getattr(source_node, "text_template", DEFAULT_TEXT_NODE_TMPL)
+    templates = (source_node.metadata_template, source_node.metadata_separator, text_template)
+    if templates not in (_FRAMEWORKS, _OURS):
+        return templates
+    return _OURS if shown <= {*HEADING} else _FRAMEWORKS
+
+
+def _is_unit(node: BaseNode) -> bool:
+    """Tell whether a node is one of ours, and not one of the caller's with a granularity of their own."""
+    return granularity_of(node) is not None and "granularity" in node.excluded_embed_metadata_keys
+
+
+def _offset(source_node: BaseNode) -> int | None:
+    """Return where the node's text starts in its source, or None if that is not known."""
+    if source_node.source_node is None:
         return 0
-    start, end = getattr(given, "start_char_idx", None), getattr(given, "end_char_idx", None)
-    return start if start is not None and end is not None and end - start == len(text_of(given)) else None
+    start, end = getattr(source_node, "start_char_idx", None), getattr(source_node, "end_char_idx", None)
+    known = start is not None and end is not None and end - start == len(text_of(source_node))
+    return start if known else None
 
 
-def _union(keys: Sequence[str], more: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys([*keys, *more]))
-
-
-def _string(value: object) -> str:
+def _string(metadata: Mapping[str, Any], key: str) -> str:
+    value = metadata.get(key)
     return value if isinstance(value, str) else ""

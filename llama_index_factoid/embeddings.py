@@ -11,6 +11,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
 from factoid.encode import Encoder, Vectors
+from factoid.errors import InvalidInputError
 
 
 class EmbeddingEncoder:
@@ -27,8 +28,9 @@ class EmbeddingEncoder:
 
     def __init__(self, embed_model: BaseEmbedding) -> None:
         self.embed_model = embed_model
-        own = isinstance(embed_model, EncoderEmbedding)  # an encoder of the core that comes back as itself
-        self.name = embed_model.model_name if own else f"{embed_model.class_name()}({embed_model.model_name})"
+        self.name = embed_model.model_name
+        if not isinstance(embed_model, EncoderEmbedding):  # else an encoder of the core that comes back as itself
+            self.name = f"{embed_model.class_name()}({embed_model.model_name})"
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
@@ -57,6 +59,17 @@ class EncoderEmbedding(BaseEmbedding):
     def class_name(cls) -> str:
         """Return the name that LlamaIndex serialises."""
         return "EncoderEmbedding"
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        # The framework drops what cannot be pickled, and the worker of a pipeline would miss it much later.
+        if "_encoder" not in state["__pydantic_private__"]:
+            message = (
+                f"the encoder {self.model_name!r} cannot be pickled: give its class a __getstate__ that leaves out what "
+                "cannot, or run the pipeline without num_workers"
+            )
+            raise InvalidInputError(message)
+        return state
 
     def _get_query_embedding(self, query: str) -> list[float]:
         vector: list[float] = self._encoder.encode_queries([query])[0].tolist()

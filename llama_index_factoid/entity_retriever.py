@@ -9,21 +9,25 @@ from typing import Any, Self
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.schema import BaseNode, NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.vector_stores import MetadataFilters
 
 from factoid.encode import Encoder
-from factoid.entities.articles.duplicates import Duplicates
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker, Mention
-from factoid.entities.own import build_own_articles
-from factoid.entities.retriever import Ambiguous, EntityHit, with_fallback
+from factoid.entities.own import add_own_articles, build_own_articles
+from factoid.entities.retriever import EntityHit, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.errors import InvalidInputError
-from factoid.propositions import Propositionizer
+from factoid.metadata import with_fields
 from factoid.units import Document
-from llama_index_factoid.convert import add_fields, text_of
+from llama_index_factoid.convert import text_of
 from llama_index_factoid.embeddings import EmbeddingEncoder
+from llama_index_factoid.filters import to_tree
+from llama_index_factoid.results import retrieved
 
+_BUILDING = ("path", "title_key", "aliases_key", "duplicates")
 _EXCLUDED = "_excluded"  # metadata of an article: the node's lists of keys that models do not get
 _LISTS = ("excluded_llm_metadata_keys", "excluded_embed_metadata_keys")
 
@@ -32,32 +36,25 @@ class EntityRetriever(BaseRetriever):
     """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
 
     A node's text is the article's title, a line break and its first words. Its metadata is the article's, with `title`,
-    `mention` (the text that names the entity), `mention_start`, `mention_end` and `score`; where nothing tells whom a
-    mention means also `candidates`, the titles that it may mean; and with another granularity than "document" also
-    `matches`, the units taken from the article. These are excluded from the texts that models get. Nodes of the fallback
-    come as they are, but for those whose text is in one that came before. The id, which is also the `ref_doc_id`, is that of
-    the document that an article was made of.
+    `mention` (the text that names the entity), `mention_start`, `mention_end` and `score`; of an ambiguous mention also
+    `candidates`, the titles that it may mean; and with another granularity than "document" also `matches`, the units taken
+    from the article. These are excluded from the texts that models get. The id, which is also the `ref_doc_id`, is that of
+    the document that an article was made of. Nodes of the fallback come as they are, without those whose text is in an
+    earlier one.
 
     Args:
         articles: An `ArticleStore`, or the path of one.
-        linker: Finds the entities: any object with `link(text)`. None for `factoid.entities.TitleLinker`, which needs no
-            model.
-        words: Words of each article.
-        k: Most nodes.
-        granularity: "document" for the first words of an article; "passage", "sentence" or "proposition" for those of its
-            units that are nearest to the question.
-        encoder: An embedding model, or an encoder of the core, for the other granularities, and to choose between
-            entities of one name.
-        propositionizer: For propositions; None for the syntactic one.
-        fallback: Asked when no entity has an article.
-        hybrid: Ask the fallback also when there are fewer than k articles: its nodes follow, up to k in all.
-        ambiguous: Of a mention of which nothing tells whom it means take the "first" candidate, or "all", or "skip" it.
-        **options: Those of the framework's `BaseRetriever`, as `callback_manager`.
+        linker: Finds the entities; None for `factoid.entities.TitleLinker`, which needs no model.
+        encoder: An embedding model, or an encoder of the core.
+        fallback: A LlamaIndex retriever.
+        filters: What the metadata of an article must pass; the core's `filter`.
+        callback_manager: The framework's.
+        **options: Those of `factoid.entities.EntityRetriever`: `words`, `k`, `granularity`, `propositionizer`, `hybrid`,
+            `ambiguous`.
 
     Raises:
         InvalidInputError: An option has a value that it cannot have.
-        UnreadableFileError: There is no article store under the path.
-        StoreFormatError: What is there is no article store.
+        UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
     def __init__(
@@ -65,17 +62,13 @@ class EntityRetriever(BaseRetriever):
         articles: ArticleStore | str | Path,
         linker: EntityLinker | None = None,
         *,
-        words: int = 100,
-        k: int = 4,
-        granularity: str = "document",
         encoder: BaseEmbedding | Encoder | None = None,
-        propositionizer: Propositionizer | None = None,
         fallback: BaseRetriever | None = None,
-        hybrid: bool = False,
-        ambiguous: Ambiguous = "first",
+        filters: MetadataFilters | None = None,
+        callback_manager: CallbackManager | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(**options)
+        super().__init__(callback_manager)
         if fallback is not None and not isinstance(fallback, BaseRetriever):
             message = f"fallback must be a LlamaIndex retriever, got {type(fallback).__name__}"
             raise InvalidInputError(message)
@@ -83,74 +76,70 @@ class EntityRetriever(BaseRetriever):
         self._core = CoreRetriever(
             articles,
             linker,
-            words=words,
-            k=k,
-            granularity=granularity,
             encoder=EmbeddingEncoder(encoder) if isinstance(encoder, BaseEmbedding) else encoder,
-            propositionizer=propositionizer,
-            # The framework's own retriever is asked here, with its callbacks; the core has only to know that there is one.
+            # LlamaIndex's retriever is asked here, with its callbacks; the core has only to know that there is one.
             fallback=None if fallback is None else lambda *_: (),
-            hybrid=hybrid,
-            ambiguous=ambiguous,
+            filter=to_tree(filters),
+            **options,
         )
 
     @classmethod
-    def from_documents(
-        cls,
-        documents: Iterable[BaseNode],
-        *,
-        path: str | Path | None = None,
-        title_key: str = "title",
-        aliases_key: str = "aliases",
-        duplicates: Duplicates = "first",
-        **options: Any,
-    ) -> Self:
-        """Make an article store of documents or nodes whose metadata holds titles, and a retriever over it.
+    def from_documents(cls, documents: Iterable[BaseNode], **options: Any) -> Self:
+        """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
         Args:
             documents: A glossary, a catalogue, articles: each about the entity that its title names.
-            path: The store's file, written anew; None for a temporary one that goes with the store.
-            title_key: Where the metadata holds the title.
-            aliases_key: Where it holds other names: a list of strings, or one string.
-            duplicates: What to do with a title that occurred before: keep the "first" text, or the "last"; "join" the
-                texts, as for documents that were split; or raise an "error".
-            **options: Arguments of this class.
-
-        Raises:
-            InvalidInputError: A document has no title, or there is none with a text, or a title occurs twice and
-                `duplicates` is "error".
+            **options: `path`, `title_key`, `aliases_key` and `duplicates` of `factoid.entities.build_own_articles`, which
+                also says what is raised, and those of this class.
         """
-        given = (_core(node) for node in documents)
-        store = build_own_articles(given, path, title_key=title_key, aliases_key=aliases_key, duplicates=duplicates)
+        building = {name: options.pop(name) for name in _BUILDING if name in options}
+        store = build_own_articles((_core(node) for node in documents), **building)
         return cls(store, **options)
+
+    def add_documents(self, documents: Iterable[BaseNode]) -> None:
+        """Add documents to the article store's file, in place of those of the same ids: see `add_own_articles`.
+
+        The file is copied for it: give many documents at once. Other retrievers that have it open read what it was until
+        their `articles` are reloaded.
+        """
+        add_own_articles(self._core.articles, (_core(node) for node in documents))
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete the articles of documents by their ids; with an id that is not there, nothing is deleted: an error."""
+        self._core.articles.delete(ids)
 
     def link(self, question: str) -> list[Mention]:
         """Return what the linker finds in a question."""
         return self._core.linker.link(question)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        nodes = self._of_entities(query_bundle.query_str)
+        nodes = self._entity_nodes(query_bundle.query_str)
         if self._fallback is not None and self._core.wants_more(len(nodes)):
             nodes = with_fallback(nodes, self._fallback.retrieve(query_bundle), _text_of)
         return nodes[: self._core.k]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        nodes = await asyncio.to_thread(self._of_entities, query_bundle.query_str)
+        nodes = await asyncio.to_thread(self._entity_nodes, query_bundle.query_str)
         if self._fallback is not None and self._core.wants_more(len(nodes)):
             nodes = with_fallback(nodes, await self._fallback.aretrieve(query_bundle), _text_of)
         return nodes[: self._core.k]
 
-    def _of_entities(self, query: str) -> list[NodeWithScore]:
+    def _entity_nodes(self, query: str) -> list[NodeWithScore]:
         return [_node(hit) for hit in self._core.entity_hits(query)]
 
 
 def _node(hit: EntityHit) -> NodeWithScore:
+    fields = hit.fields("start_char_idx", "end_char_idx")
     metadata = dict(hit.unit.metadata)
     excluded = metadata.pop(_EXCLUDED, {})
-    node = TextNode(id_=hit.unit.id, text=hit.text, metadata=metadata, **excluded)
-    node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=hit.unit.id)
-    add_fields(node, hit.fields("start_char_idx", "end_char_idx"))
-    return NodeWithScore(node=node, score=hit.score)
+    node = TextNode(
+        id_=hit.unit.id,
+        text=hit.text,
+        metadata=with_fields(metadata, {"title": fields.pop("title")}),
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.unit.id)},
+        **{name: [*excluded.get(name, ()), "title"] for name in _LISTS},
+    )
+    return NodeWithScore(node=retrieved(node, fields), score=hit.score)
 
 
 def _text_of(node: NodeWithScore) -> str:
@@ -158,10 +147,10 @@ def _text_of(node: NodeWithScore) -> str:
 
 
 def _core(node: BaseNode) -> Document:
-    """Return a node as the core takes it; which metadata models do not get goes along."""
+    """Return a node as the core takes it, with its lists of metadata that models do not get."""
     if not isinstance(node, BaseNode):
         message = f"expected LlamaIndex documents or nodes, got {type(node).__name__}"
         raise InvalidInputError(message)
-    excluded = {name: own for name in _LISTS if (own := getattr(node, name, None))}
+    excluded = {name: keys for name in _LISTS if (keys := getattr(node, name, None))}
     metadata = {**node.metadata, _EXCLUDED: excluded} if excluded else node.metadata
     return Document(text_of(node), id=node.node_id, metadata=metadata)

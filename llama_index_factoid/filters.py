@@ -1,54 +1,63 @@
-"""LlamaIndex's metadata filters as conditions that the core pushes down into its database."""
+"""LlamaIndex's metadata filters as the core's filter tree, with the meaning of LlamaIndex's own reference.
+
+A stored None is as good as missing: `!=` and `nin` match it and a missing key, the other operators do not. `not` means
+that none of its conditions holds. Filters may be nested, each level with its own condition.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from llama_index.core.vector_stores.types import MetadataFilters
+from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from factoid.errors import InvalidInputError
-from factoid.filters import Tree, matches
+from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree
 from factoid.store import UnitStore
-from llama_index_factoid.filter_tree import to_tree
-from llama_index_factoid.records import is_stand_in
+
+_OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}
 
 
-def compile_filters(store: UnitStore, filters: MetadataFilters | None) -> Tree | None:
-    """Return filters as a tree, or None if they let everything pass.
+def to_tree(filters: MetadataFilters | None) -> Tree | None:
+    """Return filters as a tree, or None where all pass: None, or an empty list.
+
+    Where the reference raises TypeError, because a stored value is of a type that the operator does not compare, the tree
+    does not match.
 
     Raises:
-        InvalidInputError: Some value in the store is of a type that an operator does not compare, such as a string by
-            `>` with a number; LlamaIndex's reference raises TypeError there.
+        InvalidInputError: Something else than filters.
+    """
+    if filters is not None and not isinstance(filters, MetadataFilters):
+        message = f"filters must be MetadataFilters, got {type(filters).__name__}"
+        raise InvalidInputError(message)
+    if filters is None or not filters.filters:
+        return None
+    parts = tuple(_part(part) for part in filters.filters)
+    if filters.condition is FilterCondition.NOT:
+        return Not(AnyOf(parts))
+    if len(parts) == 1:
+        return parts[0]
+    return AnyOf(parts) if filters.condition is FilterCondition.OR else All(parts)
+
+
+def checked_tree(store: UnitStore, filters: MetadataFilters | None) -> Tree | None:
+    """Return filters as a tree, checked against the values in the store.
+
+    Raises:
+        InvalidInputError: Some stored value is of a type that an operator does not compare, such as a string by `>` with a
+            number; LlamaIndex's reference raises TypeError there.
     """
     tree = to_tree(filters)
-    if tree is None:
-        return None
-    if (found := store.mismatch(tree)) is not None:
-        comparison, value = found
-        message = (
-            f"cannot compare metadata[{comparison.key!r}] = {value!r} with {comparison.value!r} by "
-            f"{comparison.operator.value!r}: give a value of the same type, or keep one type under this key"
-        )
-        raise InvalidInputError(message)
-    return tree
+    if tree is None or (mismatch := store.mismatch(tree)) is None:
+        return tree
+    comparison, value = mismatch
+    message = (
+        f"cannot compare metadata[{comparison.key!r}] = {value!r} with {comparison.value!r} by "
+        f"{comparison.operator.value!r}: give a value of the same type, or keep one type under this key"
+    )
+    raise InvalidInputError(message)
 
 
-def matching_ids(store: UnitStore, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[str]:
-    """Return the ids of stored nodes, those of their stand-ins among them where only filters are given.
-
-    Args:
-        store: Where the nodes are.
-        node_ids: The nodes to choose from, in this order; None for all, oldest first.
-        filters: What their metadata have to pass.
-
-    Raises:
-        InvalidInputError: A single id instead of several; as `compile_filters`.
-    """
-    if isinstance(node_ids, str):
-        message = f"node_ids must be a list of ids, got the string {node_ids[:60]!r}"
-        raise InvalidInputError(message)
-    tree = compile_filters(store, filters)
-    if node_ids is None:
-        return store.ids(tree)
-    units = [unit for unit in store.get(node_ids) if not is_stand_in(unit)]
-    return [unit.id for unit in units if tree is None or matches(tree, unit.metadata)]
+def _part(part: MetadataFilter | MetadataFilters) -> Tree:
+    if isinstance(part, MetadataFilters):
+        return to_tree(part) or All(())
+    if part.value is None and part.operator in (FilterOperator.EQ, FilterOperator.NE):
+        return AnyOf(()) if part.operator is FilterOperator.EQ else All(())
+    return Comparison(part.key, _OPERATORS[part.operator], part.value)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.schema import BaseNode, IndexNode, NodeWithScore, TextNode
+from llama_index.core.schema import Document as TextDocument
 from llama_index.core.vector_stores.types import VectorStoreQueryResult
 
-from factoid.store import UnitStore
-from factoid.units import Hit, Unit
-from llama_index_factoid.records import is_stand_in, span_of, to_node
-
-_Original = Callable[[Unit], Unit | None]
+from factoid.metadata import with_fields
+from factoid.units import Granularity, Hit, Unit
+from llama_index_factoid.convert import granularity_of, stored_nodes, text_of
 
 
 @dataclass
@@ -29,82 +29,113 @@ class MultiGranularQueryResult(VectorStoreQueryResult):
     neighbours: list[list[dict[str, Any]]] = field(default_factory=list)
 
 
-def to_results(
-    store: UnitStore, found: Sequence[Sequence[Hit]], k: Sequence[int], *, parents: bool
-) -> list[MultiGranularQueryResult]:
-    """Return the hits of each query as a result.
+def to_result(hits: Sequence[Hit], k: int, *, parents: bool) -> MultiGranularQueryResult:
+    """Return hits as the k best distinct nodes.
 
     Args:
-        store: Where the hits were found.
-        found: The hits of each query, best first. A node may be there several times, by its stand-ins.
-        k: How many distinct nodes each query wants.
+        hits: Best first. A node that is its own child may be there at several granularities.
+        k: How many nodes.
         parents: Whether hits are parents, with matches.
-
-    Raises:
-        StoreFormatError: A unit was not stored by `MultiGranularFaissVectorStore`.
     """
-    original = _originals(store, [unit for hits in found for hit in hits for unit in _units(hit)])
-    best = [list(islice(_distinct(hits, original), own)) for hits, own in zip(found, k, strict=True)]
-    return [_result(each, original, parents=parents) for each in best]
+    result = MultiGranularQueryResult()
+    nodes: list[BaseNode] = []
+    ids: list[str] = []
+    scores: list[float] = []
+    for hit, node in zip(hits, stored_nodes(hits), strict=True):
+        if len(nodes) == k or node.node_id in ids:
+            continue
+        nodes.append(node)
+        ids.append(node.node_id)
+        scores.append(hit.score)
+        matches = []
+        around = [*hit.neighbours]
+        for match in hit.matches if parents else ():
+            # A node that is its own child is described as the node.
+            unit = hit.unit if hit.unit.payload and match.unit.payload == hit.unit.payload else match.unit
+            matches.append(
+                {
+                    "text": unit.text,
+                    "score": match.score,
+                    "start_char_idx": unit.start if unit.end else None,
+                    "end_char_idx": unit.end or None,
+                    "granularity": str(unit.granularity),
+                    "id": unit.id,
+                }
+            )
+            around += match.neighbours
+        result.matches.append(matches)
+        result.neighbours.append(_neighbours(around, node, parents=parents) if around else [])
+    result.nodes, result.ids, result.similarities = nodes, ids, scores
+    return result
 
 
-def _result(best: Sequence[tuple[Hit, Unit]], original: _Original, *, parents: bool) -> MultiGranularQueryResult:
-    return MultiGranularQueryResult(
-        nodes=[to_node(unit) for _, unit in best],
-        similarities=[hit.score for hit, _ in best],
-        ids=[unit.id for _, unit in best],
-        matches=[
-            [_described(unit) | {"score": match.score} for match, unit in _distinct(hit.matches, original) if parents]
-            for hit, _ in best
-        ],
-        neighbours=[_neighbours(hit, unit, original, parents=parents) for hit, unit in best],
-    )
-
-
-def _neighbours(hit: Hit, own: Unit, original: _Original, *, parents: bool) -> list[dict[str, Any]]:
-    found = (original(unit) for each in (hit, *hit.matches) for unit in each.neighbours)
-    around = {unit.id: unit for unit in found if unit is not None}
-    if parents and around.keys() <= {own.id}:  # a node that is its own match, and stands alone
-        return []
-    return [_described(unit) for unit in sorted(around.values(), key=lambda unit: (unit.start, unit.end))]
-
-
-def _described(unit: Unit) -> dict[str, Any]:
-    start, end = span_of(unit)
-    return {
-        "text": unit.text,
-        "start_char_idx": start,
-        "end_char_idx": end,
-        "granularity": str(unit.granularity),
-        "id": unit.id,
+def _neighbours(units: Sequence[Unit], node: BaseNode, *, parents: bool) -> list[dict[str, Any]]:
+    """Describe what stands around the matches of a node; nothing where a parent stands alone."""
+    described = {
+        neighbour.node_id: {
+            "text": text_of(neighbour),
+            "start_char_idx": getattr(neighbour, "start_char_idx", None),
+            "end_char_idx": getattr(neighbour, "end_char_idx", None),
+            "granularity": str(granularity_of(neighbour) or Granularity.PASSAGE),
+            "id": neighbour.node_id,
+        }
+        for neighbour in stored_nodes(sorted(units, key=lambda unit: (unit.start, unit.end)))
     }
+    return [] if parents and described.keys() <= {node.node_id} else list(described.values())
 
 
-def _distinct(hits: Iterable[Hit], original: _Original) -> Iterator[tuple[Hit, Unit]]:
-    """Yield the best hit of each node, with the unit that carries the node."""
-    seen = set()
-    for hit in hits:
-        unit = original(hit.unit)
-        if unit is not None and unit.id not in seen:
-            seen.add(unit.id)
-            yield hit, unit
+def scored_nodes(result: MultiGranularQueryResult) -> list[NodeWithScore]:
+    """Return nodes with their scores and, in their metadata, their matches and neighbours."""
+    scored = []
+    parts = zip(result.nodes or (), result.similarities or (), result.matches, result.neighbours, strict=True)
+    for node, score, matches, neighbours in parts:
+        fields = {"matches": matches} if matches else {}
+        if neighbours:
+            fields["neighbours"] = neighbours
+        scored.append(NodeWithScore(node=retrieved(node, fields) if fields else node, score=score))
+    return scored
 
 
-def _originals(store: UnitStore, units: Iterable[Unit]) -> _Original:
-    """Return a function that gives the unit that carries the node of a unit; None if it has just been deleted."""
-    stand_ins, known = {}, {}
-    for unit in units:
-        if is_stand_in(unit):
-            stand_ins[unit.id] = unit.parent_id
-        else:
-            known[unit.id] = unit
-    missing = [own for own in dict.fromkeys(stand_ins.values()) if own not in known]
-    known |= {unit.id: unit for unit in (store.get(missing) if missing else [])}
-    return lambda unit: known.get(stand_ins.get(unit.id, unit.id))
+class _Retrieved(BaseNode):
+    """A node with metadata that depend on the query that retrieved it: its hash leaves them out."""
+
+    query_keys: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
+
+    @property
+    def hash(self) -> str:
+        """Identify the stored node, so that retrievers that fuse the results of several queries see one node."""
+        lasting = {key: value for key, value in self.metadata.items() if key not in self.query_keys}
+        stored = self.model_copy(update={"metadata": lasting})
+        return str(super(_Retrieved, stored).hash)  # type: ignore[safe-super]  # that of the node class beside this one
 
 
-def _units(hit: Hit) -> Iterator[Unit]:
-    yield hit.unit
-    yield from hit.neighbours
-    for match in hit.matches:
-        yield from _units(match)
+class RetrievedTextNode(_Retrieved, TextNode):
+    """A `TextNode` as one query retrieved it."""
+
+
+class RetrievedIndexNode(_Retrieved, IndexNode):
+    """An `IndexNode` as one query retrieved it."""
+
+
+class RetrievedDocument(_Retrieved, TextDocument):
+    """A `Document` as one query retrieved it."""
+
+
+# The hash of images holds no metadata.
+_RETRIEVED: dict[type[BaseNode], type[_Retrieved]] = {
+    TextNode: RetrievedTextNode,
+    IndexNode: RetrievedIndexNode,
+    TextDocument: RetrievedDocument,
+}
+
+
+def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
+    """Return a copy of a node with metadata that depend on the query: no model gets them, nor does the hash change."""
+    copy = _RETRIEVED.get(type(node), type(node)).model_construct(node.model_fields_set, **dict(node))
+    if isinstance(copy, _Retrieved):
+        copy.query_keys = tuple(fields)
+    free = fields.keys().isdisjoint(node.metadata)
+    copy.metadata = {**node.metadata, **fields} if free else with_fields(node.metadata, fields)
+    copy.excluded_embed_metadata_keys = list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields]))
+    copy.excluded_llm_metadata_keys = list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields]))
+    return copy

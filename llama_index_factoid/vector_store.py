@@ -2,65 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import logging
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
+import numpy as np
 from fsspec import AbstractFileSystem
-from llama_index.core.bridge.pydantic import ConfigDict, PrivateAttr
+from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.simple import DEFAULT_VECTOR_STORE, NAMESPACE_SEP
 from llama_index.core.vector_stores.types import (
     DEFAULT_PERSIST_DIR,
     DEFAULT_PERSIST_FNAME,
+    BasePydanticVectorStore,
     MetadataFilters,
     VectorStoreQuery,
+    VectorStoreQueryMode,
 )
 
-from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.encode import Vectors
+from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError
+from factoid.files.sqlite import FILE
+from factoid.filters import matches
+from factoid.metadata import MetadataPolicy, plain_metadata
+from factoid.search import Weights
 from factoid.store import UnitStore
-from llama_index_factoid.asynchronous import AsyncTwins
-from llama_index_factoid.convert import Kind, granularity_of
-from llama_index_factoid.filters import compile_filters, matching_ids
-from llama_index_factoid.persistence import fetch, remove_with, save
-from llama_index_factoid.queries import QueryOptions, Returns, run
-from llama_index_factoid.records import checked_nodes, is_stand_in, stand_ins_of, to_node, to_units, to_vector
-from llama_index_factoid.results import MultiGranularQueryResult
+from factoid.store.search import MIXED, Parents
+from factoid.store.transfer.remote import load_from
+from factoid.units import Unit
+from llama_index_factoid.convert import Kind, child_ids, granularity_of, stored_nodes, to_units
+from llama_index_factoid.embeddings import EmbeddingEncoder
+from llama_index_factoid.filters import checked_tree
+from llama_index_factoid.results import MultiGranularQueryResult, to_result
+
+logger = logging.getLogger(__name__)
 
 _PERSIST_PATH = f"{DEFAULT_PERSIST_DIR}/{DEFAULT_VECTOR_STORE}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}"
 
+# Options of a query, and what the core calls them.
+_OPTIONS = {
+    name: name for name in "granularity parents weights lexical fusion min_score expand parameters refine".split()
+}
+TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
+_MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *TEXT_MODES)
+_OPTIONS |= {"doc_ids": "document_ids", "node_ids": "unit_ids"}
+_OPTIONS |= {"mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k", "mmr_prefetch_factor": "fetch_factor"}
 
-class MultiGranularFaissVectorStore(AsyncTwins):
+T = TypeVar("T")
+
+
+def _threaded(method: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """Return a method that does the same in a thread."""
+
+    @wraps(method)
+    async def call(*args: Any, **options: Any) -> T:
+        return await asyncio.to_thread(method, *args, **options)
+
+    return call
+
+
+class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     """Passages, sentences and propositions with the embeddings that LlamaIndex made, in SQLite and FAISS.
 
     Made for the nodes of `MultiGranularNodeParser`: a query is compared with the nodes of one granularity, or of several,
-    and returns the k best distinct parents, their passages. A node of any other parser is a passage, and is found at every
-    granularity as itself; a sentence or proposition whose passage is not here is its own parent. Scores are plain floats:
-    higher is better. Nodes come back equal to those added, apart from the embedding.
+    and returns the k best distinct parents, their passages. A node of any other parser is a passage and its own child, found
+    at every granularity as itself; a sentence or proposition whose passage is not here is its own parent. Scores are plain
+    floats: higher is better. Nodes come back equal to those added, apart from the embedding.
+
+    A store that the core, the command line or LangChain filled is opened and searched like one of LlamaIndex's; its units
+    come back as nodes of our parsers would. They open this one as well.
 
     An add that returns is on disk. Filters, `doc_ids` and `node_ids` apply before the search; an id in `node_ids`
-    admits the node and the units under it. The async methods do the same without blocking the event loop.
+    admits the node and the units under it. Empty `doc_ids` admit nothing. Empty `node_ids` of a query admit everything,
+    since the framework's own retriever always sends them; as an option they admit nothing. A filter that cannot compare a
+    stored value is an InvalidInputError. The async methods do the same without blocking the event loop.
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory until `persist`.
+        embed_model: What embeds the nodes. The store remembers its name, and refuses another one when it is opened again.
+            None: `MultiGranularRetriever` checks its model by a stored node.
         granularity: What queries are compared with: "passage", "sentence" or "proposition", several of them, or "mixed"
             for all that can be searched.
-        returns: "parents", or "units" for the nodes that were compared themselves.
+        parents: What queries return: the k best distinct "passage" nodes; "unit" for the nodes that were compared
+            themselves; or "document" for documents as they were added, in stores that the core, the command line or
+            LangChain filled, since LlamaIndex hands a vector store no documents.
         granularities: What can be searched.
-        index: The kind of index, a FAISS factory string such as "HNSW32" or "IVF1024,SQ8", or a dict with one for each
-            granularity; "auto" goes by the number of vectors. None for what the store was told before, else "auto".
-        similarity: "inner_product" or "cosine"; None for what the store was told before, else inner product.
-        shards: Cut each index into parts that are searched side by side.
-        dtype: How vectors are kept on disk, "float32" or, in half the space, "float16"; chosen when the store is made.
-        device: Where indexes are searched: "cpu", "cuda", "cuda:1", or several GPUs that share the work.
-        gpu_shard: Several GPUs hold a part of each index instead of a copy.
-        gpu_float16: GPUs hold exact indexes in half precision; hits are scored again with the exact vectors.
-        mmap: Leave the index files on disk, and read only what a search touches.
-        read_only: Refuse writes and leave the folder untouched.
+        metadata: "coerce" turns values that JSON cannot hold into ones that it can (see `factoid.metadata`), and logs a warning
+            that names the keys; "strict" refuses them.
+        settings: Those of `factoid.UnitStore`, here or as options of their own: `index`, `similarity`, `shards`, `dtype`,
+            `device`, `gpu_shard`, `gpu_float16`, `mmap`, `read_only`.
 
     Raises:
-        InvalidInputError: `granularity` is not among `granularities`, or a setting is unknown.
+        InvalidInputError: `granularity` is not among `granularities`, or a setting is out of range. An unknown one is a
+            TypeError.
         StoreFormatError: The path holds something that is not a store of this version.
+        EncoderMismatchError: The store was filled with the embeddings of another model.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -68,65 +113,38 @@ class MultiGranularFaissVectorStore(AsyncTwins):
     stores_text: bool = True
     flat_metadata: bool = False
     path: str | None = None
+    embed_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
     granularity: Kind | Literal["mixed"] | tuple[Kind, ...] = "proposition"
-    returns: Returns = "parents"
+    parents: Parents = "passage"
     granularities: tuple[Kind, ...] = ("passage", "sentence", "proposition")
-    index: str | dict[str, str] | None = None
-    similarity: str | None = None
-    shards: int | None = None
-    dtype: str | None = None
-    device: str | tuple[str, ...] = "cpu"
-    gpu_shard: bool = False
-    gpu_float16: bool = False
-    mmap: bool = False
-    read_only: bool = False
+    metadata: MetadataPolicy = "coerce"
+    settings: dict[str, Any] = Field(default_factory=dict)
     _store: UnitStore = PrivateAttr()
 
-    def __init__(
-        self,
-        path: str | Path | None = None,
-        *,
-        granularity: str | Sequence[str] = "proposition",
-        returns: Returns = "parents",
-        granularities: Sequence[Kind] = ("passage", "sentence", "proposition"),
-        index: str | Mapping[str, str] | None = None,
-        similarity: str | None = None,
-        shards: int | None = None,
-        dtype: str | None = None,
-        device: str | Sequence[str] = "cpu",
-        gpu_shard: bool = False,
-        gpu_float16: bool = False,
-        mmap: bool = False,
-        read_only: bool = False,
-        **fields: Any,
-    ) -> None:
-        fields |= {"path": None if path is None else str(path), "granularity": granularity, "returns": returns}
-        fields |= {"granularities": granularities, "index": index, "similarity": similarity, "shards": shards}
-        fields |= {"gpu_shard": gpu_shard, "gpu_float16": gpu_float16}
-        super().__init__(**fields | {"dtype": dtype, "device": device, "mmap": mmap, "read_only": read_only})
-        asked = (self.granularity,) if isinstance(self.granularity, str) else self.granularity
-        if not asked or not {*asked} <= {"mixed", *self.granularities}:
+    def __init__(self, path: str | Path | None = None, **options: Any) -> None:
+        fields = {name: options.pop(name) for name in type(self).model_fields.keys() & options.keys()}
+        fields["settings"] = fields.get("settings", {}) | {key: options[key] for key in options if key != "class_name"}
+        super().__init__(**fields | {"path": None if path is None else str(path)})
+        kinds = (self.granularity,) if isinstance(self.granularity, str) else self.granularity
+        if not kinds or not {*kinds} <= {MIXED, *self.granularities}:
             message = f"granularity={self.granularity!r} is not one of granularities={self.granularities}: choose some of them"
             raise InvalidInputError(message)
-        self._store = UnitStore(
-            path,
-            encoder=None,
-            granularities=self.granularities,
-            index=self.index,
-            similarity=self.similarity,
-            shards=self.shards,
-            dtype=self.dtype,
-            device=self.device,
-            gpu_shard=self.gpu_shard,
-            gpu_float16=self.gpu_float16,
-            mmap=self.mmap,
-            read_only=self.read_only,
-        )
+        encoder = None if self.embed_model is None else EmbeddingEncoder(self.embed_model)
+        self._store = UnitStore(path, encoder=encoder, granularities=self.granularities, **self.settings)
 
     @classmethod
     def class_name(cls) -> str:
         """Return the name under which the framework saves this class."""
         return "MultiGranularFaissVectorStore"
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.path is None:
+            message = (
+                "this store is in memory and cannot be pickled or copied, since its nodes would stay behind: give it a path, "
+                "or persist() it and open that with from_persist_path()"
+            )
+            raise TypeError(message)
+        return super().__getstate__()
 
     @property
     def client(self) -> UnitStore:
@@ -142,8 +160,6 @@ class MultiGranularFaissVectorStore(AsyncTwins):
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """Add nodes with their embeddings; one with an id that is in the store replaces it.
 
-        Metadata must survive JSON: strings as keys; strings, numbers, booleans, None, lists and dicts as values.
-
         Returns:
             The ids of the nodes, in order.
 
@@ -151,38 +167,48 @@ class MultiGranularFaissVectorStore(AsyncTwins):
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
             EncoderMismatchError: Embeddings of another dimension than the store's.
         """
-        units, vectors = [], []
-        for node in checked_nodes(nodes):
-            made = to_units(node, self._store.granularities)
-            units += made
-            vectors += [to_vector(node)] * len(made)
+        units: list[Unit] = []
+        vectors: list[Vectors] = []
+        for node in self._coerced(nodes):
+            if node.embedding is None:
+                message = (
+                    f"node {node.node_id!r} has no embedding: add nodes through VectorStoreIndex, or put the embedding "
+                    "model last into the IngestionPipeline"
+                )
+                raise InvalidInputError(message)
+            stored = to_units(node, self._store.granularities)
+            units += stored
+            vectors += [np.asarray(node.embedding, dtype=np.float32)] * len(stored)
         if len(sizes := {len(vector) for vector in vectors}) > 1:
             message = f"the embeddings have different dimensions, {sorted(sizes)}: use one embedding model"
             raise EncoderMismatchError(message)
         if units:
             self._store.add(units, vectors=vectors, keep_children=True)
-            self._drop_stand_ins(nodes)
+            # A node that had no granularity before was its own child.
+            kinds = self._store.granularities
+            parted = [node.node_id for node in nodes if granularity_of(node) is not None]
+            stale = [child_id for node_id in parted for child_id in child_ids(node_id, kinds).values()]
+            if self._store.get(stale):
+                self._store.delete(unit_ids=stale)
         return [node.node_id for node in nodes]
 
-    def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """Return nodes in the order of their ids, or all nodes, oldest first; those that pass the filters.
+    async_add = _threaded(add)
 
-        Raises:
-            InvalidInputError: A filter cannot compare some stored value.
-        """
-        units = self._store.get(matching_ids(self._store, node_ids, filters))
-        return [to_node(unit) for unit in units if not is_stand_in(unit)]
+    def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
+        """Return nodes in the order of their ids, or all nodes, oldest first; those that pass the filters."""
+        nodes = stored_nodes(self._store.get(self._ids(node_ids, filters)))
+        return list({node.node_id: node for node in nodes}.values())  # some are their own children
+
+    aget_nodes = _threaded(get_nodes)
 
     def delete(self, ref_doc_id: str, **_: Any) -> None:
-        """Delete all nodes of a document; a node without a source is its own.
-
-        Raises:
-            InvalidInputError: Not one id.
-        """
+        """Delete all nodes of a document; a node without a source is its own."""
         if not isinstance(ref_doc_id, str):
             message = f"delete takes the id of one document, got {ref_doc_id!r}"
             raise InvalidInputError(message)
         self._store.delete([ref_doc_id])
+
+    adelete = _threaded(delete)
 
     def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any) -> None:
         """Delete nodes by id, by filters, or by both at once, with the sentences and propositions under them.
@@ -191,53 +217,91 @@ class MultiGranularFaissVectorStore(AsyncTwins):
             InvalidInputError: Neither is given, or an empty list of filters alone; a filter cannot compare some value.
         """
         if node_ids is not None:
-            self._store.delete(unit_ids=matching_ids(self._store, node_ids, filters))
+            self._store.delete(unit_ids=self._ids(node_ids, filters))
             return
-        tree = compile_filters(self._store, filters)
+        tree = checked_tree(self._store, filters)
         if tree is None:
             message = "delete_nodes needs node_ids or filters; clear() deletes everything"
             raise InvalidInputError(message)
         self._store.delete(filter=tree)
 
+    adelete_nodes = _threaded(delete_nodes)
+
     def clear(self) -> None:
         """Delete all nodes. The store may then be filled with embeddings of another dimension."""
         self._store.clear()
+
+    aclear = _threaded(clear)
 
     # Queries
 
     def query(self, query: VectorStoreQuery, **options: Any) -> MultiGranularQueryResult:
         """Return the k best nodes, k being `similarity_top_k`, or all if there are fewer.
 
-        Mode `mmr` chooses nodes that are near the query and, by the units that matched it, far from each other; their
+        Mode `hybrid` weighs the passage and the query's words as well, by `weights` or `lexical`, else by `alpha`, the share of
+        vectors, else by `factoid.Weights()`; `text_search` and `sparse` rank passages by words alone (BM25) and need no
+        embedding. Mode `mmr` chooses nodes that are near the query and, by the units that matched it, far from each other; their
         similarities are still those to the query. `index.as_retriever` hands options on as `vector_store_kwargs`.
 
         Args:
-            query: The query, with its embedding; mode `default` or `mmr`.
-            options: Those that are given:
-
-                * `granularity`, `returns`: Instead of the store's own.
-                * `fusion`: For several granularities, "rrf" (reciprocal rank fusion, the default) or "max".
-                * `min_score`: Only nodes with at least this similarity.
-                * `expand`: Give so many sentences before and after each match, and those it stands in, as `neighbours`;
-                  around a passage, passages.
-                * `parameters`: For approximate indexes, such as {"nprobe": 32} or {"efSearch": 128}.
-                * `refine`: For compressed indexes: so many candidates per result are scored again exactly.
-                * `mmr_threshold`: Weight of the nearness to the query, from 0 (only diversity counts) to 1 (none); by
-                  default the query's, else 0.5.
-                * `mmr_prefetch_k`: How many of the best nodes to choose from.
-                * `mmr_prefetch_factor`: The same as a multiple of k, where `mmr_prefetch_k` is not given; 4 by default.
+            query: The query, with its embedding, its text, or both, as the mode needs them.
+            options: Those of `factoid.store.SearchOptions`, with LlamaIndex's names for some: `granularity`, `parents`,
+                `weights`, `lexical`, `fusion`, `min_score`, `expand` (what it adds is in `neighbours`), `parameters`,
+                `refine`; `doc_ids` and `node_ids` in place of the query's (empty ones admit nothing); for mode `mmr`
+                `mmr_threshold` in place of the query's, else 0.5, and how many nodes to choose from: `mmr_prefetch_k`, or
+                `mmr_prefetch_factor` as a multiple of k (4). None is as good as absent.
 
         Raises:
             InvalidInputError: No embedding, k below 1, another mode, unknown options, a filter that cannot compare some
                 stored value, or a granularity that the store does not search or has no nodes of.
             EncoderMismatchError: The embedding has another dimension than the store's.
         """
-        return self.query_batch([query], **options)[0]
+        search = self.search_options(query, options)
+        if search.get("lexical") == 1:
+            hits = self._store.search(_text(query), **search)
+        else:
+            if query.query_embedding is None:
+                message = "the query has no embedding: give query_embedding, or use a retriever with an embedding model"
+                raise InvalidInputError(message)
+            vector = np.asarray(query.query_embedding, dtype=np.float32)
+            hits = self._store.search_by_vector(vector, text=query.query_str, **search)
+        if not hits:
+            self._check_granularity(search["granularity"])
+        return to_result(hits, query.similarity_top_k, parents=search["parents"] != "unit")
 
-    def query_batch(self, queries: Sequence[VectorStoreQuery], **options: Any) -> list[MultiGranularQueryResult]:
-        """Do as `query` for several queries; those that differ in nothing but their embedding are one search."""
-        chosen = QueryOptions.of(options, granularity=self.granularity, returns=self.returns)
-        return run(self._store, queries, chosen)
+    aquery = _threaded(query)
+
+    def search_options(self, query: VectorStoreQuery, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the core's search is called with, apart from the vector; for arguments and errors see `query`."""
+        search: dict[str, Any] = {"granularity": self.granularity, "parents": self.parents, "k": query.similarity_top_k}
+        for name, value in options.items():
+            if name not in _OPTIONS:
+                message = f"unknown option {name!r}: expected some of {', '.join(_OPTIONS)}"
+                raise InvalidInputError(message)
+            if value is not None:
+                search[_OPTIONS[name]] = value
+        if query.filters is not None:
+            search["filter"] = checked_tree(self._store, query.filters)
+        search.setdefault("document_ids", query.doc_ids)
+        # A VectorStoreIndex gives its retriever an empty list of node ids where the store keeps the nodes.
+        search.setdefault("unit_ids", query.node_ids or None)
+        fetch_factor = search.pop("fetch_factor", 4.0)
+        if query.mode == VectorStoreQueryMode.MMR:
+            search.setdefault("mmr", 0.5 if query.mmr_threshold is None else query.mmr_threshold)
+            search.setdefault("fetch_k", max(1, int(fetch_factor * query.similarity_top_k)))
+        else:
+            search.pop("mmr", None)
+            if query.mode in TEXT_MODES:
+                search["lexical"] = 1
+            elif query.mode == VectorStoreQueryMode.HYBRID and "weights" not in search:
+                search.setdefault("lexical", Weights().lexical if query.alpha is None else 1 - query.alpha)
+            check_mode(query.mode)
+        kinds = search["granularity"]
+        if search["parents"] == "unit" and (kinds == MIXED or not isinstance(kinds, str)):
+            # A node that is its own child may be found once at each granularity.
+            copies = len(self._store.granularities if kinds == MIXED else set(kinds))
+            search |= {name: search[name] * copies for name in ("k", "fetch_k") if name in search}
+        return search
 
     # Files
 
@@ -252,10 +316,13 @@ class MultiGranularFaissVectorStore(AsyncTwins):
             fs: The file system that it is on, any of fsspec's; None for the local one, or that of the URL.
 
         Raises:
-            StoreFormatError: The path holds something that is not a store.
-            StoreError: The copy cannot be written.
+            StoreFormatError, StoreError: The path holds something else, or the copy cannot be written.
         """
-        save(self._store, persist_path, fs)
+        folder = _local(persist_path, fs)
+        if folder is None:
+            self._store.save_to(persist_path, fs=fs)
+        else:
+            self._store.copy_to(folder)
 
     @classmethod
     def from_persist_path(cls, persist_path: str, fs: AbstractFileSystem | None = None, **options: Any) -> Self:
@@ -264,17 +331,27 @@ class MultiGranularFaissVectorStore(AsyncTwins):
         Args:
             persist_path: Where `persist` put it.
             fs: The file system that it is on; None for the local one, or that of a URL.
-            options: Those of the class. For another file system, `path` is the folder to make the copy in; without it the
-                copy lies in a temporary folder, which goes with the store, and with it what is added.
+            options: Those of the class. For another file system, `path` is the folder to make the copy in, which must be
+                empty; without it the copy lies in a temporary folder, which goes with the store, and with it what is added.
 
         Raises:
             StoreFormatError: There is no store, or one that has not come whole.
-            InvalidInputError: `path` is there, and not empty.
         """
-        folder, temporary = fetch(persist_path, fs, options.pop("path", None))
-        store = cls(folder, **options)
-        if temporary:
-            remove_with(store, folder)
+        folder, path = _local(persist_path, fs), options.pop("path", None)
+        if folder is not None:
+            if not (folder / FILE).exists():
+                message = f"there is no store at {folder}: a store is a folder that holds {FILE}"
+                raise StoreFormatError(message)
+            return cls(folder, **options)
+        target = path or tempfile.mkdtemp(prefix="factoid-")
+        try:
+            store = cls(load_from(persist_path, target, fs=fs), **options)
+        except BaseException:
+            if path is None:
+                shutil.rmtree(target, ignore_errors=True)
+            raise
+        if path is None:
+            weakref.finalize(store, shutil.rmtree, target, ignore_errors=True)
         return store
 
     @classmethod
@@ -291,9 +368,76 @@ class MultiGranularFaissVectorStore(AsyncTwins):
 
     # The parts
 
-    def _drop_stand_ins(self, nodes: Sequence[BaseNode]) -> None:
-        """Delete what stood in for nodes that have a granularity now, and had none before."""
-        parted = [node.node_id for node in nodes if granularity_of(node) is not None]
-        stale = self._store.get([own for each in parted for own in stand_ins_of(each, self._store.granularities)])
-        if stale:
-            self._store.delete(unit_ids=[unit.id for unit in stale])
+    def _ids(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[str]:
+        """Return the ids of stored units: some in their order, or all, oldest first; those that pass the filters."""
+        if isinstance(node_ids, str):
+            message = f"node_ids must be a list of ids, got the string {node_ids[:60]!r}"
+            raise InvalidInputError(message)
+        tree = checked_tree(self._store, filters)
+        if node_ids is None:
+            return self._store.ids(tree)
+        return [unit.id for unit in self._store.get(node_ids) if tree is None or matches(tree, unit.metadata)]
+
+    def _coerced(self, nodes: Sequence[BaseNode]) -> list[BaseNode]:
+        """Return nodes with metadata that JSON can hold, and log what was changed."""
+        coerced, altered = [], dict[str, None]()
+        if isinstance(nodes, BaseNode):
+            message = "expected a list of nodes, got a single one"
+            raise InvalidInputError(message)
+        for node in nodes:
+            if not isinstance(node, BaseNode):
+                message = f"expected a list of nodes, got {type(node).__name__} in it"
+                raise InvalidInputError(message)
+            metadata, keys = plain_metadata(node.metadata, self.metadata)
+            altered |= dict.fromkeys(keys)
+            if keys:
+                node = node.model_copy(update={"metadata": metadata}, deep=True)
+                for related in node.relationships.values():
+                    for info in related if isinstance(related, list) else [related]:
+                        info.metadata = plain_metadata(info.metadata)[0]
+            coerced.append(node)
+        if altered:
+            logger.warning("metadata that JSON cannot hold were changed, under %s", ", ".join(map(repr, altered)))
+        return coerced
+
+    def _check_granularity(self, granularity: str | Sequence[str]) -> None:
+        """Refuse to answer "nothing" where there is nothing to search."""
+        counts = self._store.counts()
+        kinds = self._store.granularities if granularity == MIXED else granularity
+        if counts and not {*([kinds] if isinstance(kinds, str) else kinds)} & {*counts}:
+            message = (
+                f"this store holds {' and '.join(f'{kind}s' for kind in counts)}, no {granularity}s: search what it holds, or "
+                "add nodes of MultiGranularNodeParser"
+            )
+            raise InvalidInputError(message)
+
+
+def check_mode(mode: VectorStoreQueryMode) -> None:
+    """Refuse modes that would train a model for each query.
+
+    Raises:
+        InvalidInputError: Says what to use in its place.
+    """
+    if mode not in _MODES:
+        message = (
+            f"this store does not answer mode {str(getattr(mode, 'value', mode))!r}: use mode default, hybrid, text_search, "
+            "sparse or mmr, and fuse the results with those of another retriever in "
+            "llama_index.core.retrievers.QueryFusionRetriever"
+        )
+        raise InvalidInputError(message)
+
+
+def _text(query: VectorStoreQuery) -> str:
+    if not query.query_str:
+        message = "a search by words needs the text of the query: give query_str"
+        raise InvalidInputError(message)
+    return query.query_str
+
+
+def _local(path: str, fs: AbstractFileSystem | None) -> Path | None:
+    """Return a path of the local file system, None for one of another."""
+    if fs is None and "://" in path:
+        fs, path = url_to_fs(path)
+    if fs is None:
+        return Path(path)
+    return Path(fs._strip_protocol(path)) if isinstance(fs, LocalFileSystem) else None

@@ -49,3 +49,19 @@ def test_dry_run_of_indexes_on_gpus():
         [f"| {kind}", batch] for kind in ("Flat, fp16 on the GPU", "IVF64,Flat") for batch in ("1", "8")
     ]
     assert all(float(line.split(" | ")[2].replace(",", "")) > 0 for line in lines)
+
+
+def test_hybrid_searches_are_timed():
+    for package in ("faiss", "tantivy"):
+        pytest.importorskip(package)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.store.hybrid", "--passages", "300", "--dim", "16", "--queries", "4"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) == 5
+    assert all(float(row.split(" | ")[1]) > 0 for row in rows)

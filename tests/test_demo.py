@@ -11,12 +11,18 @@ import pytest
 
 from factoid import Document, UnitStore, pack_context, split_passages
 from factoid.cli import main
-from factoid.commands import options
-from factoid.demo import data, frameworks, run_demo
-from factoid.demo.cache import CachedEncoder
-from factoid.demo.corpus import headline_questions, index
-from factoid.demo.data import Question, find_data, load_encyclopedia
-from factoid.demo.measure import find_answer, is_gold, measure
+from factoid.demo import corpus, run_demo
+from factoid.demo import run as frameworks
+from factoid.demo.corpus import (
+    Question,
+    find_answer,
+    find_data,
+    headline_questions,
+    is_gold,
+    list_headings,
+    load_encyclopedia,
+    measure,
+)
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
@@ -102,7 +108,7 @@ def test_demo_needs_text(capsys, tmp_path):
 
 
 def test_demo_as_a_command(capsys, small, monkeypatch):
-    monkeypatch.setattr(options, "SentenceTransformerEncoder", lambda _name: HashEncoder())
+    monkeypatch.setattr("factoid.encode.SentenceTransformerEncoder", lambda _name: HashEncoder())
     assert main(["demo", "--docs", str(small / "encyclopedia"), "When did the Vasa sink?"]) == 0
     assert "The Vasa sank in 1628" in capsys.readouterr().out
     assert main(["demo", " "]) == 1
@@ -130,11 +136,11 @@ def test_a_framework_that_is_absent_is_one_line(monkeypatch):
 
 
 def test_the_measures_against_a_count_by_hand(small):
-    corpus = load_encyclopedia(small)
-    questions = [*corpus.questions, Question("Who found the wreck?", ("Burland",), "Vasa")]  # answered elsewhere only
+    documents, questions = load_encyclopedia(small)
+    questions.append(Question("Who found the wreck?", ("Burland",), "Vasa"))  # answered elsewhere only
     encoder = HashEncoder()
     with UnitStore(encoder=encoder) as store:
-        index(store, corpus.documents, ScriptedPropositionizer(sentences))
+        store.add_documents(documents, propositionizer=ScriptedPropositionizer(sentences))
         vectors = encoder.encode_queries([question.text for question in questions])
         for kind in GRANULARITIES:
             scores = measure(store, questions, vectors, kind)
@@ -147,7 +153,7 @@ def test_the_measures_against_a_count_by_hand(small):
             assert scores.recall[1] == 3 / 4, "all but the one that its article does not answer"
             for words, share in zip((50, 100, 200), scores.within, strict=True):
                 contexts = [
-                    pack_context(store.search(question.text, 50, granularity=kind, parents=False), words=words)
+                    pack_context(store.search(question.text, 50, granularity=kind, parents="unit"), words=words)
                     for question in questions
                 ]
                 found = [question.answers[-1] in text for question, text in zip(questions, contexts, strict=True)]
@@ -170,27 +176,13 @@ def test_headlines_serve_as_questions_where_there_are_none():
         Document("Text four.", title="D"),
     ]
     with UnitStore(encoder=HashEncoder()) as store:
-        summary = index(store, documents, ScriptedPropositionizer(sentences))
-    assert list(summary.headings) == ["my first note", "A: B", "Text three.", "D"]
-    assert [question.text for question in headline_questions(summary)] == ["A: B"]
-    del summary.headings["A: B"]
-    assert [question.text for question in headline_questions(summary, 2)] == ["my first note", "Text three."]
-    assert len(headline_questions(summary, 9)) == 3
-
-
-def test_the_cache_returns_what_the_encoder_does():
-    encoded = []
-
-    class Counting(HashEncoder):
-        def encode_units(self, texts):
-            encoded.extend(texts)
-            return super().encode_units(texts)
-
-    encoder = CachedEncoder(Counting())
-    texts = ["one fact", "two facts", "one fact"]
-    for _ in range(2):
-        assert np.array_equal(encoder.encode_units(texts), HashEncoder().encode_units(texts))
-    assert encoded == ["one fact", "two facts"]
+        store.add_documents(documents, propositionizer=ScriptedPropositionizer(sentences))
+        headings = list_headings(store.get(store.ids()))
+    assert headings == ["my first note", "A: B", "Text three.", "D"]
+    assert [question.text for question in headline_questions(headings)] == ["A: B"]
+    headings.remove("A: B")
+    assert [question.text for question in headline_questions(headings, 2)] == ["my first note", "Text three."]
+    assert len(headline_questions(headings, 9)) == 3
 
 
 # The data that ships
@@ -202,8 +194,8 @@ def shipped():
 
 
 def test_the_encyclopedia_has_thirty_articles_with_sections(shipped):
-    assert len(shipped.documents) >= 30
-    for document in shipped.documents:
+    assert len(shipped[0]) >= 30
+    for document in shipped[0]:
         assert 200 <= len(document.text.split()) <= 500, document.metadata["source"]
         passages = split_passages(document)
         assert passages[0].title
@@ -211,21 +203,21 @@ def test_the_encyclopedia_has_thirty_articles_with_sections(shipped):
 
 
 def test_every_question_is_answered_in_a_passage_of_its_article(shipped):
-    assert len(shipped.questions) >= 80
-    assert len({question.text for question in shipped.questions}) == len(shipped.questions)
-    passages = [passage for document in shipped.documents for passage in split_passages(document)]
-    for question in shipped.questions:
+    assert len(shipped[1]) >= 80
+    assert len({question.text for question in shipped[1]}) == len(shipped[1])
+    passages = [passage for document in shipped[0] for passage in split_passages(document)]
+    for question in shipped[1]:
         assert any(is_gold(passage, question) for passage in passages), question
 
 
 def test_the_prepared_questions_are_among_them(shipped):
     from factoid.demo.run import SHOWN
 
-    assert set(SHOWN) <= {question.text for question in shipped.questions}
+    assert set(SHOWN) <= {question.text for question in shipped[1]}
 
 
 def test_absent_data_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(data.factoid, "__file__", str(tmp_path / "a" / "b" / "factoid" / "__init__.py"))
+    monkeypatch.setattr(corpus.factoid, "__file__", str(tmp_path / "a" / "b" / "factoid" / "__init__.py"))
     with pytest.raises(UnreadableFileError, match="encyclopedia is not in"):
         find_data()
 

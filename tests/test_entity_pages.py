@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from benchmarks.entities.page import into
-from factoid.entities import importers
+from factoid import Document
+from factoid.entities import Match, TitleLinker, build_own_articles, importers
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = ["entities.md", "entity-glossary.md"]
@@ -35,6 +36,26 @@ def test_the_programs_print_what_the_page_says(page: str, tmp_path: Path, monkey
         with contextlib.redirect_stdout(output):
             exec(compile(program, page, "exec"), names)
         assert output.getvalue() == printed
+
+
+def test_what_is_typed_is_found_as_the_table_says() -> None:
+    pytest.importorskip("rapidfuzz")
+    table = read("entity-glossary.md").partition("| entry | typed | found | score |\n")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[1:]]
+    assert len(rows) > 20
+    aliases = {"Tern 40": ["T40"]}
+    entries = [
+        Document("Text.", title, metadata={"aliases": aliases.get(title, [])}) for title in {row[0]: 1 for row in rows}
+    ]
+    marks = {"a part": Match.PART, "misspelt": Match.MISSPELLING, "": Match.NAME}
+    with build_own_articles(entries) as store:
+        for title, typed, found, told in rows:
+            score, _, mark = told.partition(", ")
+            mentions = TitleLinker(store, misspellings=mark == "misspelt").link(typed)
+            shown = [(typed[each.start : each.end], round(each.score, 2), each.match) for each in mentions]
+            assert shown == ([] if found == "–" else [(found, float(score), marks[mark])]), typed
+            for mention in mentions:
+                assert title in [mention.title, *[each.title for each in mention.candidates if mention.ambiguous]]
 
 
 def test_every_importer_is_in_the_table() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextvars import ContextVar
 from inspect import signature
 
@@ -20,6 +21,7 @@ import langchain_factoid
 import llama_index_factoid
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions import PromptPropositionizer
+from factoid.propositions.prompting.chat import ChatPropositionizer
 from factoid.propositions.prompting.prompt import PROMPT_VERSION, prompt_for
 from tests.propositions.conftest import FastClock
 from tests.propositions.prompting.server import unit
@@ -58,57 +60,37 @@ def ask(request):
     return run
 
 
-ANSWERS = {
-    "Fenced.": '```json\n["F."]\n```',
-    "Refused.": {"text": "", "refusal": "I won't."},
-    "Filtered.": {"text": "", "finish": "content_filter"},
-    "Cut.": {"text": '["C.", "D', "finish": "length"},
-    "Prose.": "I'm sorry.",
-    "Empty.": "",
-    "Busy.": [ServerError(429, retry_after="7"), ServerError(503)],
-    "Down.": ServerError(500),
-    "Lost.": [ConnectionResetError("gone")],
-    "Slow.": TimeoutError("too slow"),
-    "Long.": ServerError(400, "maximum context length is 10"),
-    "Bad.": ServerError(400, "filtered by content management policy"),
+CASES = {  # what the model does, and what comes of it: propositions or a reason
+    "Fenced.": ('```json\n["F."]\n```', ["F."]),
+    "Refused.": ({"text": "", "refusal": "I won't."}, "refusal"),
+    "Filtered.": ({"text": "", "finish": "content_filter"}, "refusal"),
+    "Cut.": ({"text": '["C.", "D', "finish": "length"}, ["C."]),
+    "Prose.": ("I'm sorry.", "unreadable output"),
+    "Empty.": ("", "empty output"),
+    "Busy.": ([ServerError(429, retry_after="7"), ServerError(503)], ["Busy."]),
+    "Down.": (ServerError(500), "HTTP error 500"),
+    "Lost.": ([ConnectionResetError("gone")], ["Lost."]),
+    "Slow.": (TimeoutError("too slow"), "request timed out"),
+    "Long.": (ServerError(400, "maximum context length is 10"), "passage too long"),
+    "Bad.": (ServerError(400, "filtered by content management policy"), "refusal"),
+    "Plain.": ('["Plain."]', ["Plain."]),
+    " ": ("", "empty passage"),
 }
-EXPECTED = {
-    "Fenced.": ["F."],
-    "Refused.": "refusal",
-    "Filtered.": "refusal",
-    "Cut.": ["C."],
-    "Prose.": "unreadable output",
-    "Empty.": "empty output",
-    "Busy.": ["Busy."],
-    "Down.": "HTTP error 500",
-    "Lost.": ["Lost."],
-    "Slow.": "request timed out",
-    "Long.": "passage too long",
-    "Bad.": "refusal",
-    "Plain.": ["Plain."],
-    " ": "empty passage",
-}
-TRANSIENT = {"Down.", "Slow."}
 
 
 @pytest.mark.parametrize("make", FRAMEWORKS)
 async def test_the_same_script_gives_the_same_results(ask, make):
-    script = Script({text: list(given) if isinstance(given, list) else given for text, given in ANSWERS.items()})
+    script = Script({text: list(does) if isinstance(does, list) else does for text, (does, _) in CASES.items()})
     propositionizer = make(script, max_retries=2)
-    results = await ask(propositionizer, [unit(text) for text in EXPECTED])
-    assert {text: getattr(found, "reason", found) for text, found in zip(EXPECTED, results, strict=True)} == EXPECTED
-    assert {
-        text for text, found in zip(EXPECTED, results, strict=True) if getattr(found, "transient", False)
-    } == TRANSIENT
-    assert {text: count for text, count in script.asked.items() if count > 1} == {
-        "Busy.": 3,
-        "Down.": 3,
-        "Lost.": 2,
-        "Slow.": 3,
-    }
+    results = dict(zip(CASES, await ask(propositionizer, [unit(text) for text in CASES]), strict=True))
+    outcomes = {text: getattr(result, "reason", result) for text, result in results.items()}
+    assert outcomes == {text: outcome for text, (_, outcome) in CASES.items()}
+    assert {text for text in CASES if getattr(results[text], "transient", False)} == {"Down.", "Slow."}
+    repeated = {text: count for text, count in script.asked.items() if count > 1}
+    assert repeated == {"Busy.": 3, "Down.": 3, "Lost.": 2, "Slow.": 3}
     answered = sum(script.asked.values()) - 2 - 3 - 1 - 3 - 2
-    assert (propositionizer.usage.requests, propositionizer.usage.prompt_tokens) == (answered, 10 * answered)
-    assert propositionizer.usage.completion_tokens == 5 * answered
+    used = propositionizer.usage
+    assert (used.requests, used.prompt_tokens, used.completion_tokens) == (answered, 10 * answered, 5 * answered)
 
 
 @pytest.mark.parametrize("make", FRAMEWORKS)
@@ -136,19 +118,56 @@ async def test_what_would_fail_for_every_passage_is_raised(ask, make):
 
 
 @pytest.mark.parametrize("make", FRAMEWORKS)
-async def test_a_fault_of_the_program_is_raised_as_it_is(ask, make):
-    with pytest.raises(ZeroDivisionError):
-        await ask(make(Script({"A.": ZeroDivisionError()})), [unit("A.")])
+@pytest.mark.parametrize("error", [ZeroDivisionError(), TypeError("None has no len()"), InvalidInputError("no")])
+async def test_a_fault_of_the_program_is_raised_as_it_is(ask, make, error):
+    with pytest.raises(type(error)):
+        await ask(make(Script({"A.": error})), [unit("A.")])
+
+
+@pytest.mark.parametrize("make", FRAMEWORKS)
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ValueError("The prompt was blocked: PROHIBITED_CONTENT"), "refusal"),
+        (RuntimeError("finish_reason: SAFETY"), "refusal"),
+        (ValueError("no candidates in the response"), "the model raised ValueError"),
+        (IndexError("list index out of range"), "the model raised IndexError"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1])
+async def test_an_exception_of_the_model_costs_its_passage_not_the_run(ask, make, error, reason, place):
+    texts = ["A.", "C."]
+    texts.insert(place, "B.")
+    script = Script({"B.": error})
+    results = await ask(make(script, max_concurrency=1), [unit(text) for text in texts])
+    assert [getattr(result, "reason", result) for result in results] == [
+        reason if text == "B." else [text] for text in texts
+    ]
+    assert script.asked["B."] == 1
+    alone = await ask(make(script), [unit("B.")])
+    assert [result.reason for result in alone] == [reason]
+
+
+@pytest.mark.parametrize("make", FRAMEWORKS)
+async def test_a_model_that_raises_for_every_passage_ends_the_run(ask, make):
+    script = Script({f"{number}.": ValueError("unknown option top_q") for number in range(400)})
+    with pytest.raises(PropositionizerError, match=r"for every passage so far, the last ValueError.*top_q"):
+        await ask(make(script, max_concurrency=2), [unit(text) for text in script.answers])
+    assert sum(script.asked.values()) < 20
 
 
 def test_the_same_keywords_with_the_same_defaults():
-    one = signature(langchain_factoid.ChatModelPropositionizer).parameters
-    other = signature(llama_index_factoid.LLMPropositionizer).parameters
-    assert {name: each.default for name, each in one.items()} == {name: each.default for name, each in other.items()}
-    core = signature(PromptPropositionizer).parameters
-    assert {name: core[name].default for name in one if name not in {"llm", "model"}} == {
-        name: one[name].default for name in one if name not in {"llm", "model"}
-    }
+    langchain, llama_index, shared, core = (
+        {name: parameter.default for name, parameter in signature(kind).parameters.items()}
+        for kind in (
+            langchain_factoid.ChatModelPropositionizer,
+            llama_index_factoid.LLMPropositionizer,
+            ChatPropositionizer,
+            PromptPropositionizer,
+        )
+    )
+    assert langchain == llama_index
+    assert shared == {name: core[name] for name in shared}
 
 
 def test_names_are_model_and_prompt():
@@ -177,38 +196,31 @@ def test_the_prompt_is_figure_8_and_the_callers_context_goes_along():
     assert seen == [(prompt_for(unit("A.")), "set")] * 2
 
 
-@pytest.mark.parametrize("given", ["gpt", None])
-def test_what_is_no_model_is_refused(given):
-    for kind in (langchain_factoid.ChatModelPropositionizer, llama_index_factoid.LLMPropositionizer):
-        with pytest.raises(InvalidInputError, match="expected a"):
-            kind(given)
+@pytest.mark.parametrize("value", ["gpt", None])
+@pytest.mark.parametrize("kind", [langchain_factoid.ChatModelPropositionizer, llama_index_factoid.LLMPropositionizer])
+def test_what_is_no_model_is_refused(kind, value):
+    with pytest.raises(InvalidInputError, match="expected a"):
+        kind(value)
 
 
 TEXT = "The Vasa sank in 1628. She was raised in 1961."
 
 
 async def test_from_llm_in_splitter_and_node_parser():
-    answer = {TEXT: '["The Vasa sank in 1628.", "The Vasa was raised in 1961."]'}
-    one, other = Script(answer), Script(answer)
-    splitter = langchain_factoid.PropositionTextSplitter.from_llm(
-        LangChainModel(script=one), max_concurrency=2, words=80, unsupported="keep"
-    )
-    parser = llama_index_factoid.PropositionNodeParser.from_llm(
-        LlamaIndexModel(script=other), max_concurrency=2, words=80, unsupported="keep"
-    )
-    documents = [LangChainDocument(TEXT)]
-    nodes = parser.get_nodes_from_documents([LlamaIndexDocument(text=TEXT)])
     expected = ["The Vasa sank in 1628.", "The Vasa was raised in 1961."]
-    assert [chunk.page_content for chunk in splitter.split_documents(documents)] == expected
-    assert [chunk.page_content for chunk in await splitter.atransform_documents(documents)] == expected
-    assert [node.text for node in nodes] == expected
-    assert [node.text for node in await parser.aget_nodes_from_documents([LlamaIndexDocument(text=TEXT)])] == expected
+    script = Script({TEXT: json.dumps(expected)})
+    options = {"max_concurrency": 2, "words": 80, "unsupported": "keep"}
+    models = LangChainModel(script=script), LlamaIndexModel(script=script)
+    splitter = langchain_factoid.PropositionTextSplitter.from_llm(models[0], **options)
+    parser = llama_index_factoid.PropositionNodeParser.from_llm(models[1], **options)
+    chunks, nodes = [LangChainDocument(TEXT)], [LlamaIndexDocument(text=TEXT)]
+    assert [chunk.page_content for chunk in splitter.split_documents(chunks)] == expected
+    assert [chunk.page_content for chunk in await splitter.atransform_documents(chunks)] == expected
+    assert [node.text for node in parser.get_nodes_from_documents(nodes)] == expected
+    assert [node.text for node in await parser.aget_nodes_from_documents(nodes)] == expected
     assert parser.propositionizer_name == f"scripted-1@{PROMPT_VERSION}"
-    kinds = llama_index_factoid.MultiGranularNodeParser.from_llm(LlamaIndexModel(script=other))
-    assert len(kinds.get_nodes_from_documents([LlamaIndexDocument(text=TEXT)])) == 1 + 2 + 2
-    for make, llm in (
-        (langchain_factoid.PropositionTextSplitter, LangChainModel(script=one)),
-        (llama_index_factoid.PropositionNodeParser, LlamaIndexModel(script=other)),
-    ):
+    kinds = llama_index_factoid.MultiGranularNodeParser.from_llm(models[1])
+    assert len(kinds.get_nodes_from_documents(nodes)) == 1 + 2 + 2
+    for kind, llm in zip((type(splitter), type(parser)), models, strict=True):
         with pytest.raises((TypeError, ValueError), match="max_concurency"):
-            make.from_llm(llm, max_concurency=3)
+            kind.from_llm(llm, max_concurency=3)

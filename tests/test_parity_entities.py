@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import signature
 
 import pytest
 
@@ -11,10 +12,12 @@ pytest.importorskip("llama_index.core")
 
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaDocument
+from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 
 import langchain_factoid
 import llama_index_factoid
 from factoid.entities import ArticleStore, EntityHit, EntityRetriever, build_own_articles
+from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder
 from tests.entities.rivers import RIVERS
 
@@ -55,20 +58,26 @@ def test_the_same_everywhere(articles: ArticleStore, options: dict) -> None:
             assert document.id == node.node.node_id == hit.unit.id
             assert document.metadata["score"] == node.score == hit.score
             places = ("title", "mention", "mention_start", "mention_end", "candidates")
-            own = [{key: each.metadata.get(key) for key in places} for each in (document, node.node)]
+            own = [{key: item.metadata.get(key) for key in places} for item in (document, node.node)]
             assert own[0] == own[1]
             assert own[0]["mention"] == question[hit.mention.start : hit.mention.end]
             texts = [match.unit.text for match in hit.matches]
             assert texts == [match["text"] for match in document.metadata.get("matches", [])]
             assert texts == [match["text"] for match in node.node.metadata.get("matches", [])]
+            spans = [(match.unit.start, match.unit.end) for match in hit.matches]
+            of_document, of_node = (entry.metadata.get("matches", []) for entry in (document, node.node))
+            assert spans == [(match["start_index"], match["end_index"]) for match in of_document]
+            assert spans == [(match["start_char_idx"], match["end_char_idx"]) for match in of_node]
             found += 1
     assert found >= 3
 
 
 def test_both_have_the_same_options() -> None:
     fields = set(langchain_factoid.EntityRetriever.model_fields) - {"name", "tags", "metadata"}
-    parameters = llama_index_factoid.EntityRetriever.__init__.__annotations__.keys() - {"return", "options"}
-    assert fields == parameters
+    assert fields == signature(EntityRetriever).parameters.keys()
+    for name, field in langchain_factoid.EntityRetriever.model_fields.items():
+        if name in fields and not field.is_required():
+            assert field.default == signature(EntityRetriever).parameters[name].default
 
 
 def test_metadata_of_ones_own_do_not_pass_for_the_retrievers() -> None:
@@ -79,3 +88,45 @@ def test_metadata_of_ones_own_do_not_pass_for_the_retrievers() -> None:
     for metadata in (document.metadata, node.node.metadata):
         assert (metadata["candidates"], metadata["matches"]) == ([], [])
         assert (metadata["source_candidates"], metadata["source_matches"]) == (["Ann", "Bob"], 3)
+
+
+def tenants(document):
+    return [
+        document("Refund", "North pays.", "n1", {"tenant": "north", "terms": ["money back"]}),
+        document("Refund", "South does not.", "s1", {"tenant": "south"}),
+        document("Heron", "A bird.", "h1", {"tenant": "south"}),
+    ]
+
+
+def langchain_document(title, text, document_id, metadata):
+    return LangChainDocument(text, id=document_id, metadata={"title": title, **metadata})
+
+
+def llama_document(title, text, document_id, metadata):
+    return LlamaDocument(text=text, id_=document_id, metadata={"title": title, **metadata})
+
+
+def test_tenants_and_changes_in_both_frameworks() -> None:
+    options = {"duplicates": "keep", "aliases_key": "terms"}
+    chain = langchain_factoid.EntityRetriever.from_documents(tenants(langchain_document), **options)
+    llama = llama_index_factoid.EntityRetriever.from_documents(tenants(llama_document), **options)
+
+    def asked(question, tenant):
+        filters = MetadataFilters(filters=[MetadataFilter(key="tenant", value=tenant)])
+        nodes = llama_index_factoid.EntityRetriever(llama._core.articles, filters=filters).retrieve(question)
+        documents = chain.invoke(question, filter={"tenant": tenant})
+        of_tenant = langchain_factoid.EntityRetriever(articles=chain.articles, filter={"tenant": tenant})
+        assert of_tenant.invoke(question) == documents
+        assert [document.page_content for document in documents] == [node.text for node in nodes]
+        return [document.page_content for document in documents]
+
+    assert asked("Can I have my money back?", "north") == ["Refund\nNorth pays."]
+    assert asked("Can I have my money back?", "south") == []
+    assert asked("Is a refund of the heron paid?", "south") == ["Refund\nSouth does not.", "Heron\nA bird."]
+    for retriever, document in ((chain, langchain_document), (llama, llama_document)):
+        retriever.add_documents([document("Refund", "South pays, too.", "s1", {"tenant": "south", "terms": ["cash"]})])
+        retriever.delete(["h1"])
+        with pytest.raises(InvalidInputError, match="no article has the id 'h1'"):
+            retriever.delete(["h1"])
+    assert asked("Is a refund of the heron paid in cash?", "south") == ["Refund\nSouth pays, too."]
+    assert asked("Is a refund of the heron paid in cash?", "north") == ["Refund\nNorth pays."]

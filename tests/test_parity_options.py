@@ -56,21 +56,30 @@ class _TextsOnly(llama_index_factoid.EncoderEmbedding):
 def found_by_langchain(query: str, **options: Any) -> tuple[Found, list[list[str]]]:
     documents = langchain_factoid.MultiGranularRetriever(store=langchain_store(), **options).invoke(query)
     found = [
-        (each.page_content, each.metadata["score"], [(m["text"], m["score"]) for m in each.metadata.get("matches", [])])
-        for each in documents
+        (
+            entry.page_content,
+            entry.metadata["score"],
+            [(m["text"], m["score"]) for m in entry.metadata.get("matches", [])],
+        )
+        for entry in documents
     ]
-    return found, [[n["text"] for n in each.metadata.get("neighbours", [])] for each in documents]
+    return found, [[n["text"] for n in entry.metadata.get("neighbours", [])] for entry in documents]
 
 
 def found_by_llama_index(query: str, **options: Any) -> tuple[Found, list[list[str]]]:
     embed_model = llama_index_factoid.EncoderEmbedding(HashEncoder())
-    retriever = llama_index_factoid.MultiGranularRetriever(llama_index_index(), embed_model, **options)
+    parents = options.pop("parents")
+    retriever = llama_index_factoid.MultiGranularRetriever(llama_index_index(), embed_model, parents=parents, **options)
     nodes = retriever.retrieve(query)
     found = [
-        (each.node.get_content(), each.score, [(m["text"], m["score"]) for m in each.node.metadata.get("matches", [])])
-        for each in nodes
+        (
+            entry.node.get_content(),
+            entry.score,
+            [(m["text"], m["score"]) for m in entry.node.metadata.get("matches", [])],
+        )
+        for entry in nodes
     ]
-    return found, [[n["text"] for n in each.node.metadata.get("neighbours", [])] for each in nodes]
+    return found, [[n["text"] for n in entry.node.metadata.get("neighbours", [])] for entry in nodes]
 
 
 ODD = MetadataFilters(filters=[MetadataFilter(key="kind", value="odd")])
@@ -85,6 +94,7 @@ PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"filter": {"kind": "odd"}}, {"filters": ODD}),
     ({"filter": {"place": {"$lt": 4}}, "granularity": "sentence"}, {"filters": EARLY, "granularity": "sentence"}),
     ({"min_score": 0.3}, {"min_score": 0.3}),
+    ({"granularity": "passage", "min_score": 0.2}, {"granularity": "passage", "min_score": 0.2}),
     (
         {"search_type": "mmr", "lambda_mult": 0.3, "fetch_k": 99},
         {"mode": "mmr", "search_kwargs": {"mmr_threshold": 0.3, "mmr_prefetch_k": 99}},
@@ -92,24 +102,24 @@ PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("returns", ["parents", "units"])
+@pytest.mark.parametrize("parents", ["passage", "unit"])
 @pytest.mark.parametrize("pair", PAIRS)
-def test_options_mean_the_same(pair: tuple[dict[str, Any], dict[str, Any]], returns: Any) -> None:
+def test_options_mean_the_same(pair: tuple[dict[str, Any], dict[str, Any]], parents: Any) -> None:
     for query in QUERIES[:4]:
-        one, _ = found_by_langchain(query, k=3, returns=returns, **pair[0])
-        other, _ = found_by_llama_index(query, k=3, returns=returns, **pair[1])
+        one, _ = found_by_langchain(query, k=3, parents=parents, **pair[0])
+        other, _ = found_by_llama_index(query, k=3, parents=parents, **pair[1])
         assert [round(score, 5) for _, score, _ in one] == [round(score, 5) for _, score, _ in other]
         if "granularity" not in pair[0]:  # else the same text at two granularities gives equal scores, in no order
             assert rounded(one) == rounded(other)
-        elif returns == "parents":
+        elif parents == "passage":
             assert {text for text, *_ in one} == {text for text, *_ in other}
 
 
-@pytest.mark.parametrize("returns", ["parents", "units"])
-def test_neighbours_are_the_same(returns: Any) -> None:
-    options: dict[str, Any] = {"k": 1, "granularity": "sentence", "expand": 1, "returns": returns}
+@pytest.mark.parametrize("parents", ["passage", "unit"])
+def test_neighbours_are_the_same(parents: Any) -> None:
+    options: dict[str, Any] = {"k": 1, "granularity": "sentence", "expand": 1}
     for query in QUERIES[:4]:
-        one, around = found_by_langchain(query, **options)
-        other, around_other = found_by_llama_index(query, **options)
+        one, around = found_by_langchain(query, parents=parents, **options)
+        other, around_other = found_by_llama_index(query, parents=parents, **options)
         assert one[0][0] == other[0][0]
         assert around == around_other != [[]]

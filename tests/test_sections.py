@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,7 +34,7 @@ def parts(text, **fields):
         ("# One\nA.\n# Two\nB.", "One", [("", "A."), ("Two", "B.")]),
         ("# Pisa #\nA.\n## C#\nB.\n## F # ##\nC.", "Pisa", [("", "A."), ("C#", "B."), ("F #", "C.")]),
         ("   # Pisa\t\nA.", "Pisa", [("", "A.")]),
-        ("    # code\nA.", "", [("", "# code\nA.")]),
+        ("    # code\nA.", "", [("", "# code"), ("", "A.")]),
         ("#hashtag\nA.", "", [("", "#hashtag\nA.")]),
         ("####### seven\nA.", "", [("", "####### seven\nA.")]),
         ("# The [*Tower*](http://x.y/z) of `Pisa` ![i](j.png)\nA.", "The Tower of Pisa i", [("", "A.")]),
@@ -44,14 +42,14 @@ def parts(text, **fields):
         # headings underlined
         ("Pisa\n====\nA.\n\nHistory\n---\nB.", "Pisa", [("", "A."), ("History", "B.")]),
         ("One line\nand another\n---\nB.", "", [("", "One line\nand another\n---\nB.")]),
-        ("A.\n\n---\n\nB.", "", [("", "A."), ("", "---"), ("", "B.")]),
+        ("A.\n\n---\n\nB.", "", [("", "A."), ("", "B.")]),
         # headings that no text follows
         ("# Pisa", "Pisa", [("", "# Pisa")]),
         ("# Pisa\n## A\n## B\nText.", "Pisa", [("", "## A"), ("B", "Text.")]),
         ("# Pisa\nText.\n## See also\n", "Pisa", [("", "Text."), ("", "## See also")]),
         ("# Pisa\n## A\n### B\n## C\n", "Pisa", [("A", "### B"), ("", "## C")]),
         # fences
-        ("# T\n```\n# no heading\n\nx\n```\nA.\n", "T", [("", "```\n# no heading\n\nx\n```\nA.")]),
+        ("# T\n```\n# no heading\n\nx\n```\nA.\n", "T", [("", "```\n# no heading\n\nx\n```"), ("", "A.")]),
         ("# T\n```sh\n~~~\n# no\n```\n## Yes\nA.", "T", [("", "```sh\n~~~\n# no\n```"), ("Yes", "A.")]),
         ("# T\n```a```\n## Yes\nA.", "T", [("", "```a```"), ("Yes", "A.")]),
         ("# T\n````\n```\n# no\n````\n## Yes\nA.", "T", [("", "````\n```\n# no\n````"), ("Yes", "A.")]),
@@ -61,7 +59,14 @@ def parts(text, **fields):
         ("---\nauthor: Me\n---\n# Pisa\nA.", "Pisa", [("", "A.")]),
         ("---\ntitle: Pisa\n---\n\n# Pisa\n\nA.", "Pisa", [("", "A.")]),
         ("---\ntitle: Pisa\n---\n# Other\nA.", "Pisa", [("Other", "A.")]),
-        ("---\ntitle: Pisa\nA.", "", [("", "---\ntitle: Pisa\nA.")]),
+        ("---\ntitle: Pisa\nA.", "", [("", "title: Pisa\nA.")]),
+        # what Markdown does not show
+        ("A.\n\n<!-- a note. And more. -->\n\nB.", "", [("", "A."), ("", "B.")]),
+        ("A.\n\n```\n```\n\n[a]: https://x.org\n\nB.", "", [("", "A."), ("", "B.")]),
+        ('A.\n\n<p align="center">\n  <img src="a.png">\n</p>\n\nB.', "", [("", "A."), ("", "B.")]),
+        ("- One.\n- Two.\n\n  # Three", "", [("", "- One.\n- Two."), ("", "# Three")]),
+        ("> Four.\n> Five.\n\nSix.", "", [("", "> Four.\n> Five."), ("", "Six.")]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "", [("", "| a | b |\n|---|---|\n| 1 | 2 |")]),
         # plain headings
         ("Pisa\n\nThe tower leans.", "Pisa", [("", "The tower leans.")]),
         (
@@ -145,35 +150,3 @@ def test_headings_and_paragraphs_against_an_oracle(blocks, newline, tight):
     found_title, paragraphs = outline(document)
     found = [(each.section, document.text[each.start : each.end].strip().replace(newline, "\n")) for each in paragraphs]
     assert (found_title, found) == (title, wanted)
-
-
-SIZE = 200_000
-NASTY = {
-    "spaces in a heading": ("# a", " ", "b"),
-    "no-break spaces in a heading": ("# a", "\u00a0", "b"),
-    "hashes in a heading": ("# a", "#", "b"),
-    "hashes after spaces in a heading": ("# a", " #", "b"),
-    "brackets in a heading": ("# ", "[", ""),
-    "links in a heading": ("# ", "[a](", ""),
-    "stars in a heading": ("# ", "**", ""),
-    "an underlined heading": ("a\n", "=", "b"),
-    "front matter that is indented": ("---\na: b\n", "    a\n", ""),
-    "front matter that never ends": ("---\r\n", "a: b\r\n", ""),
-    "short paragraphs": ("", "A\n\n", ""),
-    "short paragraphs above text": ("", "A\n\n", "A text stands here."),
-    "headings": ("", "# A\n", ""),
-    "deep headings": ("", "# A\n## B\n### C\n", ""),
-    "plain headings": ("", "Heading\n\nSome text here.\n\n", ""),
-    "fences": ("", "```\n", ""),
-    "table rows": ("", "| a | b |\n", ""),
-    "long lines": ("", "x" * 210 + "\n", ""),
-}
-
-
-@pytest.mark.parametrize("name", NASTY)
-def test_time_is_linear(name):
-    before, piece, after = NASTY[name]
-    document = Document(before + piece * (SIZE // len(piece)) + after)
-    start = time.process_time()
-    outline(document)
-    assert time.process_time() - start < 5  # a rule that is not linear takes minutes or centuries

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from benchmarks.store.report import fill
 from factoid import UnitStore
-from factoid.commands.store import VERBS
+from factoid.cli import store
 from factoid.filters import Operator
 from factoid.index import check_kind
-from factoid.store.options import SearchOptions
+from factoid.store.search import SearchOptions
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = (DOCS / "store.md").read_text(encoding="utf-8")
@@ -30,7 +31,7 @@ def test_the_programs_print_what_the_page_says(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     programs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
-    assert len(programs) == PAGE.count("```python") == 7
+    assert len(programs) == PAGE.count("```python") == 8
     for program, printed in programs:
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
@@ -69,4 +70,5 @@ def test_every_kind_and_method_named_is_there() -> None:
         assert hasattr(UnitStore, name), name
     settings = inspect.signature(UnitStore).parameters
     assert all(f"`{name}" in PAGE or f"{name}=" in PAGE for name in settings if name not in ("path", "granularities"))
-    assert all(verb in PAGE for verb in VERBS)
+    verbs = typer.main.get_command(store.app).commands
+    assert all(verb in PAGE for verb in verbs)

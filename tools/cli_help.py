@@ -1,26 +1,26 @@
-"""Write docs/cli.md from the parser of the command line, so that it cannot go stale.
+"""Write docs/cli.md from the help of the command line, so that it cannot go stale.
 
 Usage: python tools/cli_help.py [--check]
-
-The page is made from the parser's parts, not from its printed help, which differs between versions of Python.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-from factoid.cli import build_parser
+import typer
+from typer.cli import get_docs_for_click
+
+from factoid.cli import app
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
 
 HEAD = """# The command `factoid`
 
-<!-- Written by `make docs` from the command line itself: change the help texts in shared/factoid/commands. -->
+<!-- Written by `make docs` from the command line itself: change the help texts in shared/factoid/cli. -->
 
-Results go to stdout, everything else to stderr. Progress bars show on a terminal only.
+Options stand anywhere behind their command. Results go to stdout, everything else to stderr. Progress bars show on a
+terminal only. `factoid --install-completion` makes your shell complete commands, options and choices.
 
 | exit code | meaning |
 |---|---|
@@ -28,54 +28,40 @@ Results go to stdout, everything else to stderr. Progress bars show on a termina
 | 1 | an error, told in one line on stderr |
 | 2 | wrong usage |
 | 130 | interrupted with Ctrl-C; what was committed stays, and the same command goes on from there |
+
+## Files
+
+* Text and Markdown (.txt, .text, .md, .markdown, .rst, and any other text that is named) are one document each. YAML front
+  matter becomes the document's metadata (dates as ISO strings), and `title` its title.
+* JSON lines (.jsonl), and .json with an object or a list of objects: each object is a document. `text` (or `content`,
+  `page_content`) is required; `title`, `section`, `id` and `metadata` are optional; other fields become metadata.
+* Tables (.csv, .tsv): each row is a document, read as such an object. Without a column of text, its text is "column: value"
+  for each cell.
+* PDF, DOCX, PPTX, HTML, EPUB and notebooks (.ipynb), with `pip install "factoid[documents]"`: a document in Markdown, to which
+  its spans refer.
+* `-` is standard input: JSON lines if it begins with `{`, else Markdown.
+
+Folders are read with the folders in them, without hidden files; tables and .json only where they are named, since not all of
+them are texts. What else lies there is counted in a warning. A file that cannot be read is left out, named in the error at
+the end (exit code 1), and costs no other.
+
+A file keeps its place in the store: when it has changed, the same command replaces its document, and leaves unchanged ones
+alone. `factoid index PATH… --sync` also removes what came from these paths and is in no file any more. It goes by
+`metadata["source"]`, the path as it was typed: run it from the folder in which the paths were indexed. Documents from other
+paths, and files that are there but cannot be read, are left alone.
+
 """
 
 
 def render() -> str:
     """Return the page."""
-    return "\n".join([HEAD, *(_section(verb, parser) for verb, parser in _commands(build_parser()))])
-
-
-def _commands(parser: argparse.ArgumentParser, before: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Yield every command and its parser, one with verbs of its own before these."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for verb, own in action.choices.items():
-                yield f"{before}{verb}", own
-                yield from _commands(own, f"{before}{verb} ")
-
-
-def _section(verb: str, parser: argparse.ArgumentParser) -> str:
-    actions = [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
-    verbs = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
-    if verbs:
-        rows = [f"| `{choice.dest}` | {choice.help} |" for choice in verbs[0]._choices_actions]
-        usage = f"    factoid {verb} {_name(verbs[0])} …"
-        return "\n".join([f"## factoid {verb}", "", parser.description or "", "", usage, "", *_table(rows), ""])
-    # As one types it: arguments first, then options.
-    actions.sort(key=lambda action: bool(action.option_strings))
-    usage = " ".join(["factoid", verb, *map(_usage, actions)])
-    rows = [f"| `{_name(action)}` | {action.help} |" for action in actions]
-    return "\n".join([f"## factoid {verb}", "", parser.description or "", "", f"    {usage}", "", *_table(rows), ""])
-
-
-def _table(rows: list[str]) -> list[str]:
-    return ["| argument | meaning |", "|---|---|", *rows]
-
-
-def _usage(action: argparse.Action) -> str:
-    text = _name(action)
-    if not action.option_strings:
-        return {"+": f"{text}…", "*": f"[{text}…]"}.get(str(action.nargs), text)
-    return text if action.required else f"[{text}]"
-
-
-def _name(action: argparse.Action) -> str:
-    choices = ",".join(map(str, action.choices or ()))
-    value = f"{{{choices}}}" if choices else str(action.metavar or action.dest.upper())
-    if not action.option_strings:
-        return value
-    return action.option_strings[-1] if action.nargs == 0 else f"{action.option_strings[-1]} {value}"
+    command = typer.main.get_command(app)
+    docs = get_docs_for_click(obj=command, ctx=typer.Context(command), name="factoid", title="Commands", indent=1)
+    for verb in [*command.commands.values(), *command.commands["store"].commands.values()]:
+        docs = docs.replace(
+            f"`{verb.name}`: {verb.get_short_help_str()}\n", f"`{verb.name}`: {verb.get_short_help_str(200)}\n"
+        )
+    return f"{HEAD}{docs.strip()}\n"
 
 
 def main(arguments: list[str]) -> int:
@@ -86,7 +72,6 @@ def main(arguments: list[str]) -> int:
             return 0
         print(f"{PAGE} is not up to date: run make docs", file=sys.stderr)
         return 1
-    PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page, encoding="utf-8")
     print(f"wrote {PAGE}")
     return 0

@@ -16,8 +16,7 @@ import mwparserfromhell
 
 from benchmarks.entities.page import add_into, into
 from factoid.entities.importers.mediawiki_xml import Page, read_pages
-from factoid.entities.wikitext.clean import clean
-from factoid.entities.wikitext.links import links
+from factoid.entities.wikitext.clean import clean, links
 from factoid.entities.wikitext.prepare import prepare
 
 

@@ -15,7 +15,7 @@ understood.
 `kore50`: strict mention and title: a mention counts if its span and its title are both the annotator's. Titles are compared
 by `name_key`, since KORE50's are Wikidata's names. Most of its mentions are parts of names ("David" for David Beckham),
 which no title has. "spans" is how many mentions have the annotator's span, and "candidates" how many of those the
-annotator's title among their candidates.
+annotator's title among their candidates. Linked as questions and, with the doubtful left out, as running text.
 
 `speed`: milliseconds a question on a store of synthetic titles of one to four words, by the clock and of the processor. Half of
 the questions hold up to three of the titles, the others none.
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--more", type=Path, help="a file of more titles, one a line")
     parser.add_argument("--lower-case", default="auto", help="of TitleLinker")
-    parser.add_argument("--min-score", type=float, default=0.0, help="of TitleLinker")
+    parser.add_argument("--min-score", type=float, help="of TitleLinker")
     parser.add_argument("--encoder", action="store_true", help="break ties with all-MiniLM-L6-v2")
     parser.add_argument("--errors", type=int, default=0, help="show so many questions that are linked otherwise")
     parser.add_argument("--json", type=Path, help="write each question and its mentions here")
@@ -189,13 +189,25 @@ def row(label: str, asked: Sequence[Question], found: Sequence[list[Mention]], m
 def names_in_part(arguments: argparse.Namespace, folder: Path) -> None:
     records = kore50(arguments.data)
     linker = make_linker(arguments, folder / "all", all_titles(arguments, listed=False))
+    print(
+        "| KORE50 | mentions | linked | spans | candidates | ambiguous | precision | recall | F1 |\n"
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+    )
+    label = "TitleLinker and MiniLM" if arguments.encoder else "TitleLinker"
+    _strict(f"{label}, as questions", records, linker.link, arguments.errors)
+    _strict(f"{label}, as running text", records, linker.link_document, 0)
+
+
+def _strict(
+    label: str, records: Sequence[dict[str, object]], link: Callable[[str], list[Mention]], errors: int
+) -> None:
     right = said = gold = spans = ambiguous = held = 0
     for record in records:
         text = record["text"]
         labels = {
             tuple(label["span"]): name_key(label["name"]) for label in record["labels"] if label["name"] != "Unknown"
         }
-        mentions = linker.link(text)
+        mentions = link(text)
         gold += len(labels)
         said += len(mentions)
         ambiguous += sum(mention.ambiguous for mention in mentions)
@@ -206,7 +218,7 @@ def names_in_part(arguments: argparse.Namespace, folder: Path) -> None:
             labels.get((mention.start, mention.end)) in {name_key(candidate.title) for candidate in mention.candidates}
             for mention in mentions
         )
-        if arguments.errors:
+        if errors:
             wrong = [
                 (text[mention.start : mention.end], mention.title)
                 for mention, hit in zip(mentions, hits, strict=True)
@@ -214,11 +226,6 @@ def names_in_part(arguments: argparse.Namespace, folder: Path) -> None:
             ]
             print(text, "| wrong:", wrong)
     precision, recall = right / max(1, said), right / gold
-    print(
-        "| KORE50 | mentions | linked | spans | candidates | ambiguous | precision | recall | F1 |\n"
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
-    )
-    label = "TitleLinker and MiniLM" if arguments.encoder else "TitleLinker"
     f1 = 2 * precision * recall / max(1e-9, precision + recall)
     counts = f"{gold} | {said} | {spans} | {held} | {ambiguous}"
     print(f"| {label} | {counts} | {precision:.1%} | {recall:.1%} | {f1:.1%} |")

@@ -79,8 +79,7 @@ def _syntax(given: list[Any]) -> Any:
 def _seq2seq(task: Task, given: list[Any]) -> Any:
     import torch
 
-    from factoid.propositions.engines.batching import Budget, generate
-    from factoid.propositions.engines.inputs import model_inputs
+    from factoid.propositions.engines.batching import Budget, generate, model_inputs
 
     torch.set_num_threads(task.cores)
     checkpoint = Checkpoint(task.checkpoint, None)
@@ -143,7 +142,7 @@ def _ctranslate2(task: Task, checkpoint: Any) -> Any:
 def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
     import torch
 
-    from factoid.propositions.engines.inputs import model_inputs
+    from factoid.propositions.engines.batching import model_inputs
     from factoid.propositions.engines.t5_decoder import T5Decoder
     from factoid.propositions.engines.torch_engine import TorchEngine
 

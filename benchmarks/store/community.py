@@ -144,7 +144,6 @@ def stored_embeddings() -> Any:
 
     class StoredEmbeddings(Embeddings):
         query: Floats
-        batch: Floats
 
         def hold(self, vectors: Floats, first: int) -> None:
             self.vectors, self.first = vectors, first
@@ -154,9 +153,9 @@ def stored_embeddings() -> Any:
             vectors: list[list[float]] = self.vectors[rows].tolist()
             return vectors
 
-        def embed_query(self, text: str) -> list[float]:
-            """Return the vector that stands for every text, or for a number the vector of the batch."""
-            vector: list[float] = (self.batch[int(text)] if text.isdigit() else self.query).tolist()
+        def embed_query(self, text: str) -> list[float]:  # noqa: ARG002
+            """Return the vector that stands for every text."""
+            vector: list[float] = self.query.tolist()
             return vector
 
     return StoredEmbeddings()

@@ -35,18 +35,18 @@ class Core:
         self.store = self._store(folder)
 
     def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
-        options = {"parents": False, "filter": _where(condition), "parameters": self.parameters}
+        options = {"parents": "unit", "filter": _where(condition), "parameters": self.parameters}
         hits = self.store.search_by_vector(query, k, **options)
         return [hit.unit.id for hit in hits]
 
     def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
-        return self._batch(queries, k, parents=False)
+        return self._batch(queries, k, parents="unit")
 
     def parents(self, query: Floats, k: int) -> list[str]:
         return [hit.unit.id for hit in self.store.search_by_vector(query, k, parameters=self.parameters)]
 
     def parents_batch(self, queries: Floats, k: int) -> list[list[str]]:
-        return self._batch(queries, k, parents=True)
+        return self._batch(queries, k, parents="passage")
 
     def add(self, batch: Batch) -> None:
         self._put(self.store, batch, self.metadata)
@@ -79,7 +79,7 @@ class Core:
                 start, position = end + 1, position + 1
         store.add(units, vectors=vectors)
 
-    def _batch(self, queries: Floats, k: int, *, parents: bool) -> list[list[str]]:
+    def _batch(self, queries: Floats, k: int, *, parents: str) -> list[list[str]]:
         found = self.store.search_batch_by_vector(queries, k, parents=parents, parameters=self.parameters)
         return [[hit.unit.id for hit in hits] for hits in found]
 
@@ -113,27 +113,22 @@ class LangChain:
 
     def open(self, folder: Path, corpus: Corpus) -> None:
         self.corpus, self.metadata = corpus, corpus.metadata()
-        options = _exact(self.MultiGranularFAISS)
-        self.store = self.MultiGranularFAISS(
-            self.embeddings, granularities=["sentence"], path=folder / "store", **options
-        )
+        options = {"granularities": ["sentence"], "index": "Flat"}
+        self.store = self.MultiGranularFAISS(self.embeddings, path=folder / "store", **options)
 
     def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
         self.embeddings.query = query
-        found = self.store.similarity_search_units_with_score("q", k, granularity="sentence", filter=_where(condition))
-        return [document.page_content for document, _ in found]
+        options = {"parents": "unit", "filter": _where(condition)}
+        return [document.page_content for document, _ in self.store.similarity_search_with_score("q", k, **options)]
 
     def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
-        self.embeddings.batch = queries
-        texts = list(map(str, range(len(queries))))
-        found = self.store.similarity_search_units_batch(texts, k, granularity="sentence")
-        return [[document.page_content for document in each] for each in found]
+        return [[hit.unit.text for hit in hits] for hits in self._batch(queries, k, parents="unit")]
 
     def parents_batch(self, queries: Floats, k: int) -> list[list[str | None]]:
-        self.embeddings.batch = queries
-        texts = list(map(str, range(len(queries))))
-        found = self.store.similarity_search_batch(texts, k, granularity="sentence")
-        return [[document.id for document in each] for each in found]
+        return [[hit.unit.id for hit in hits] for hits in self._batch(queries, k, parents="document")]
+
+    def _batch(self, queries: Floats, k: int, **options: Any) -> Any:
+        return self.store.store.search_batch_by_vector(queries, k, granularity="sentence", **options)
 
     def parents(self, query: Floats, k: int) -> list[str | None]:
         self.embeddings.query = query
@@ -146,7 +141,7 @@ class LangChain:
             self.Document(" ".join(map(unit_text, rows.tolist())), metadata=self.metadata[passage], id=f"p{passage}")
             for passage, rows in zip(batch.passages.tolist(), rows_of, strict=True)
         ]
-        self.store.add_documents(documents, batch_size=len(documents))
+        self.store.add_documents(documents)
 
     def close(self) -> None:
         self.store.close()
@@ -157,13 +152,12 @@ class LlamaIndex:
 
     def __init__(self) -> None:
         from llama_index.core import MockEmbedding, VectorStoreIndex
-        from llama_index.core.vector_stores import VectorStoreQuery
 
         from benchmarks.store import community
         from llama_index_factoid import MultiGranularFaissVectorStore
 
         self.community, self.Store = community, MultiGranularFaissVectorStore
-        self.over, self.embedding, self.Query = VectorStoreIndex.from_vector_store, MockEmbedding, VectorStoreQuery
+        self.over, self.embedding = VectorStoreIndex.from_vector_store, MockEmbedding
 
     def build(self, folder: Path, corpus: Corpus, batches: Iterator[Batch]) -> None:
         self.open(folder, corpus)
@@ -178,20 +172,20 @@ class LlamaIndex:
         self.index = self.over(self.store, embed_model=self.embedding(corpus.dim))
 
     def units(self, query: Floats, k: int, condition: Condition | None = None) -> list[str]:
-        return self.community.retrieve(self.index, query, k, condition, vector_store_kwargs={"returns": "units"})
+        return self.community.retrieve(self.index, query, k, condition, vector_store_kwargs={"parents": "unit"})
 
     def parents(self, query: Floats, k: int) -> list[str]:
         return self.community.retrieve(self.index, query, k)
 
     def units_batch(self, queries: Floats, k: int) -> list[list[str]]:
-        return self._batch(queries, k, returns="units")
+        return self._batch(queries, k, parents="unit")
 
     def parents_batch(self, queries: Floats, k: int) -> list[list[str]]:
-        return self._batch(queries, k, returns="parents")
+        return self._batch(queries, k, parents="passage")
 
-    def _batch(self, queries: Floats, k: int, *, returns: str) -> list[list[str]]:
-        asked = [self.Query(query_embedding=query.tolist(), similarity_top_k=k) for query in queries]
-        return [result.ids for result in self.store.query_batch(asked, returns=returns)]
+    def _batch(self, queries: Floats, k: int, *, parents: str) -> list[list[str]]:
+        found = self.store.client.search_batch_by_vector(queries, k, parents=parents)
+        return [[hit.unit.id for hit in hits] for hits in found]
 
     def add(self, batch: Batch) -> None:
         self.store.add(self.community.nodes(batch, self.metadata, passages=True))

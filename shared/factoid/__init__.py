@@ -1,18 +1,24 @@
 """Retrieval at the right granularity: documents into passages, sentences and propositions, indexed and searched."""
 
-from factoid.context import pack_context
-from factoid.encode import SentenceTransformerEncoder
-from factoid.propositions import (
-    CachedPropositionizer,
-    FlanT5Propositionizer,
-    PromptPropositionizer,
-    PropositionCache,
-    SyntaxPropositionizer,
-    propositionize,
-)
-from factoid.split import split_passages, split_sentences
-from factoid.store import UnitStore
-from factoid.units import Document, Granularity, Hit, Unit
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+if _TYPE_CHECKING:
+    from factoid.context import pack_context
+    from factoid.encode import SentenceTransformerEncoder
+    from factoid.propositions import (
+        CachedPropositionizer,
+        FlanT5Propositionizer,
+        PromptPropositionizer,
+        PropositionCache,
+        SyntaxPropositionizer,
+        propositionize,
+    )
+    from factoid.search import Weights
+    from factoid.split import split_passages, split_sentences
+    from factoid.store import UnitStore
+    from factoid.units import Document, Granularity, Hit, Unit
 
 __all__ = [
     "CachedPropositionizer",
@@ -26,8 +32,29 @@ __all__ = [
     "SyntaxPropositionizer",
     "Unit",
     "UnitStore",
+    "Weights",
     "pack_context",
     "propositionize",
     "split_passages",
     "split_sentences",
 ]
+
+_MODULES = {
+    "context": ("pack_context",),
+    "encode": ("SentenceTransformerEncoder",),
+    "search": ("Weights",),
+    "split": ("split_passages", "split_sentences"),
+    "store": ("UnitStore",),
+    "units": ("Document", "Granularity", "Hit", "Unit"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> _Any:
+    """Import a public name when it is first used: `import factoid` and the command's help take no time."""
+    if name not in __all__:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(_import_module(f"factoid.{_HOMES.get(name, 'propositions')}"), name)
+    globals()[name] = value
+    return value

@@ -29,13 +29,13 @@ def usable_device(device: str | int | torch.device | None, *, extra: str) -> tor
     if device is None:
         device = "cuda" if library.cuda.is_available() else "cpu"
     try:
-        found = library.device(device)
-        library.zeros(1, device=found).item()  # on "meta" a tensor can be made, and holds nothing
+        usable = library.device(device)
+        library.zeros(1, device=usable).item()  # on "meta" a tensor can be made, and holds nothing
     except _REFUSALS as error:
-        given = str(device) if isinstance(device, library.device) else device
-        message = f"expected a device that PyTorch can use here ({', '.join(_devices(library))}), got {given!r}"
+        name = str(device) if isinstance(device, library.device) else device
+        message = f"expected a device that PyTorch can use here ({', '.join(_devices(library))}), got {name!r}"
         raise InvalidInputError(message) from error
-    return found  # type: ignore[no-any-return]
+    return usable  # type: ignore[no-any-return]
 
 
 def _devices(torch: Any) -> list[str]:

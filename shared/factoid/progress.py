@@ -7,34 +7,19 @@ wrong moment would stop the others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from contextlib import nullcontext
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
+Bar = Any  # what `progress_bar` returns: a context manager with `update`, as tqdm's
 
 
-class Bar(Protocol):
-    """The part of `tqdm` that is used."""
-
-    def update(self, n: float = 1) -> Any:
-        """Advance by so many."""
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(self, *error: Any) -> Any: ...
-
-
-class _NoBar:
-    def update(self, n: float = 1) -> None:
-        """Show nothing."""
-
-    def __enter__(self) -> Self:
+class _NoBar(nullcontext[Any]):
+    def __enter__(self) -> Any:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave nothing behind."""
+    def update(self, n: float = 1) -> None:
+        """Show nothing."""
 
 
 def progress_bar(*, show: bool, unit: str, total: int | None = None, **options: Any) -> Bar:
@@ -43,8 +28,7 @@ def progress_bar(*, show: bool, unit: str, total: int | None = None, **options: 
         return _NoBar()
     from tqdm.auto import tqdm
 
-    bar: Bar = tqdm(total=total, unit=unit, **options)
-    return bar
+    return tqdm(total=total, unit=unit, **options)
 
 
 def progress(items: Iterable[Item], *, show: bool, unit: str) -> Iterator[Item]:

@@ -11,17 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
+from factoid.markdown import read_blocks, visible
 from factoid.sentences import trim
 from factoid.units import Document
 
-_ATX = re.compile(r" {0,3}(#{1,6})[ \t]++(\S.*)")
-_CLOSING_HASHES = re.compile(r"(?:(?<=[ \t])|\A)#+\Z")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*$")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
-_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
-_FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*\r?$", re.MULTILINE)
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
-_EMPHASIS = re.compile(r"[*`]+|\b__|__\b")
+FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
+_FRONT_TITLE = re.compile(r"^title:(.*)$", re.MULTILINE)
+_BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 
 # Nobody wraps lines at this width: in such a block every line is a paragraph.
@@ -91,10 +87,10 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     """
     text = document.text
     start, title = 0, document.title
-    if matter := _FRONT_MATTER.match(text):
+    if matter := FRONT_MATTER.match(text):
         start = matter.end()
-        found = _FRONT_TITLE.search(matter[0])
-        title = title or (found[1] if found else "")
+        line = _FRONT_TITLE.search(matter[0])
+        title = title or (line[1].strip().strip("\"'") if line else "")
     blocks = list(_blocks(text, start))
     if not any(isinstance(block, _Heading) for block in blocks):
         blocks = _with_plain_headings(text, blocks)
@@ -108,44 +104,35 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     return result.title, result.paragraphs
 
 
-def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
+def _lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Spans of the lines, without their line ends. Only newlines count: a form feed is no line end in prose."""
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
+    while start < stop:
+        end = text.find("\n", start, stop)
+        end = stop if end < 0 else end
         yield start, end
         start = end + 1
 
 
 def _blocks(text: str, start: int) -> Iterator[_Heading | tuple[int, int]]:
-    """Yield Markdown headings, and the spans of the paragraphs between them."""
-    held: list[tuple[int, int]] = []
-    fence = ""
-    for begin, end in _lines(text, start):
-        line = text[begin:end]
-        if mark := _FENCE.match(line):
-            closes = fence and mark[1].startswith(fence) and line.strip() == mark[1]
-            fence = "" if closes else fence or mark[1]
-        heading = None if fence else _ATX.match(line)
-        underlined = not fence and len(held) == 1 and _UNDERLINE.match(line)
-        if underlined:
-            (at, to), held = held[0], []
-            yield _Heading(1 if "=" in line else 2, _plain(text[at:to]), at, to)
-        elif heading:
-            yield from _paragraphs(text, held)
-            held = []
-            yield _Heading(len(heading[1]), _plain(_CLOSING_HASHES.sub("", heading[2].rstrip())), begin, end)
-        elif line.strip() or (fence and held):
-            held.append((begin, end))
-        else:
-            yield from _paragraphs(text, held)
-            held = []
-    yield from _paragraphs(text, held)
+    """Yield Markdown headings, and the spans of the paragraphs between them; code is a paragraph of its own."""
+    run: tuple[int, int] | None = None
+    for block in read_blocks(text, start):
+        if run and (block.kind != "prose" or _BLANK_LINE.search(text, run[1], block.start)):
+            yield from _paragraphs(text, *run)
+            run = None
+        if block.kind == "heading":
+            yield _Heading(block.level, _plain(block.heading), block.start, block.end)
+        elif block.kind == "code":
+            yield block.start, block.end
+        else:  # with the marks before it on its line
+            run = (run[0] if run else text.rfind("\n", start, block.start) + 1 or start, block.end)
+    if run:
+        yield from _paragraphs(text, *run)
 
 
-def _paragraphs(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    if not lines:
-        return
+def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield a block of lines as it is, or every line that begins afresh where nobody wraps lines."""
+    lines = list(_lines(text, start, end))
     start, end = lines[0]
     unwrapped = any(end - start > _UNWRAPPED for start, end in lines)
     for (above, _), (begin, stop) in pairwise(lines):
@@ -159,22 +146,22 @@ def _paragraphs(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, 
 
 
 def _plain(heading: str) -> str:
-    return " ".join(_EMPHASIS.sub("", _LINK.sub(r"\1", heading)).split())
+    return " ".join(visible(heading).text.replace("`", "").split())
 
 
 def _with_plain_headings(text: str, blocks: list[_Heading | tuple[int, int]]) -> list[_Heading | tuple[int, int]]:
     """Take short lines that stand alone above running text for headings; the first one is the title."""
     spans = [block for block in blocks if isinstance(block, tuple)]
-    found: list[_Heading | tuple[int, int]] = []
+    result: list[_Heading | tuple[int, int]] = []
     level = 1
     for index, ((start, end), row) in enumerate(zip(spans, _short_rows(text, spans), strict=True)):
         if row and (index == 0 or row <= _PLAIN_DEPTH):
-            above = index > 0 and isinstance(found[-1], _Heading)
+            above = index > 0 and isinstance(result[-1], _Heading)
             level = 1 if index == 0 else level + 1 if above else 2
-            found.append(_Heading(level, _plain(text[start:end]), start, end))
+            result.append(_Heading(level, _plain(text[start:end]), start, end))
         else:
-            found.append((start, end))
-    return found
+            result.append((start, end))
+    return result
 
 
 def _short_rows(text: str, spans: list[tuple[int, int]]) -> list[int]:

@@ -2,7 +2,7 @@
 
 The rules decide on each run of terminators by what stands before and after it. They know abbreviations, initials,
 acronyms, decimals, quotations, parentheses, citation marks such as `[3]`, list items and the terminators of scripts that
-write no spaces. They need no model and take time linear in the text.
+write no spaces. They read Markdown as a reader sees it, need no model and take time linear in the text.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
+from factoid.markdown import ONLY_MARKS, read_blocks, visible
 from factoid.words import WORD, count_words
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ _CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, clos
     rf"""(?<![{_MARKS}])(?P<mark>[{_MARKS}]++)[{_CLOSERS}]*+(?:\s?{_CITATION})*+[{_CLOSERS}]*+(?=\s)
       | [。！？｡]++[{_CLOSERS}」』）】]*+
       | \n(?:[^\S\n]*+\n)++
-      | \n(?=[^\S\n]*+(?:[-*•‣–]|\d{{1,3}}[.)])[^\S\n]++\S)""",
+      | \n(?=[^\S\n]*+(?:\||\d{{1,3}}[.)][^\S\n]++\S))
+      | (?:\A|\n)[^\S\n]*+(?P<item>[-*•‣–])[^\S\n]++(?=\S)""",
     re.VERBOSE,
 )
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
@@ -63,35 +65,92 @@ _CLAUSE_END = re.compile(r"[,;:–—]\s|[，、；：]")
 
 
 def sentence_spans(text: str, nlp: Language | None = None) -> list[Span]:
-    """Return the spans of the sentences of `text`, trimmed; between them stands nothing but white space.
+    """Return the spans of the sentences of a text, trimmed.
 
-    Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends, else at white space, else anywhere.
+    Between them stands nothing but white space and what Markdown does not show: marks of lists, quotes and tables, rules,
+    comments, link definitions and empty fences. A heading and a row of a table are sentences; so is a block of code, with
+    its fences or indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends (code at line
+    ends), else at white space, else anywhere.
 
     Args:
-        text: Any text.
+        text: Any text, plain or Markdown.
         nlp: A spaCy pipeline that sets sentence boundaries; None for the rules of this module.
 
     Raises:
         InvalidInputError: The pipeline sets no sentence boundaries.
     """
-    boundaries = _rule_ends(text) if nlp is None else _spacy_ends(text, nlp)
     spans: list[Span] = []
-    start = 0
-    for end in [*boundaries, len(text)]:
-        if trimmed := trim(text, start, end):
-            spans.extend(_bounded(text, *trimmed))
-        start = end
+    for block in read_blocks(text):
+        if block.kind == "code":
+            spans.extend(_code_spans(text, block.start, block.end))
+            continue
+        shift = text.index(block.heading, block.start)
+        for start, end in _prose_spans(block.heading or text[block.start : block.end], nlp):
+            spans.extend(_bounded(text, shift + start, shift + end))
     return spans
+
+
+def _prose_spans(source: str, nlp: Language | None) -> Iterator[Span]:
+    """Yield the sentences of a paragraph, found in what a reader sees of it."""
+    seen, offsets, code = visible(source)
+    rest = seen
+    for start, end in code:  # no sentence ends in there
+        rest = rest[:start] + "x" * (end - start) + rest[end:]
+    sentences: list[Span] = []
+    begin = 0
+    for end in [*(_rule_ends(rest) if nlp is None else _spacy_ends(rest, nlp)), len(rest)]:
+        span = trim(seen, begin, end)
+        if span and not ONLY_MARKS.fullmatch(seen, *span):
+            sentences.append(span)
+        begin = end
+    begin = 0
+    for index, (first, last) in enumerate(sentences):
+        start, end = offsets[first], offsets[last - 1] + 1
+        start -= _opening_marks(source[begin:start])
+        following = offsets[sentences[index + 1][0]] if index + 1 < len(sentences) else len(source)
+        begin = end = end + _closing_marks(source[end:following])
+        if source[start] == "|":  # the outer edges of a table's row
+            cells = source[start:end].rstrip("| \t")
+            start, end = end - len(source[start:end].lstrip("| \t")), start + len(cells)
+        yield start, end
+
+
+def _opening_marks(before: str) -> int:
+    return len(before) - len(before.rstrip("*_[!\\"))
+
+
+def _closing_marks(behind: str) -> int:
+    """Return how many of the characters after a sentence's last visible one close its emphasis or its link."""
+    marks = behind[: len(behind) - _opening_marks(behind)] if " " in behind else behind
+    return len(marks.partition("\n")[0].partition("<!--")[0].rstrip()) if marks[:1] in ("*", "_", "]") else 0
+
+
+def _code_spans(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield a block of code, in pieces of whole lines if it is too long for one."""
+    begin = stop = start
+    words = 0
+    for line in text[start:end].splitlines(keepends=True):
+        length = count_words(line)
+        if stop > begin and (words + length > MAX_WORDS or start + len(line) - begin > MAX_CHARS):
+            yield from _bounded(text, begin, stop)
+            begin, words = start, 0
+        if line.strip():
+            stop, words = start + len(line.rstrip()), words + length
+        elif stop <= begin:
+            begin = start + len(line)
+        start += len(line)
+    if stop > begin:
+        yield from _bounded(text, begin, stop)
 
 
 def trim(text: str, start: int, end: int) -> Span | None:
     """Return the span without white space at its ends, or None if nothing is left."""
     part = text[start:end]
-    kept = part.strip()
-    if not kept:
+    stripped = part.strip()
+    if not stripped:
         return None
     start += len(part) - len(part.lstrip())
-    return start, start + len(kept)
+    return start, start + len(stripped)
 
 
 def _rule_ends(text: str) -> Iterator[int]:
@@ -102,6 +161,8 @@ def _rule_ends(text: str) -> Iterator[int]:
             current += 1
         mark = match["mark"]
         if mark is None:
+            if match["item"]:
+                yield match.start()
             yield match.end()
             continue
         if (

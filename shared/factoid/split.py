@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
 from factoid.sections import outline
 from factoid.sentences import Span, sentence_spans
-from factoid.units import Document, Granularity, Unit, make_unit
+from factoid.units import Document, Granularity, Unit, child_unit, make_unit
 from factoid.words import count_words
 
 if TYPE_CHECKING:
@@ -68,33 +69,29 @@ def split_sentences(passage: Unit, *, nlp: Language | None = None) -> list[Unit]
         InvalidInputError: `nlp` sets no sentence boundaries.
     """
     return [
-        make_unit(
-            passage.text[start:end],
-            Granularity.SENTENCE,
-            document_id=passage.document_id,
-            parent_id=passage.id,
-            start=passage.start + start,
-            end=passage.start + end,
-            title=passage.title,
-            section=passage.section,
-            metadata=passage.metadata,
-        )
+        child_unit(passage, passage.text[start:end], Granularity.SENTENCE, passage.start + start, passage.start + end)
         for start, end in sentence_spans(passage.text, nlp)
     ]
 
 
 def _pack(text: str, sentences: list[Span], words: int, min_words: int) -> list[Span]:
-    passages: list[Span] = []
-    size = 0
+    """Return passages that hold all of a text but white space: the marks before a sentence belong to its passage."""
+    starts: list[int] = []
+    size = at = 0
     for start, end in sentences:
         length = count_words(text[start:end])
-        if passages and size + length <= words:
-            passages[-1] = (passages[-1][0], end)
+        if starts and size + length <= words:
             size += length
         else:
-            passages.append((start, end))
+            starts.append(_line_start(text, at, start) if starts else 0)
             size = length
-    if len(passages) > 1 and size < min_words:
-        _, end = passages.pop()
-        passages[-1] = (passages[-1][0], end)
-    return passages
+        at = end
+    if len(starts) > 1 and size < min_words:
+        starts.pop()
+    return [(start, len(text[:end].rstrip())) for start, end in pairwise([*starts, len(text)])]
+
+
+def _line_start(text: str, at: int, start: int) -> int:
+    """Return where the marks before a sentence begin, `at` being the end of the sentence before."""
+    line = max(text.rfind("\n", at, start) + 1, at)
+    return start - len(text[line:start].lstrip())

@@ -69,13 +69,21 @@ def place(unit: Unit) -> str:
     return plain(" › ".join(filter(None, [unit.title, unit.section])))
 
 
-def show_hit(rank: int, hit: Hit, *, color: bool = False) -> str:
-    """Return a hit: score, title › section, an excerpt of the passage around its best match, and the matches below."""
+def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False) -> str:
+    """Return a hit: score, title › section, an excerpt of the passage around its best match, and the matches below.
+
+    With `explain` the parts of a blended score stand under the title.
+    """
     unit = hit.unit
     matches = [match for match in hit.matches if match.unit.granularity is not Granularity.PASSAGE]
     span = (matches[0].unit.start - unit.start, matches[0].unit.end - unit.start) if matches else (0, 0)
     lines = [
         wrap(place(unit) or "(no title)", indent=" " * 12, first=f"{rank:>3}  {hit.score:.3f}  "),
+        *(
+            [f"{'':12}{'  '.join(f'{name} {part:.3f}' for name, part in hit.parts.items())}"]
+            if explain and hit.parts
+            else []
+        ),
         wrap(excerpt(unit.text, *span), indent=" " * 5, color=color),
         *(line for match in matches for line in _match(match)),
         *_around(hit),

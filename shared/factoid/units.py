@@ -92,11 +92,11 @@ class Document:
             raise InvalidInputError(message)
         if not self.id:
             try:
-                own = content_id("document", self.title, self.section, self.text, dict(self.metadata))
+                document_id = content_id("document", self.title, self.section, self.text, dict(self.metadata))
             except (TypeError, ValueError) as error:
                 message = f"metadata must hold what JSON can hold, and its keys must be strings: {error}"
                 raise InvalidInputError(message) from error
-            object.__setattr__(self, "id", own)
+            object.__setattr__(self, "id", document_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +134,15 @@ class Hit:
     """A unit found by a search. Higher scores are better; scores are plain floats.
 
     `matches` holds, best first, the units of a parent whose scores made it a hit; `neighbours`, where they were asked
-    for, what stands around the unit in its document, in order: sentences, or the passages around a passage.
+    for, what stands around the unit in its document, in order: sentences, or the passages around a passage. `parts` says
+    what a blended score is made of: the best score of each granularity, and under "lexical" BM25 divided by the query's best.
     """
 
     unit: Unit
     score: float
     matches: tuple[Hit, ...] = ()
     neighbours: tuple[Unit, ...] = ()
+    parts: Mapping[str, float] = field(default_factory=dict, hash=False, compare=False)
 
 
 def make_unit(
@@ -156,5 +158,12 @@ def make_unit(
     metadata: Metadata | None = None,
 ) -> Unit:
     """Return a unit whose id is made from its content."""
-    own = content_id(granularity, document_id, start, end, text)
-    return Unit(own, text, granularity, document_id, parent_id, start, end, title, section, metadata or {})
+    unit_id = content_id(granularity, document_id, start, end, text)
+    return Unit(unit_id, text, granularity, document_id, parent_id, start, end, title, section, metadata or {})
+
+
+def child_unit(parent: Unit, text: str, granularity: Granularity, start: int, end: int) -> Unit:
+    """Return a unit under another, with a span in characters of the document's text and the rest from its parent."""
+    unit_id = content_id(granularity, parent.document_id, start, end, text)
+    heading = (parent.title, parent.section, parent.metadata)
+    return Unit(unit_id, text, granularity, parent.document_id, parent.id, start, end, *heading)

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factoid.entities.causal_lm import TransformersReader
+from factoid.entities.causal_lm import TransformersReader, shorten
 from factoid.entities.prompts import question_prompt
 from factoid.entities.reader import LLMReader, Reader, clean_answer
-from factoid.entities.shorten import shorten
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 torch = pytest.importorskip("torch")
@@ -39,7 +38,9 @@ def test_what_a_model_has_learned_from_a_folder(folder):
     assert isinstance(reader, Reader)
     assert reader.read("which river?") == "Loire"
     assert reader.read("which river?", DOCUMENT) == "Seine"
-    assert reader.read("which river?", [DOCUMENT, "Lyon lies on the Rhone."]) == "Rhone"
+    several = [DOCUMENT, "Lyon lies on the Rhone."]
+    assert reader.read("which river?", several) == ""  # the first line, even if it is empty
+    assert TransformersReader(folder, skip_empty=True).read("which river?", several) == "Rhone"
     assert TransformersReader(str(folder), max_new_tokens=4).read("which river?") == "Loi"
 
 
@@ -52,7 +53,8 @@ def greedy(model, tokenizer, prompt, steps):
         if best == 0:
             break
         tokens.append(best)
-    return clean_answer(tokenizer.decode(tokens[len(tokenizer(prompt)["input_ids"]) :], skip_special_tokens=True))
+    written = tokenizer.decode(tokens[len(tokenizer(prompt)["input_ids"]) :], skip_special_tokens=True)
+    return clean_answer(written, skip_empty=False)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
@@ -62,23 +64,45 @@ def test_batches_of_any_size_answer_as_a_greedy_loop_does(kind, batch_size):
     assert tokenizer.pad_token_id is None
     questions = [f"{'what ' * (index % 4)}is {index}?" for index in range(7)]
     contexts = [["word " * (5 * index)] * (index % 3) for index in range(7)]
-    expected = [greedy(model, tokenizer, question_prompt(*each), 10) for each in zip(questions, contexts, strict=True)]
+    expected = [greedy(model, tokenizer, question_prompt(*pair), 10) for pair in zip(questions, contexts, strict=True)]
     assert len(set(expected)) > 3
     # What checkpoints of chat models bring along has no part in it.
-    model.generation_config.update(
-        do_sample=True,
-        temperature=0.7,
-        top_p=0.9,
-        top_k=5,
-        repetition_penalty=1.5,
-        no_repeat_ngram_size=2,
-        max_length=20,
-    )
+    chatty = {"do_sample": True, "temperature": 0.7, "top_p": 0.9, "top_k": 5, "repetition_penalty": 1.5}
+    model.generation_config.update(**chatty, no_repeat_ngram_size=2, max_length=20)
     reader = TransformersReader(model, tokenizer, batch_size=batch_size)
     assert reader.read_batch(questions, contexts) == expected
-    assert [reader.read(*each) for each in zip(questions, contexts, strict=True)] == expected
+    assert [reader.read(*pair) for pair in zip(questions, contexts, strict=True)] == expected
     assert tokenizer.pad_token_id is None
     assert reader.read_batch([], []) == []
+
+
+def test_a_reader_samples_as_the_checkpoint_says_where_it_is_told_to():
+    model, tokenizer = untrained(), byte_tokenizer()
+    model.generation_config.update(do_sample=True, temperature=2.0, top_k=0)
+    reader = TransformersReader(model, tokenizer, decoding="checkpoint", skip_empty=True)
+    prompt = torch.tensor([tokenizer(question_prompt("which river?"))["input_ids"]])
+    answers = set()
+    for seed in range(4):
+        torch.manual_seed(seed)
+        answer = reader.read("which river?")
+        torch.manual_seed(seed)
+        [tokens] = model.generate(prompt, max_new_tokens=10, pad_token_id=0)
+        assert answer == clean_answer(tokenizer.decode(tokens[prompt.shape[1] :], skip_special_tokens=True))
+        answers.add(answer)
+    assert len(answers) > 1
+
+
+def test_a_long_prompt_is_cut_from_the_left(monkeypatch, caplog):
+    model, tokenizer = untrained("gpt2", positions=120), byte_tokenizer()
+    asked = []
+    generate = model.generate
+    monkeypatch.setattr(
+        model, "generate", lambda **options: asked.append(options["input_ids"]) or generate(**options), raising=False
+    )
+    documents = ["Rouen lies on the Seine.", "Lyon lies on the Rhone, " * 30]
+    TransformersReader(model, tokenizer).read("which river?", documents)
+    assert tokenizer.decode(asked[0][0]) == question_prompt("which river?", documents)[-110:]  # a byte is a token
+    assert "cut to its last 110: 'which river?'" in caplog.text
 
 
 @pytest.mark.parametrize("stated", ["positions", "tokenizer", "option"])
@@ -93,7 +117,7 @@ def test_documents_are_shortened_and_questions_are_not(stated, caplog):
         return seen[-1]
 
     options = {"max_length": 120} if stated == "option" else {}
-    reader = TransformersReader(model, tokenizer, prompt=prompt, **options)
+    reader = TransformersReader(model, tokenizer, prompt=prompt, truncate="documents", **options)
     reader.read("which river?", ["Rouen lies on the Seine.", "Lyon lies on the Rhone, " * 30])
     used = seen[-1]
     assert used.startswith("Rouen lies on the Seine.\n\nLyon")
@@ -119,72 +143,63 @@ WORDS = st.text(st.sampled_from("ab \n漢"), max_size=30)
 
 @given(st.lists(WORDS, max_size=4), st.integers(0, 60))
 def test_shortening_keeps_a_beginning_that_fits(documents, limit):
-    kept = shorten(documents, lambda own: sum(map(len, own)) <= limit)
-    assert sum(map(len, kept)) <= limit
-    for index, part in enumerate(kept):
+    shortened = shorten(documents, lambda texts: sum(map(len, texts)) <= limit)
+    assert sum(map(len, shortened)) <= limit
+    for index, part in enumerate(shortened):
         assert documents[index].startswith(part)
-        assert index == len(kept) - 1 or part == documents[index]
+        assert index == len(shortened) - 1 or part == documents[index]
     if sum(map(len, documents)) <= limit:
-        assert kept == documents
+        assert "".join(shortened).split() == "".join(documents).split()
 
 
 def test_cuts_are_between_words_where_there_are_some():
     def cut(text, limit):
-        return shorten([text], lambda own: sum(map(len, own)) <= limit)
+        return shorten([text], lambda texts: sum(map(len, texts)) <= limit)
 
     assert cut("the river Seine", 13) == ["the river"]
-    assert cut("the river Seine", 9) == ["the river"]
     assert cut("漢字漢字", 3) == ["漢字漢"]
-    assert cut("a " + "b" * 100, 90) == ["a " + "b" * 88]
+    assert cut("a " + "b" * 100, 90) == ["a " + "b" * 50]
     assert cut("the river", 0) == []
-    assert shorten(["abc", "def"], lambda own: sum(map(len, own)) <= 3) == ["abc"]
+    assert shorten(["abc", "def"], lambda texts: sum(map(len, texts)) <= 3) == ["abc"]
 
 
-def test_bad_input(tmp_path):
-    model, tokenizer = untrained(), byte_tokenizer()
-    for option in ("max_new_tokens", "max_length", "batch_size"):
-        with pytest.raises(InvalidInputError, match=f"{option} must be at least 1, got 0"):
-            TransformersReader(model, tokenizer, **{option: 0})
-    with pytest.raises(InvalidInputError, match="needs its tokenizer"):
-        TransformersReader(model)
-    with pytest.raises(InvalidInputError, match="got 1 for 2 questions"):
-        TransformersReader(model, tokenizer).read_batch(["a", "b"], [[]])
-    with pytest.raises(InvalidInputError, match="expected a question"):
-        TransformersReader(model, tokenizer).read(" ")
-    with pytest.raises(UnreadableFileError, match="as a causal language model"):
-        TransformersReader(tmp_path).read("which river?")
-
-
-@pytest.mark.parametrize("left", [0, 4, 0.5])
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
-def test_damaged_files(folder, tmp_path, name, left):
+def test_damaged_files(folder, tmp_path, name):
     path = shutil.copytree(folder, tmp_path / "copy") / name
     raw = path.read_bytes()
-    path.write_bytes(raw[: int(left * len(raw)) if isinstance(left, float) else left])
-    with pytest.raises(
-        UnreadableFileError, match=r"as a causal language model: .* where a file is damaged, get it again"
-    ) as caught:
+    path.write_bytes(raw[: len(raw) // 2])
+    with pytest.raises(UnreadableFileError, match=r"copy' as a causal language model: .* get it again") as caught:
         TransformersReader(path.parent).read("which river?")
-    assert str(path.parent) in str(caught.value)
     assert caught.value.__cause__ is not None
 
 
-@pytest.mark.parametrize("dtype", ["float99", "int8", "Tensor", torch.int64, "float8_e4m3fn", 32, ""])
-def test_types_that_are_none(folder, dtype):
-    with pytest.raises(InvalidInputError, match="expected a dtype of float32, bfloat16, float16, float64, or None"):
-        TransformersReader(folder, dtype=dtype).read("which river?")
-
-
-@pytest.mark.parametrize("dtype", [None, "auto", "float64", "torch.float32", torch.float64])
-def test_types_of_weights(folder, dtype):
-    assert TransformersReader(folder, dtype=dtype, device="cpu").read("which river?") == "Loire"
-
-
-@pytest.mark.parametrize("device", ["cuda:99", "banana", "meta"])
+@pytest.mark.parametrize("device", ["cuda:99", "banana"])
 def test_devices_that_are_not_there(folder, device):
     for model in ([folder], [untrained(), byte_tokenizer()]):
         with pytest.raises(InvalidInputError, match=r"expected a device that PyTorch can use here \(cpu.*got"):
             TransformersReader(*model, device=device).read("which river?")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({name: 0}, f"{name} must be at least 1, got 0") for name in ("max_new_tokens", "max_length", "batch_size")),
+        *(({name: "middle"}, f"{name} must be one of .*, got 'middle'") for name in ("decoding", "truncate")),
+        ({"tokenizer": None}, "needs its tokenizer"),
+        *(
+            ({"dtype": dtype}, "expected a dtype of float32, bfloat16")
+            for dtype in ("float99", "int8", torch.int64, 32)
+        ),
+    ],
+)
+def test_options_that_cannot_be(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        TransformersReader(**{"model": untrained(), "tokenizer": byte_tokenizer(), **options}).read("which river?")
+
+
+@pytest.mark.parametrize("dtype", ["auto", "torch.float32", torch.float64])
+def test_types_of_weights(folder, dtype):
+    assert TransformersReader(folder, dtype=dtype, device="cpu").read("which river?") == "Loire"
 
 
 @pytest.mark.parametrize(
@@ -193,14 +208,13 @@ def test_devices_that_are_not_there(folder, device):
         ("ab", [[], []], "expected a list of questions, got str"),
         (["a", "b"], "ab", "expected a list of contexts, got str"),
         (["a"], None, "expected a list of contexts, got NoneType"),
-        (None, [[]], "expected a list of questions, got NoneType"),
-        (["a"], [None], "expected a list of documents, or \\(\\) for none, got NoneType"),
+        (["a", "b"], [[]], "got 1 for 2 questions"),
+        ([" "], [[]], "expected a question"),
+        ([None], [[]], "expected a question"),
         (["a"], [[None]], "expected the text of each document, got list with NoneType"),
-        ([None], [[]], "expected a question as a string, got NoneType"),
     ],
 )
 def test_batches_that_are_none(questions, contexts, reason):
-    reader = TransformersReader(untrained(), byte_tokenizer())
-    for each in (reader, LLMReader(lambda prompt: prompt)):
+    for reader in (TransformersReader(untrained(), byte_tokenizer()), LLMReader(lambda prompt: prompt)):
         with pytest.raises(InvalidInputError, match=reason):
-            each.read_batch(questions, contexts)
+            reader.read_batch(questions, contexts)

@@ -1,4 +1,4 @@
-"""Searches of one thread each: the stores are small, and the machine is shared by the processes of a test."""
+"""Campaigns run twice: a few cases in every test run, and all of them where slow tests are run as well."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ import pytest
 
 @pytest.fixture(autouse=True, scope="package")
 def one_thread_a_search():
+    """Search with one thread each: the stores are small, and the machine is shared by the processes of a test."""
     faiss = pytest.importorskip("faiss")
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     yield
     faiss.omp_set_num_threads(before)
+
+
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["few", "all"])
+def few(request):
+    """Return a function that leaves a few of many cases where slow tests are not run."""
+    return (lambda cases: list(cases)) if request.param else (lambda cases: list(cases)[:: max(1, len(cases) // 4)])

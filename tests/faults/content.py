@@ -37,7 +37,7 @@ class SeededEncoder:
 
 
 def opened(path, **options):
-    return UnitStore(path, **({"encoder": SeededEncoder()} | options))
+    return UnitStore(path, **({"encoder": SeededEncoder(), "embed_template": None} | options))
 
 
 def unit(own, version):

@@ -72,7 +72,12 @@ def check_answer(store, folder, number):
     first = Counter(folder / "committed").get()
     query = vector_of(f"query {number}")
     kind = ("proposition", "passage")[number % 2]
-    options = {"k": 1 + number % 20, "kind": kind, "parents": number % 3 > 0, "group": (None, 0, 1)[number // 3 % 3]}
+    options = {
+        "k": 1 + number % 20,
+        "kind": kind,
+        "parents": "passage" if number % 3 else "unit",
+        "group": (None, 0, 1)[number // 3 % 3],
+    }
     asked = {"granularity": kind, "parents": options["parents"]}
     if options["group"] is not None:
         asked["filter"] = {"group": options["group"]}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -90,13 +92,13 @@ def check_content(store, state):
         require(store.document(own) == document, "the document", own, "is", store.document(own))
 
 
-def check_search(store, state, query, *, k, kind, parents=True, group=None):
+def check_search(store, state, query, *, k, kind, parents="passage", group=None):
     """Raise unless a search returns the k best, each with its score. Equal scores may come in any order."""
     options = {} if group is None else {"filter": {"group": group}}
     hits = store.search_by_vector(query, k, granularity=kind, parents=parents, **options)
     what = f"{len(hits)} hits of k={k} {kind} parents={parents} group={group}:"
     members = defaultdict(list)
-    rolled = parents and kind != "passage"
+    rolled = parents == "passage" and kind != "passage"
     for score, unit in state.scored(query, kind, group):
         members[state.parent(unit) if rolled else unit.id].append((score, unit.id))
     best = sorted((max(pairs)[0] for pairs in members.values()), reverse=True)[:k]
@@ -121,11 +123,30 @@ def check_searches(store, state, seed, *, count=1):
         query = chance.integers(-40, 41, DIM).astype(np.float32)
         k = int(chance.integers(1, 30))
         for kind in KINDS:
-            for parents in (True, False):
+            for parents in ("passage", "unit"):
                 for group in (None, int(chance.integers(0, 4))):  # 3 is a group that no unit has
                     check_search(store, state, query, k=k, kind=kind, parents=parents, group=group)
+
+
+def check_words(store, state, seed):
+    """Raise unless a search by words finds all passages that share one with the query, and no units but those stored."""
+    passages = [unit for unit, _ in state.units.values() if unit.granularity == "passage"]
+    if not passages or find_spec("tantivy") is None:
+        return
+    query = passages[seed % len(passages)]
+    hits = store.search(query.text, len(passages) + 1, lexical=1)
+    for hit in hits:
+        require(hit.unit == state.units.get(hit.unit.id, (None,))[0], "by words", hit.unit, "was found")
+    sharing = {unit.id for unit in passages if content_words(unit.text) & content_words(query.text)}
+    missing = sharing - {hit.unit.id for hit in hits}
+    require(not missing, "by words", sorted(missing), "are missing for", query.text)
+
+
+def content_words(text):
+    return set(re.findall(r"\w+", text.lower())) - {"a", "it", "is", "of", "in", "the"}
 
 
 def check(store, state, seed=0, *, count=1):
     check_content(store, state)
     check_searches(store, state, seed, count=count)
+    check_words(store, state, seed)

@@ -41,6 +41,7 @@ def finished(process):
     return [int(number) for number in output.split()]
 
 
+@pytest.mark.slow
 def test_threads_and_processes_read_while_one_process_writes(tmp_path):
     writer = start("write", tmp_path)
     until_committed(tmp_path)
@@ -79,10 +80,10 @@ def search_until_closed(store, closed, failures):
         failures.append(error)
 
 
-def test_closed_while_others_search(tmp_path):
+def test_closed_while_others_search(tmp_path, few):
     state = content(1)
     units, vectors = zip(*state.units.values(), strict=True)
-    for trial in range(15):
+    for trial in few(range(15)):
         store = opened(tmp_path / "store")
         store.add(list(units), vectors=list(vectors))
         failures, closed = [], threading.Event()

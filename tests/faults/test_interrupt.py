@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -16,6 +18,7 @@ from tests.faults.damage import make
 from tests.faults.model import State, WrongAnswerError, check, check_search
 from tests.faults.operations import steps
 from tests.faults.verify import check_again, settle
+from tests.faults.worker import ENVIRONMENT, ROOT
 
 pytest.importorskip("faiss")
 
@@ -70,11 +73,11 @@ def interrupts():
     signal.signal(signal.SIGINT, before)
 
 
-def test_during_add_documents(tmp_path, interrupts):
+def test_during_add_documents(tmp_path, interrupts, few):
     chance = random.Random(41)
     state = make(tmp_path / "store", count=5)
     with opened(tmp_path / "store") as store:
-        for trial in range(INTERRUPTS):
+        for trial in few(range(INTERRUPTS)):
             last = [state]
 
             def call(last=last):
@@ -88,10 +91,10 @@ def test_during_add_documents(tmp_path, interrupts):
     check_again(tmp_path / "store", state)
 
 
-def test_during_search(tmp_path, interrupts):
+def test_during_search(tmp_path, interrupts, few):
     chance = random.Random(42)
     state = make(tmp_path / "store", count=40)
-    for trial in range(INTERRUPTS):
+    for trial in few(range(INTERRUPTS)):
         with opened(tmp_path / "store") as store:
             numbers = np.random.default_rng(trial)
 
@@ -104,11 +107,11 @@ def test_during_search(tmp_path, interrupts):
     check_again(tmp_path / "store", state)
 
 
-def test_during_copy_to(tmp_path, interrupts):
+def test_during_copy_to(tmp_path, interrupts, few):
     chance = random.Random(43)
     state = make(tmp_path / "store", count=40)
     with opened(tmp_path / "store") as store:
-        for trial in range(INTERRUPTS):
+        for trial in few(range(INTERRUPTS)):
             assert interrupts.during(lambda: store.copy_to(tmp_path / "copy"), 0.001 + 0.03 * chance.random())
             check(store, state, trial)
             if (tmp_path / "copy").exists():
@@ -117,11 +120,11 @@ def test_during_copy_to(tmp_path, interrupts):
     check_again(tmp_path / "store", state)
 
 
-def test_during_close(tmp_path, interrupts):
+def test_during_close(tmp_path, interrupts, few):
     chance = random.Random(44)
     state = make(tmp_path / "store", count=40)
     path = tmp_path / "store"
-    for trial in range(INTERRUPTS):
+    for trial in few(range(INTERRUPTS)):
 
         def call():
             store = opened(path)
@@ -136,3 +139,55 @@ def test_during_close(tmp_path, interrupts):
             check_again(path, state, trial)
         except WrongAnswerError as error:
             pytest.fail(f"trial {trial}: {error}")
+
+
+FIRST_SAVE = """
+import os, sys
+from factoid import UnitStore
+
+store = UnitStore(None, encoder=None)
+
+def interrupted(line):
+    count = 0
+
+    def local(frame, event, argument):
+        nonlocal count
+        count += event == "line"
+        if count == line:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return local
+
+    sys.settrace(lambda frame, event, argument: local if "fsspec" in frame.f_code.co_filename else None)
+    try:
+        store.save_to("memory://facts")
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(None)
+    return count
+
+failed = []
+for line in range(1, 1500, 50):
+    child = os.fork()
+    if not child:
+        interrupted(line)
+        try:
+            store.save_to("memory://facts")
+        except BaseException as error:
+            print(line, repr(error), flush=True)
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        failed.append(line)
+sys.exit(str(failed) if failed else 0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each interrupt needs a process of its own")
+def test_the_first_save_to_may_be_interrupted_while_fsspec_is_imported():
+    pytest.importorskip("fsspec")
+    command = [sys.executable, "-c", FIRST_SAVE]
+    ended = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, cwd=ROOT, check=False, timeout=300)
+    assert ended.returncode == 0, ended.stdout + ended.stderr

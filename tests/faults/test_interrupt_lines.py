@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -45,13 +48,20 @@ def do(store, record, folder):
         operations.do(store, record, folder)
 
 
-def interrupted(call, line):
-    """Call with a KeyboardInterrupt at the nth line that the package executes; return how many lines it executed."""
+def interrupted(call, line, within=SOURCE, events=("line",)):
+    """Call with a KeyboardInterrupt at the nth line that the package executes; return how many lines it executed.
+
+    Args:
+        call: What to call.
+        line: Which line.
+        within: How the names of the files begin whose lines count.
+        events: What counts beside lines: "return" is the moment when a function has done its work.
+    """
     count = 0
 
     def each(frame, event, _argument):
         nonlocal count
-        if event == "line":
+        if event in events:
             count += 1
             if count == line:
                 sys.settrace(None)
@@ -59,7 +69,7 @@ def interrupted(call, line):
         return each
 
     def trace(frame, _event, _argument):
-        return each if frame.f_code.co_filename.startswith(SOURCE) else None
+        return each if frame.f_code.co_filename.startswith(within) else None
 
     before = sys.gettrace()
     sys.settrace(trace)
@@ -90,7 +100,7 @@ def fault(source, folder, state, record, line):
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_at_any_line(tmp_path, name):
+def test_at_any_line(tmp_path, name, few):
     source = tmp_path / "source"
     state = make(source, count=4)
     record = RECORDS[name]
@@ -99,5 +109,54 @@ def test_at_any_line(tmp_path, name):
     chosen = range(1, lines + 1)
     if lines > LINES:
         chosen = sorted(random.Random(name).sample(chosen, LINES))
-    faults = {line: fault(source, tmp_path, state, record, line) for line in chosen}
+    faults = {line: fault(source, tmp_path, state, record, line) for line in few(chosen)}
     assert {line: text for line, text in faults.items() if text} == {}
+
+
+@contextlib.contextmanager
+def seconds(count):
+    """Raise TimeoutError in a block that takes longer."""
+
+    def late(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(count)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+ANYWHERE = {"within": (SOURCE, threading.__file__, contextlib.__file__), "events": ("line", "return")}
+
+
+def test_ctrl_c_while_a_search_takes_its_locks_leaves_none_of_them_taken(tmp_path, few):
+    make(tmp_path / "store", count=2)
+    query = np.ones(DIM, np.float32)
+    with opened(tmp_path / "store") as store:
+        hits = store.search_by_vector(query)
+        lines = interrupted(lambda: store.search_by_vector(query), -1, **ANYWHERE)
+        for line in few(range(1, lines + 1)):
+            interrupted(lambda: store.search_by_vector(query), line, **ANYWHERE)
+            with seconds(20):
+                assert store.search_by_vector(query) == hits, line
+        with seconds(20):
+            store.delete(["d0"])
+            store.search_by_vector(query)  # waits for the searches that were interrupted, were they still counted
+
+
+def test_ctrl_c_in_close_and_close_again(tmp_path, few):
+    make(tmp_path / "store", count=1)
+    store = opened(tmp_path / "store")
+    lines = interrupted(store.close, -1, **ANYWHERE)
+    chosen = range(1, lines + 1)
+    for line in few(sorted(random.Random(1).sample(chosen, LINES)) if lines > LINES else chosen):
+        store = opened(tmp_path / "store")
+        store.search_by_vector(np.ones(DIM, np.float32))
+        interrupted(store.close, line, **ANYWHERE)
+        with seconds(20):
+            store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.ids()

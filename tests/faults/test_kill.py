@@ -20,7 +20,7 @@ KILLS = int(os.environ.get("FACTOID_FAULT_KILLS", "240"))
 A_STORE = 20  # kills before another store is begun
 LONGEST = 0.03  # seconds that an operation takes at most, roughly
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")]
 
 
 @pytest.fixture(scope="module")

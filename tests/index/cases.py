@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import numpy as np
+import pytest
 
 DIM = 16
 COUNT = 4000
@@ -34,6 +35,9 @@ KINDS = {
     "RR,HNSW16": 0.9,
     "RR,IVF16,Flat": 0.9,
 }
+
+# Product quantisers take seconds to train.
+EACH_KIND = [pytest.param(kind, marks=pytest.mark.slow) if kind.endswith("PQ8x4") else kind for kind in KINDS]
 
 
 def clustered(count=COUNT, dim=DIM, *, seed=0):

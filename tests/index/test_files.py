@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -14,8 +13,9 @@ import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError
-from factoid.index import VectorIndex, atomic, files, load, save
-from tests.index.cases import DIM, KINDS
+from factoid.files import atomic
+from factoid.index import VectorIndex, files, load, save
+from tests.index.cases import DIM, EACH_KIND
 
 faiss = pytest.importorskip("faiss")
 
@@ -27,9 +27,8 @@ def same(one, two):
     return all(a.tolist() == b.tolist() for a, b in zip(one, two, strict=True))
 
 
-@pytest.mark.parametrize("mmap", [False, True])
-@pytest.mark.parametrize("shards", [1, 3])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("mmap", "shards"), [(False, 3), (True, 1)])
+@pytest.mark.parametrize("kind", EACH_KIND)
 def test_every_kind_comes_back_as_it_was_and_can_change(make_index, tmp_path, kind, shards, mmap):
     index, ids, vectors = make_index(kind, "cosine", shards)
     save(index, tmp_path / "passage", stamp=STAMP, arrays=ARRAYS)
@@ -65,7 +64,7 @@ def test_the_files_and_what_faiss_reads_in_them(tmp_path):
     manifest = json.loads((tmp_path / "passage.json").read_text())
     assert manifest.pop("sha256")
     assert {**manifest, "files": None} == {
-        "format": 2, "kind": "HNSW8", "similarity": "inner_product", "dim": 2, "shards": 1, "count": 2, "hidden": 1,
+        "format": 1, "kind": "HNSW8", "similarity": "inner_product", "dim": 2, "shards": 1, "count": 2, "hidden": 1,
         "arrays": ["rows"], "stamp": STAMP, "files": None,
     }  # fmt: skip
     for name in ("passage.faiss", "passage.rows.npy"):
@@ -89,40 +88,28 @@ def flip(path, place):
     path.write_bytes(content)
 
 
-def rewrite(*gone, **changes):
-    """Change a manifest as somebody would who signs it again."""
+def rewrite(**changes):
+    """Change a manifest as another version of this package would write it."""
 
     def damage(folder):
         path = folder / "passage.json"
         manifest = json.loads(path.read_text()) | changes
-        for name in (*gone, "sha256"):
-            del manifest[name]
+        del manifest["sha256"]
         path.write_text(json.dumps(manifest | {"sha256": files._digest(manifest)}))
 
     return damage
-
-
-def forget(name):
-    return rewrite(name)
 
 
 @pytest.mark.parametrize("mmap", [False, True])
 @pytest.mark.parametrize(
     "damage",
     [
-        *(lambda folder, name=name: (folder / name).unlink() for name in ("passage.faiss", "passage.json")),
+        *(lambda folder, name=name: (folder / name).unlink() for name in ("passage.faiss", "passage.json", "passage.rows.npy")),
         *(lambda folder, name=name: (folder / name).write_bytes(b"") for name in ("passage.faiss", "passage.rows.npy")),
-        lambda folder: (folder / "passage.rows.npy").unlink(),
         lambda folder: (folder / "passage.faiss").write_bytes((folder / "passage.faiss").read_bytes()[:-100]),
         lambda folder: (folder / "passage.faiss").write_bytes((folder / "passage.faiss").read_bytes() + b"x"),
-        *(lambda folder, text=text: (folder / "passage.json").write_bytes(text) for text in (b"", b"[]", b"{}", b"\xff")),
-        *(lambda folder, text=text: (folder / "passage.json").write_bytes(text) for text in (b"null", b"1" * 5000, b"[" * 9999)),
-        *(rewrite(**change) for change in ({"format": 1}, {"format": 3}, {"format": None}, {"dim": 17}, {"dim": "x"})),
-        *(rewrite(**change) for change in ({"dim": None}, {"dim": -1}, {"kind": "HNSW16"}, {"kind": "no"}, {"kind": 1})),
-        *(rewrite(**change) for change in ({"shards": 2}, {"shards": 0}, {"shards": "x"}, {"count": 1}, {"hidden": 1})),
-        *(rewrite(**change) for change in ({"files": {}}, {"files": []}, {"arrays": ["x"]}, {"arrays": 1})),
-        rewrite(similarity="euclid"),
-        *(forget(name) for name in "format kind similarity dim shards count hidden arrays stamp files".split()),
+        *(lambda folder, text=text: (folder / "passage.json").write_bytes(text) for text in (b"[]", b"\xff", b"[" * 9999)),
+        *(rewrite(**change) for change in ({"format": 2}, {"format": None}, {"dim": 17}, {"count": 1}, {"files": {}})),
     ],
 )  # fmt: skip
 def test_a_cache_that_cannot_be_trusted_counts_as_missing(make_index, tmp_path, caplog, damage, mmap):
@@ -146,32 +133,15 @@ def test_a_flipped_bit_anywhere_is_noticed(make_index, tmp_path, kind, mmap):
     assert load(tmp_path / "passage", mmap=mmap) is not None
 
 
-@pytest.mark.parametrize("content", [b"not faiss", b"", b"IxMp" + b"\xff" * 200, b"IxFI" + b"\x7f" * 200])
 @pytest.mark.parametrize("mmap", [False, True])
-def test_a_file_that_is_no_index_counts_as_missing_even_with_a_manifest(make_index, tmp_path, content, mmap):
-    save(make_index("Flat")[0], tmp_path / "passage", stamp={})
-    (tmp_path / "passage.faiss").write_bytes(content)
-    rewrite(files={"passage.faiss": {"size": len(content), "sha256": sha256(content).hexdigest()}})(tmp_path)
-    assert load(tmp_path / "passage", mmap=mmap) is None
-
-
-@pytest.mark.parametrize("content", [np.array([{}], object), np.asfortranarray(np.eye(3))])
-@pytest.mark.parametrize("mmap", [False, True])
-def test_arrays_of_objects_are_never_read(make_index, tmp_path, content, mmap):
+def test_arrays_of_objects_are_never_read(make_index, tmp_path, mmap):
     save(make_index("Flat")[0], tmp_path / "passage", stamp={}, arrays={"rows": np.arange(3)})
-    np.save(tmp_path / "passage.rows.npy", content, allow_pickle=True)
+    np.save(tmp_path / "passage.rows.npy", np.array([{}], object), allow_pickle=True)
     written = (tmp_path / "passage.rows.npy").read_bytes()
-    own = json.loads((tmp_path / "passage.json").read_text())["files"]
-    own["passage.rows.npy"] = {"size": len(written), "sha256": sha256(written).hexdigest()}
-    rewrite(files=own)(tmp_path)
-    assert (load(tmp_path / "passage", mmap=mmap) is None) == (content.dtype.hasobject or mmap)
-
-
-def test_the_index_of_another_kind_counts_as_missing(make_index, tmp_path):
-    for kind, other in (("Flat", "SQ8"), ("SQ8", "Flat"), ("IVF32,SQ8", "IVF16,SQ8"), ("HNSW16", "HNSW16,SQ8")):
-        save(make_index(kind)[0], tmp_path / "passage", stamp={})
-        rewrite(kind=other)(tmp_path)
-        assert load(tmp_path / "passage") is None
+    entries = json.loads((tmp_path / "passage.json").read_text())["files"]
+    entries["passage.rows.npy"] = {"size": len(written), "sha256": sha256(written).hexdigest()}
+    rewrite(files=entries)(tmp_path)
+    assert load(tmp_path / "passage", mmap=mmap) is None
 
 
 @pytest.mark.parametrize("name", ["", "Rows", "../rows", "a.b", "0"])
@@ -196,7 +166,7 @@ def test_a_full_disk_leaves_what_was_there(make_index, tmp_path, monkeypatch, ki
     save(index, tmp_path / "passage", stamp={"generation": 1}, arrays={"rows": np.arange(9)})
     before = sorted(path.name for path in tmp_path.iterdir())
     left = [room]
-    write = atomic.Hashing.write
+    write = atomic.HashingWriter.write
 
     def full(self, data):
         left[0] -= len(data)
@@ -204,28 +174,14 @@ def test_a_full_disk_leaves_what_was_there(make_index, tmp_path, monkeypatch, ki
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(self, data)
 
-    monkeypatch.setattr(atomic.Hashing, "write", full)
+    monkeypatch.setattr(atomic.HashingWriter, "write", full)
     index.remove(ids[:5])
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises((OSError, RuntimeError), match="No space left"):
         save(index, tmp_path / "passage", stamp={"generation": 2}, arrays={"rows": np.arange(200_000)})
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     loaded = load(tmp_path / "passage")
     assert loaded is None or loaded.stamp == {"generation": 1}
     assert loaded is not None or room > 0
-
-
-def test_what_a_killed_process_left_is_swept(make_index, tmp_path):
-    old, left, held, foreign = (
-        tmp_path / f"{name}.part" for name in ("passage.faiss.a", "passage.json.b", "passage.json.c", "other.d")
-    )
-    for path in (old, left, held, foreign):
-        path.touch()
-    os.utime(old, (0, 0))
-    os.utime(foreign, (0, 0))
-    with held.open("wb") as writing:
-        certain = atomic._claim(writing)  # not on Windows, where only age tells
-        save(make_index("Flat")[0], tmp_path / "passage", stamp={})
-    assert (old.exists(), left.exists(), held.exists(), foreign.exists()) == (False, not certain, True, True)
 
 
 WRITER = """
@@ -241,7 +197,7 @@ for _ in range(40):
 """
 
 
-@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("mmap", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_readers_beside_several_writers_never_see_a_mixture(tmp_path, mmap):
     path = tmp_path / "passage"
     command = [sys.executable, "-c", WRITER, str(path)]
@@ -265,4 +221,4 @@ def test_readers_beside_several_writers_never_see_a_mixture(tmp_path, mmap):
         reader.join()
     assert [writer.wait() for writer in writers] == [0, 0]
     assert wrong == []
-    assert list(tmp_path.glob("*.part")) == []
+    assert list(tmp_path.glob(".*")) == []

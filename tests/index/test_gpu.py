@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError, MissingDependencyError
-from factoid.index import gpu, gpu_copy, load, save
+from factoid.index import gpu, load, save
 from factoid.index.gpu import count_gpus, to_gpu
 from tests.index.cases import brute_force
 
@@ -76,11 +76,7 @@ def cards(monkeypatch):
 
     class Resources:
         def __init__(self):
-            self.temporary = None
             cards.resources.append(self)
-
-        def setTempMemory(self, size):
-            self.temporary = size
 
     def flat(resources, dim, config):
         assert isinstance(resources, Resources)
@@ -152,8 +148,7 @@ def test_devices_that_are_none(make_index, cards, device):
         to_gpu(make_index("Flat")[0], device=device)
 
 
-@pytest.mark.parametrize("similarity", ["inner_product", "cosine"])
-@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize(("similarity", "shards"), [("inner_product", 1), ("cosine", 3)])
 @pytest.mark.parametrize("options", [{}, {"device": "cuda:1"}, {"device": ["cuda", "cuda:1"]}])
 @pytest.mark.parametrize("kind", ["Flat", "IVF32,Flat", "IVF32,SQ8", "RR,Flat"])
 def test_the_same_is_found_as_on_the_cpu(make_index, cards, kind, options, shards, similarity):
@@ -181,12 +176,11 @@ def test_filters_that_let_much_through_are_searched_on_the_gpu(make_index, cards
 
 def test_parts_of_a_flat_index_on_two_gpus(make_index, cards, monkeypatch):
     monkeypatch.setattr(faiss, "IndexShards", FakeShards)
-    monkeypatch.setattr(gpu_copy, "_CHUNK_BYTES", 4 * 16 * 1000)
+    monkeypatch.setattr(gpu, "_CHUNK_BYTES", 4 * 16 * 1000)
     index, _, vectors = make_index("Flat")
-    there = to_gpu(index, device=["cuda:0", "cuda:1"], shard=True, temporary_bytes=5)
+    there = to_gpu(index, device=["cuda:0", "cuda:1"], shard=True)
     assert same(there.search(vectors[:9], 20), index.search(vectors[:9], 20))
     assert [(device, made.chunks) for device, made in cards.made] == [(0, [1000, 600]), (1, [1000, 600])]
-    assert [each.temporary for each in cards.resources] == [5, 5]
 
 
 def test_parts_of_lists_and_of_shards_on_two_gpus(make_index, cards):
@@ -200,13 +194,35 @@ def test_parts_of_lists_and_of_shards_on_two_gpus(make_index, cards):
 
 
 @pytest.mark.parametrize(
-    ("kind", "k", "parameters"), [("Flat", 2049, None), ("Flat", 3300, None), ("IVF32,Flat", 2100, {"nprobe": 32})]
+    ("kind", "k", "parameters"),
+    [
+        ("Flat", 2049, None),
+        ("Flat", 3300, None),
+        ("IVF32,Flat", 2100, {"nprobe": 32}),
+        ("IVF32,SQ8", 513, {"nprobe": 32}),
+        ("RR,IVF32,SQ8", 513, {"nprobe": 32}),
+    ],
 )
 def test_more_than_a_gpu_sorts_is_searched_on_the_cpu(make_index, cards, kind, k, parameters):
     index, _, vectors = make_index(kind)
     found = to_gpu(index).search(vectors[:2], k, parameters=parameters)
     assert same(found, index.search(vectors[:2], k, parameters=parameters))
     assert cards.searched == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "dim", "most"),
+    [
+        ("SQ8", 3072, 512),
+        ("SQ8", 3080, 256),
+        ("SQ4", 4096, 256),
+        ("SQ6", 4608, 256),
+        ("SQ8", 6200, 0),
+        ("SQfp16", 6200, 2048),
+    ],
+)
+def test_what_fits_beside_the_tables_of_scalar_quantisers(kind, dim, most):
+    assert gpu._most_results(faiss.index_factory(dim, f"IVF4,{kind}", faiss.METRIC_INNER_PRODUCT)) == most
 
 
 @pytest.mark.parametrize("kind", ["HNSW16", "SQ8", "RaBitQ", "PQ8x4fs", "IVF32,RaBitQ", "IVF32,PQ8x4fs"])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError
-from factoid.index import VectorIndex, check_kind, choose_kind, min_training, usable_kind
-from tests.index.cases import DIM, KINDS, brute_force, clustered, recall
+from factoid.index import VectorIndex, check_kind, choose_kind, usable_kind
+from tests.index.cases import DIM, EACH_KIND, KINDS, brute_force, clustered, recall
 
 faiss = pytest.importorskip("faiss")
 
@@ -15,9 +15,8 @@ faiss = pytest.importorskip("faiss")
 SHARES = [None, 1.0, 0.5, 0.05, 0.001, 0.0]
 
 
-@pytest.mark.parametrize("shards", [1, 3])
-@pytest.mark.parametrize("similarity", ["inner_product", "cosine"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("similarity", "shards"), [("inner_product", 1), ("cosine", 3)])
+@pytest.mark.parametrize("kind", EACH_KIND)
 def test_every_kind_finds_what_brute_force_finds(make_index, kind, similarity, shards):
     index, ids, vectors = make_index(kind, similarity, shards)
     queries = clustered(seed=5)[1][:30] * 3
@@ -45,7 +44,7 @@ def test_every_kind_finds_what_brute_force_finds(make_index, kind, similarity, s
             np.testing.assert_allclose(scores[:, :width], expected_scores, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EACH_KIND)
 def test_every_kind_gives_all_it_holds(make_index, kind):
     index, ids, vectors = make_index(kind)
     found = index.search(vectors[:3], len(ids) + 7)[1]
@@ -56,7 +55,7 @@ def test_every_kind_gives_all_it_holds(make_index, kind):
     assert np.sort(found[:, : len(half)], axis=1).tolist() == [half.tolist()] * 3
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EACH_KIND)
 def test_what_is_removed_can_come_back_with_another_vector(make_index, kind):
     index, ids, vectors = make_index(kind)
     again = vectors[:50] * 0.5
@@ -120,8 +119,8 @@ def test_a_faiss_without_rabitq_says_so(monkeypatch):
 
 def test_training_needs_enough_vectors_takes_a_sample_and_is_quiet(capfd):
     ids, vectors = clustered()
-    assert min_training("IVF32,Flat", DIM) == 39 * 32
-    assert min_training("Flat", DIM) == min_training("HNSW16", DIM) == 0
+    assert check_kind("IVF32,Flat", DIM).min_training == 39 * 32
+    assert check_kind("Flat", DIM).min_training == check_kind("HNSW16", DIM).min_training == 0
     index = VectorIndex(DIM, kind="IVF32,Flat")
     assert not index.trained
     with pytest.raises(InvalidInputError, match="needs 1248 vectors to be trained, got 1247"):

@@ -75,6 +75,7 @@ def test_queries_are_quantised_unless_asked_otherwise(kind):
         assert widths(check_kind(kind, DIM), given, share=1, k=10, count=99) == {"qb": qb}
 
 
+@pytest.mark.slow
 def test_a_filter_keeps_the_recall_of_lists_and_graphs():
     ids, vectors = clustered(30_000)
     queries = clustered(seed=5)[1][:100]

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.index import tune as module
-from factoid.index.tune import exact_search, tune
-from tests.index.cases import brute_force, clustered
+from factoid.index.tune import tune
+from tests.index.cases import clustered
 
 pytest.importorskip("faiss")
 
 
 @pytest.mark.parametrize("similarity", ["inner_product", "cosine"])
-def test_rows_say_what_each_setting_gave(similarity):
+def test_rows_say_what_each_setting_gave(similarity, caplog):
     _, vectors = clustered(3000)
     queries = clustered(20, seed=8)[1]
     kinds = ["Flat", "SQ8", "IVF16,Flat", "HNSW16", "PQ8x4fs", "IVF4096,Flat"]
     rows = tune(vectors, queries, kinds, k=5, similarity=similarity)
+    assert "'IVF4096,Flat' needs 159744 vectors, there are 3000: left out" in caplog.text
     assert [(row.kind, dict(row.parameters)) for row in rows] == [
         ("Flat", {}),
         ("SQ8", {}),
@@ -45,28 +45,10 @@ def test_refinement_raises_the_recall_of_codes_only():
     assert [row.recall for row in without[1:]] == [row.recall for row in with_it[1:]]
 
 
-def test_settings_of_ones_own_and_kinds_that_cannot_be_trained(caplog):
-    _, vectors = clustered(3000)
-    rows = tune(vectors, vectors[:5], ["IVF4096,Flat", "HNSW16"], parameter_grid={"HNSW16": [{"efSearch": 7}]})
-    assert [(row.kind, row.parameters) for row in rows] == [("HNSW16", {"efSearch": 7})]
-    assert "'IVF4096,Flat' needs 159744 vectors, there are 3000: left out" in caplog.text
-
-
 def test_equal_vectors_count_as_found():
     vectors = np.ones((300, 4), np.float32)
     assert [row.recall for row in tune(vectors, vectors[:2], ["Flat", "SQ8"])] == [1, 1]
     assert tune(vectors[:3], vectors[:1], ["Flat"], k=10)[0].recall == 1
-
-
-@pytest.mark.parametrize("chunk", [1, 7, 100, 1000])
-@pytest.mark.parametrize("k", [1, 10, 500])
-def test_exact_search_in_chunks(monkeypatch, chunk, k):
-    monkeypatch.setattr(module, "_CHUNK", chunk)
-    _, vectors = clustered(400)
-    scores, found = exact_search(vectors, vectors[:6] * 2, k)
-    expected_scores, expected = brute_force(vectors[:6] * 2, np.arange(400), vectors, k)
-    np.testing.assert_allclose(scores, expected_scores, rtol=1e-5, atol=1e-4)
-    assert k == 500 or found.tolist() == expected.tolist()
 
 
 def test_nothing_to_measure_is_refused():

@@ -16,10 +16,8 @@ from langchain_core.runnables import RunnablePassthrough
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
-from factoid.entities import ArticleStore
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.testing import HashEncoder
-from langchain_factoid import EncoderEmbeddings, EntityRetriever
+from langchain_factoid import EntityRetriever
 from tests.entities.rivers import RIVERS
 
 GLOSSARY = [
@@ -61,28 +59,10 @@ def test_documents_have_title_words_and_mention() -> None:
     assert (canal.metadata["source_score"], canal.metadata["score"]) == ("high", 1.0)
 
 
-def test_candidates_are_reported() -> None:
-    retriever = EntityRetriever.from_documents(GLOSSARY)
-    [document] = retriever.invoke("Is the Sorne long?")
-    assert sorted(document.metadata["candidates"]) == ["Sorne (north)", "Sorne (south)"]
-    assert len(EntityRetriever.from_documents(GLOSSARY, ambiguous="all").invoke("Is the Sorne long?")) == 2
-
-
 async def test_async_gives_the_same() -> None:
     retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
     for question in ("Is the Arve long?", "Does it rain?"):
         assert await retriever.ainvoke(question) == retriever.invoke(question) != []
-
-
-async def test_fallback_and_hybrid() -> None:
-    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain())
-    assert [document.id for document in retriever.invoke("Does it rain?")] == ["rain 1", "rain 2"]
-    assert len(retriever.invoke("Is the Arve long?")) == 1
-    hybrid = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
-    assert [document.metadata.get("title", document.id) for document in hybrid.invoke("Is the Arve long?")] == [
-        "Arve",
-        "rain 1",
-    ]
 
 
 async def test_k_and_words_of_one_call() -> None:
@@ -106,17 +86,6 @@ def test_the_fallback_is_traced_below_this_retriever() -> None:
     assert (runs[outer], runs[inner]) == (None, outer)
 
 
-def test_matches_of_another_granularity() -> None:
-    retriever = EntityRetriever.from_documents(
-        GLOSSARY, granularity="sentence", encoder=EncoderEmbeddings(HashEncoder()), words=8
-    )
-    [document] = retriever.invoke("Until when was timber floated on the Arve?")
-    assert document.page_content == "Arve\nTimber was floated on it until 1902."
-    [match] = document.metadata["matches"]
-    assert match.keys() == {"text", "score", "start_index", "end_index", "granularity", "id"}
-    assert RIVERS[0].text[match["start_index"] : match["end_index"]] == match["text"]
-
-
 def test_in_a_chain() -> None:
     def entries(documents: list[Document]) -> str:
         return "\n\n".join(document.page_content for document in documents)
@@ -133,20 +102,6 @@ def test_in_a_chain() -> None:
     chain = {"entries": retriever | entries, "question": RunnablePassthrough()} | prompt | Chat(responses=["1902"])
     assert (chain | StrOutputParser()).invoke("Until when was timber floated on the Arve?") == "1902"
     assert seen == [f"Arve\n{RIVERS[0].text}\n\nUntil when was timber floated on the Arve?"]
-
-
-def test_a_store_on_disk_is_opened_by_its_path(tmp_path: Path) -> None:
-    path = tmp_path / "rivers.sqlite"
-    made = EntityRetriever.from_documents(GLOSSARY, path=path)
-    opened = EntityRetriever(articles=path)
-    assert opened.invoke("Is the Arve long?") == made.invoke("Is the Arve long?") != []
-    assert isinstance(made.articles, ArticleStore)
-
-
-def test_other_keys_for_titles_and_aliases() -> None:
-    documents = [Document("Cold.", metadata={"name": "Lake Orre", "also": "Orresee"})]
-    retriever = EntityRetriever.from_documents(documents, title_key="name", aliases_key="also")
-    assert retriever.invoke("How cold is the Orresee?")[0].metadata["title"] == "Lake Orre"
 
 
 def test_bad_input(tmp_path: Path) -> None:
@@ -182,32 +137,15 @@ def test_fields_that_are_set_later_count() -> None:
         retriever.invoke(question)
 
 
-def test_ids_and_line_breaks_of_the_documents_stay() -> None:
-    code = "Run:\n\n    if a:\n        b\n"
-    retriever = EntityRetriever.from_documents([Document(code, metadata={"title": "Code"}, id="my-id")])
-    [document] = retriever.invoke("What is code?")
-    assert (document.id, document.page_content) == ("my-id", f"Code\n{code.strip()}")
-    assert document.metadata["title"] == "Code"
-
-
-def test_a_fallback_over_the_same_documents_repeats_nothing() -> None:
-    class Same(BaseRetriever):
-        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-            return [Document(page_content="It is grey  with rock flour in June.", id="part"), GLOSSARY[0], GLOSSARY[1]]
-
-    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Same(), hybrid=True, k=3)
-    assert [document.id for document in retriever.invoke("Is the Arve long?")] == ["Arve", "Sorne (north)"]
-
-
 def test_pickled_and_copied(tmp_path: Path) -> None:
     import copy
     import gc
     import pickle
 
     question = "Is the Arve long?"
-    kept = EntityRetriever.from_documents(GLOSSARY, path=tmp_path / "rivers.sqlite")
-    expected = kept.invoke(question)
-    assert pickle.loads(pickle.dumps(kept)).invoke(question) == expected != []
+    persisted = EntityRetriever.from_documents(GLOSSARY, path=tmp_path / "rivers.sqlite")
+    expected = persisted.invoke(question)
+    assert pickle.loads(pickle.dumps(persisted)).invoke(question) == expected != []
     passing = EntityRetriever.from_documents(GLOSSARY)
     assert copy.deepcopy(passing).invoke(question) == expected
     pickled = pickle.dumps(passing)

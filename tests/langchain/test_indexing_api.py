@@ -29,7 +29,7 @@ RUNS = [
 
 def content(store: VectorStore) -> list[tuple[str, Any]]:
     if isinstance(store, InMemoryVectorStore):
-        return sorted((each["text"], each["metadata"]["source"]) for each in store.store.values())
+        return sorted((entry["text"], entry["metadata"]["source"]) for entry in store.store.values())
     return sorted((found.page_content, found.metadata["source"]) for found in store.similarity_search("it", k=99))
 
 
@@ -54,7 +54,7 @@ async def test_every_way_to_clean_up(store: MultiGranularFAISS, cleanup: Any, aw
                 assert counts[0]["num_added"] == 0
             assert content(store) == content(reference)
             for granularity in GRANULARITIES:  # no unit is left behind
-                units = store.similarity_search_units("it", k=99, granularity=granularity)
+                units = store.similarity_search("it", k=99, granularity=granularity, parents="unit")
                 assert {unit.metadata["parent_id"] for unit in units} == {
                     found.id for found in store.similarity_search("it", k=99)
                 }

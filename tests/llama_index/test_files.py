@@ -8,10 +8,7 @@ import fsspec
 import numpy as np
 import pytest
 
-from factoid import Document as CoreDocument
-from factoid import UnitStore
 from factoid.errors import InvalidInputError, StoreFormatError
-from factoid.testing import HashEncoder, ScriptedPropositionizer
 from llama_index_factoid import MultiGranularFaissVectorStore
 from tests.llama_index.nodes import DIM, ask, bare, node, oracle
 
@@ -19,9 +16,9 @@ from tests.llama_index.nodes import DIM, ask, bare, node, oracle
 def test_what_add_returned_is_on_disk(tmp_path, nodes):
     MultiGranularFaissVectorStore(tmp_path / "s").add(nodes)  # never closed, as after a crash
     again = MultiGranularFaissVectorStore(str(tmp_path / "s"))
-    assert again.get_nodes() == [bare(each) for each in nodes]
+    assert again.get_nodes() == [bare(entry) for entry in nodes]
     vector = np.ones(DIM)
-    expected = oracle(nodes, vector, "proposition", "parents")
+    expected = oracle(nodes, vector, "proposition", "passage")
     assert again.query(ask(vector, 20)).ids == [own for own, _ in expected]
 
 
@@ -47,13 +44,6 @@ def test_persist_again_replaces_and_forgets_old_indexes(tmp_path):
         again = MultiGranularFaissVectorStore.from_persist_path(target, fs=fsspec.filesystem("file"))
         assert again.query(ask([1, 0])).ids == ["a" if vectors[0] == [1, 0] else "b"]
         again.close()  # writes index files of the same generation as the next copy's
-
-
-def test_persist_to_the_own_folder(tmp_path, nodes):
-    store = MultiGranularFaissVectorStore(tmp_path / "s")
-    store.add(nodes)
-    store.persist(str(tmp_path / "s"))
-    assert store.get_nodes() == [bare(each) for each in nodes]
 
 
 @pytest.fixture
@@ -129,15 +119,3 @@ def test_bad_folders(store, tmp_path):
     connection.close()
     with pytest.raises(StoreFormatError, match="not a factoid store"):
         MultiGranularFaissVectorStore(tmp_path / "other")
-
-
-def test_a_store_that_llama_index_did_not_fill(tmp_path):
-    with UnitStore(tmp_path / "s", encoder=HashEncoder(DIM)) as core:
-        script = ScriptedPropositionizer(lambda passage: [passage.text])
-        core.add_documents([CoreDocument("The tower leans.", id="x")], propositionizer=script)
-    store = MultiGranularFaissVectorStore(tmp_path / "s")
-    with pytest.raises(StoreFormatError, match="without LlamaIndex nodes"):
-        store.query(ask(np.ones(DIM)))
-    with pytest.raises(StoreFormatError, match="without LlamaIndex nodes"):
-        store.query(ask(np.ones(DIM), doc_ids=["x"]))
-    store.close()

@@ -8,7 +8,7 @@ from llama_index.core import StorageContext, VectorStoreIndex, load_index_from_s
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import Document, TextNode
+from llama_index.core.schema import Document
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 
@@ -16,13 +16,12 @@ from llama_index_factoid import (
     MultiGranularFaissVectorStore,
     MultiGranularNodeParser,
     MultiGranularRetriever,
-    PropositionNodeParser,
 )
 from tests.llama_index.nodes import TEXTS
 
 
 def documents(**changed):
-    return [Document(text=text, id_=own) for own, text in {**TEXTS, **changed}.items()]
+    return [Document(text=text, id_=name) for name, text in {**TEXTS, **changed}.items()]
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ async def test_index_built_with_async_adds(store, embed_model, parser):
 def test_as_retriever_takes_granularity_filters_and_modes(store, embed_model, parser):
     index = build(store, embed_model, parser)
     units = index.as_retriever(
-        similarity_top_k=9, vector_store_kwargs={"granularity": "sentence", "returns": "units"}
+        similarity_top_k=9, vector_store_kwargs={"granularity": "sentence", "parents": "unit"}
     ).retrieve("tower")
     assert len(units) == 6
     only = MetadataFilters(filters=[MetadataFilter(key="ref_doc_id", value="cat")])
@@ -120,11 +119,11 @@ def test_storage_context_persists_and_loads(tmp_path, store, embed_model, parser
     folder = f"{tmp_path}/kept"
     built = build(store, embed_model, parser)
     built.storage_context.persist(folder, fs=fs)
-    kept = MultiGranularFaissVectorStore.from_persist_dir(folder, fs=fs)
-    context = StorageContext.from_defaults(persist_dir=folder, vector_store=kept, fs=fs)
+    persisted = MultiGranularFaissVectorStore.from_persist_dir(folder, fs=fs)
+    context = StorageContext.from_defaults(persist_dir=folder, vector_store=persisted, fs=fs)
     index = load_index_from_storage(context, embed_model=embed_model)
-    assert index.vector_store is kept
-    assert kept.get_nodes() == store.get_nodes()
+    assert index.vector_store is persisted
+    assert persisted.get_nodes() == store.get_nodes()
     asked = "Eiffel"
     assert index.as_retriever(similarity_top_k=3).retrieve(asked) == built.as_retriever(similarity_top_k=3).retrieve(
         asked
@@ -143,24 +142,6 @@ def test_a_storage_context_without_the_store_is_an_error_and_not_an_empty_index(
     index.storage_context.persist(f"{tmp_path}/kept", fs=fs)
     with pytest.raises(OSError, match="kept"):
         StorageContext.from_defaults(persist_dir=f"{tmp_path}/kept", fs=fs)
-
-
-def test_propositions_only(store, embed_model, script):
-    index = build(store, embed_model, PropositionNodeParser(script))
-    found = index.as_retriever(similarity_top_k=3).retrieve("Eiffel built it")
-    assert found[0].node.text == "Eiffel built it."
-    assert len(found) == 3
-
-
-def test_plain_chunks_and_propositions_in_one_store(store, embed_model, script):
-    chunks = [TextNode(text=text, id_=own) for own, text in TEXTS.items()]
-    nodes = [*PropositionNodeParser(script)(chunks), *chunks]
-    index = VectorStoreIndex(
-        nodes, storage_context=StorageContext.from_defaults(vector_store=store), embed_model=embed_model
-    )
-    found = index.as_retriever(similarity_top_k=9).retrieve("Eiffel built it")
-    assert {result.node.node_id for result in found} == set(TEXTS)
-    assert (found[0].node.node_id, found[0].score) == ("paris", pytest.approx(1.0))
 
 
 # Ingestion
@@ -201,37 +182,6 @@ def test_upserts_leave_nothing_stale_and_redo_one_document_only(store, embed_mod
     assert script.calls == []
 
 
-@pytest.mark.parametrize("kind", ["Flat", "HNSW8"])
-def test_upserts_leave_no_vectors_behind(embed_model, parser, kind):
-    store = MultiGranularFaissVectorStore(index=kind)
-    run = pipeline(store, embed_model, parser)
-    index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
-    for name in ("Rome", "Athens", "Oslo", "Athens"):
-        run.run(documents=documents(paris=f"The tower of {name} is of wood. Carpenters of {name} built it."))
-        found = index.as_retriever(similarity_top_k=9, vector_store_kwargs={"returns": "units"}).retrieve(name)
-        assert [name in result.node.text for result in found] == [True, True] + [False] * 4
-        assert len(store.get_nodes()) == 15
-        with store.client._connections.reading() as connection:
-            assert connection.execute("SELECT count(*) FROM vectors").fetchone()[0] == len(
-                {tuple(vector) for vector in store.client.vectors(store.client.ids()).values()}
-            )
-
-
-async def test_upserts_async(store, embed_model, parser):
-    run = pipeline(store, embed_model, parser)
-    await run.arun(documents=documents())
-    await run.arun(documents=documents(cat="A dog barks."))
-    assert {node.text for node in store.get_nodes() if node.ref_doc_id == "cat"} == {"A dog barks."}
-
-
-def test_upserts_and_delete(store, embed_model, parser):
-    run = pipeline(store, embed_model, parser)
-    run.docstore_strategy = DocstoreStrategy.UPSERTS_AND_DELETE
-    run.run(documents=documents())
-    run.run(documents=documents()[:2])
-    assert {node.ref_doc_id for node in store.get_nodes()} == {"pisa", "paris"}
-
-
 def test_cache_of_the_pipeline_gives_equal_nodes(embed_model, parser, script):
     cached = IngestionPipeline(transformations=[parser])
     first = cached.run(documents=documents())
@@ -242,19 +192,16 @@ def test_cache_of_the_pipeline_gives_equal_nodes(embed_model, parser, script):
     assert cached.run(documents=documents()) != first
 
 
-def test_documents_stored_as_nodes(store, embed_model):
-    run = IngestionPipeline(transformations=[embed_model], vector_store=store, docstore=SimpleDocumentStore())
-    run.run(documents=documents())
-    run.run(documents=documents(cat="A dog barks."))
-    assert sorted(node.text for node in store.get_nodes()) == sorted([TEXTS["pisa"], TEXTS["paris"], "A dog barks."])
+def test_upserts_leave_no_vectors_behind(embed_model, parser):
+    store = MultiGranularFaissVectorStore(index="HNSW8")
+    run = pipeline(store, embed_model, parser)
     index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
-    assert index.as_retriever(similarity_top_k=1).retrieve("dog")[0].node.node_id == "cat"
-
-
-def test_duplicate_documents_are_both_kept(store, embed_model, parser):
-    same = [Document(text=TEXTS["cat"], id_=own) for own in ("one", "two")]
-    index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
-    index.insert_nodes(parser(same))
-    assert sorted(sources(index.as_retriever(similarity_top_k=9).retrieve("cat"))) == ["one", "two"]
-    index.insert_nodes(parser(same))
-    assert len(store.get_nodes()) == 10
+    for name in ("Rome", "Athens", "Oslo", "Athens"):
+        run.run(documents=documents(paris=f"The tower of {name} is of wood. Carpenters of {name} built it."))
+        found = index.as_retriever(similarity_top_k=9, vector_store_kwargs={"parents": "unit"}).retrieve(name)
+        assert [name in result.node.text for result in found] == [True, True] + [False] * 4
+        assert len(store.get_nodes()) == 15
+        with store.client.connections.reading() as connection:
+            assert connection.execute("SELECT count(*) FROM vectors").fetchone()[0] == len(
+                {tuple(vector) for vector in store.client.vectors(store.client.ids()).values()}
+            )

@@ -14,7 +14,7 @@ from factoid import split_passages, split_sentences
 from factoid.errors import InvalidInputError
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Document as CoreDocument
-from llama_index_factoid import MultiGranularNodeParser, PropositionNodeParser
+from llama_index_factoid import MultiGranularNodeParser, PassageNodeParser, PropositionNodeParser
 from tests.llama_index.nodes import TEXT, by_sentence, of, relation
 
 # What comes out
@@ -35,13 +35,6 @@ def test_passages_sentences_and_propositions_parents_first(parser):
         ("proposition", "The soil is soft."),
         ("proposition", "It is old."),
     ]
-
-
-def test_repeated_sentences_keep_their_own_places(parser):
-    sentences = of(parser([Document(text=TEXT)]), "sentence")
-    starts = [node.start_char_idx for node in sentences]
-    assert starts == sorted(set(starts))
-    assert all(TEXT[node.start_char_idx : node.end_char_idx] == node.text for node in sentences)
 
 
 def test_a_proposition_points_to_its_source_and_not_to_an_equal_text_elsewhere():
@@ -74,13 +67,6 @@ def test_same_units_as_the_core(parser):
     assert [node.node_id for node in of(nodes, "sentence")] == sentences
 
 
-def test_ids_are_the_same_every_time_and_differ_between_documents(parser):
-    first, again = (parser([Document(text=TEXT, id_="d")]) for _ in range(2))
-    other = parser([Document(text=TEXT, id_="e")])
-    assert [node.node_id for node in first] == [node.node_id for node in again]
-    assert not {node.node_id for node in first} & {node.node_id for node in other}
-
-
 def test_id_func_is_respected_and_relationships_follow_it():
     parser = MultiGranularNodeParser(by_sentence(), id_func=lambda i, doc: f"{doc.node_id}-{i}")
     nodes = parser([Document(text=TEXT, id_="d"), Document(text="A cat sat.", id_="e")])
@@ -98,13 +84,6 @@ def test_granularities_option():
     assert {relation(node, "PARENT") for node in sentences} == {"d"}
 
 
-def test_words_and_min_words():
-    text = " ".join(f"Sentence number {i} here." for i in range(30))
-    parser = MultiGranularNodeParser(by_sentence(), words=20, min_words=10)
-    passages = of(parser([Document(text=text)]), "passage")
-    assert [len(node.text.split()) for node in passages] == [20] * 6
-
-
 def test_report_counts_what_failed():
     parser = PropositionNodeParser(ScriptedPropositionizer({}))
     assert parser.last_report is None
@@ -113,15 +92,6 @@ def test_report_counts_what_failed():
     texts = ["The tower leans.", "It is old.", "The tower leans.", "The soil is soft.", "It is old."]
     assert [node.text for node in nodes] == texts
     assert {node.metadata["fallback"] for node in nodes} == {"not in the script"}
-
-
-def test_unsupported_policy():
-    script = ScriptedPropositionizer(lambda passage: [passage.text, "Napoleon saw it in 1805."])
-    texts = {
-        policy: {node.text for node in PropositionNodeParser(script, unsupported=policy)([Document(text="It leans.")])}
-        for policy in ("drop", "keep")
-    }
-    assert texts == {"drop": {"It leans."}, "keep": {"It leans.", "Napoleon saw it in 1805."}}
 
 
 # Habits of the framework
@@ -175,14 +145,6 @@ class Picklable:
         return [[passage.text] for passage in passages]
 
 
-def test_the_default_propositionizer_works():
-    parser = PropositionNodeParser()
-    nodes = parser([Document(text="The tower leans. The soil, which is soft, gave way.", id_="d")])
-    assert nodes[0].text == "The tower leans."
-    assert "soil" in nodes[-1].text
-    assert parser.last_report.failed == 0
-
-
 async def test_async_gives_the_same(parser):
     documents = [Document(text=TEXT, id_="d"), Document(text="A cat sat.", id_="e")]
     assert await parser.aget_nodes_from_documents(documents) == parser.get_nodes_from_documents(documents)
@@ -219,6 +181,20 @@ async def test_async_awaits_a_propositionizer_that_can():
     assert [node.text for node in nodes] == ["It leans."]
 
 
-def test_progress(parser, capsys):
-    parser.get_nodes_from_documents([Document(text=TEXT)], show_progress=True)
-    assert "Decomposing passages" in capsys.readouterr().err
+def test_passages_alone(parser):
+    documents = [Document(text=TEXT, id_="d", metadata={"page": 7})]
+    passages = PassageNodeParser()(documents)
+    assert passages == MultiGranularNodeParser(granularities=["passage"])(documents)
+    assert [node.text for node in passages] == [node.text for node in of(parser(documents), "passage")]
+    assert len(PassageNodeParser(words=4, min_words=1)(documents)) > len(passages)
+    again = PassageNodeParser.from_dict(PassageNodeParser(words=4, min_words=1).to_dict())
+    assert (type(again), again.words) == (PassageNodeParser, 4)
+
+
+def test_unsupported_policy():
+    script = ScriptedPropositionizer(lambda passage: [passage.text, "Napoleon saw it in 1805."])
+    texts = {
+        policy: {node.text for node in PropositionNodeParser(script, unsupported=policy)([Document(text="It leans.")])}
+        for policy in ("drop", "keep")
+    }
+    assert texts == {"drop": {"It leans."}, "keep": {"It leans.", "Napoleon saw it in 1805."}}

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import llama_index_factoid
-from factoid import Document, UnitStore
 from factoid.encode import Encoder
-from factoid.testing import HashEncoder, ScriptedPropositionizer
+from factoid.testing import HashEncoder
 from llama_index_factoid import EmbeddingEncoder
 
 
@@ -48,13 +47,6 @@ def test_embedding_encoder(embed_model):
         assert vectors.dtype == np.float32
         np.testing.assert_array_equal(vectors, HashEncoder().encode_units(texts))
         assert encode([]).shape == (0, 0)
-
-
-def test_embedding_encoder_in_a_store(embed_model):
-    with UnitStore(encoder=EmbeddingEncoder(embed_model)) as store:
-        script = ScriptedPropositionizer(lambda passage: [passage.text])
-        store.add_documents([Document("The tower leans."), Document("A cat sleeps.")], propositionizer=script)
-        assert store.search("cat", 1)[0].unit.text == "A cat sleeps."
 
 
 def test_embedding_encoder_asks_each_side_of_the_model(embed_model, monkeypatch):

@@ -3,6 +3,9 @@ from __future__ import annotations
 import pytest
 from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode
 
+from factoid.encode import with_heading
+from factoid.split import split_passages
+from factoid.units import Document as CoreDocument
 from llama_index_factoid import MultiGranularNodeParser, PropositionNodeParser
 from tests.llama_index.nodes import TEXT, by_sentence, of, relation
 
@@ -83,7 +86,8 @@ def test_parsers_chain():
         assert node.metadata["title"] == "Pisa"
         assert "source_granularity" not in node.metadata
         assert TEXT[node.start_char_idx : node.end_char_idx] in node.text
-        assert node.get_content(metadata_mode=MetadataMode.EMBED) == node.text
+        heading = "Pisa — Site: " if node.metadata.get("section") else "Pisa: "
+        assert node.get_content(metadata_mode=MetadataMode.EMBED) == heading + node.text
 
 
 # Metadata
@@ -99,18 +103,38 @@ def test_title_from_metadata_else_from_headings(parser):
     assert parser.propositionizer.calls[1][1].section == "Site"
 
 
-def test_our_fields_are_not_embedded_and_the_callers_are(parser):
+def test_title_and_section_are_embedded_and_nothing_else_unless_asked_for(parser):
     document = Document(
         text=TEXT,
         metadata={"year": 1173, "note": "x"},
         excluded_embed_metadata_keys=["note"],
         text_template="{metadata_str} | {content}",
     )
-    node = of(parser([document]), "sentence")[0]
-    assert node.get_content(metadata_mode=MetadataMode.EMBED) == "year: 1173 | The tower leans."
-    assert node.get_content(metadata_mode=MetadataMode.LLM) == "year: 1173\nnote: x | The tower leans."
-    titled = of(parser([Document(text="It leans.", metadata={"title": "Pisa"})]), "sentence")[0]
-    assert titled.get_content(metadata_mode=MetadataMode.EMBED) == "title: Pisa\n\nIt leans."
+    node = of(parser([document]), "sentence")[-2]
+    assert node.get_content(metadata_mode=MetadataMode.EMBED) == "title: Pisa\nsection: Site | The soil is soft."
+    shown = "title: Pisa\nsection: Site\nyear: 1173\nnote: x | The soil is soft."
+    assert node.get_content(metadata_mode=MetadataMode.LLM) == shown
+    expected = {
+        ("title", "year"): "title: Pisa\nyear: 1173 | The soil is soft.",
+        (): "The soil is soft.",
+        None: "title: Pisa\nsection: Site\nyear: 1173 | The soil is soft.",  # all but the caller's exclusions
+    }
+    for keys, embedded in expected.items():
+        asked = MultiGranularNodeParser(by_sentence(), granularities=["sentence"], embed_metadata=keys)
+        node = asked([document])[-2]
+        assert node.get_content(metadata_mode=MetadataMode.EMBED) == embedded
+        assert node.get_content(metadata_mode=MetadataMode.LLM) == shown
+
+
+@pytest.mark.parametrize("mode", [MetadataMode.EMBED, MetadataMode.LLM])
+def test_a_heading_alone_stands_before_the_text_as_in_the_core(parser, mode):
+    units = [*split_passages(CoreDocument(TEXT)), *split_passages(CoreDocument("Pisa is old.", "Pisa"))]
+    nodes = [*parser([Document(text=TEXT)]), *parser([Document(text="Pisa is old.", metadata={"title": "Pisa"})])]
+    assert [node.get_content(metadata_mode=mode) for node in of(nodes, "passage")] == [
+        with_heading(unit) for unit in units
+    ]
+    assert with_heading(units[1]) == "Pisa — Site: The soil is soft. It is old."
+    assert with_heading(units[2]) == "Pisa is old."
 
 
 def test_callers_values_under_our_keys_are_kept(parser):

@@ -4,11 +4,10 @@ import asyncio
 
 import pytest
 from llama_index.core import VectorStoreIndex
-from llama_index.core.llms import MockLLM
-from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import Document, MetadataMode, QueryBundle
-from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
+from llama_index.core.vector_stores import VectorStoreQuery
 
+from factoid import Weights
 from factoid.errors import InvalidInputError
 from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularRetriever
 from tests.llama_index.nodes import TEXTS
@@ -18,7 +17,7 @@ from tests.llama_index.nodes import TEXTS
 def index(embed_model, parser):
     store = MultiGranularFaissVectorStore()
     index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
-    documents = [Document(text=text, id_=own, metadata={"about": own}) for own, text in TEXTS.items()]
+    documents = [Document(text=text, id_=name, metadata={"about": name}) for name, text in TEXTS.items()]
     for document in documents:
         document.excluded_embed_metadata_keys = ["about"]
     index.insert_nodes(parser(documents))
@@ -42,28 +41,6 @@ def test_matches_reach_no_model_and_no_stored_node(index):
     assert result.node.get_content(metadata_mode=MetadataMode.LLM) == f"about: pisa\n\n{TEXTS['pisa']}"
     assert result.node.get_content(metadata_mode=MetadataMode.EMBED) == TEXTS["pisa"]
     assert "matches" not in index.vector_store.get_nodes([result.node.node_id])[0].metadata
-
-
-@pytest.mark.parametrize("granularity", ["passage", "sentence", "proposition"])
-def test_units(index, granularity):
-    found = MultiGranularRetriever(index, granularity=granularity, returns="units", k=3).retrieve("Eiffel built it")
-    assert len(found) == 3
-    assert {result.node.metadata["granularity"] for result in found} == {granularity}
-    assert all("matches" not in result.node.metadata for result in found)
-    assert "Eiffel built it." in found[0].node.text
-
-
-def test_k_and_filters(index):
-    assert len(MultiGranularRetriever(index).retrieve("tower")) == 3
-    assert len(MultiGranularRetriever(index, k=1).retrieve("tower")) == 1
-    only = MetadataFilters(filters=[MetadataFilter(key="about", value="cat")])
-    found = MultiGranularRetriever(index, filters=only).retrieve("tower")
-    assert [result.node.ref_doc_id for result in found] == ["cat"]
-
-
-def test_from_store_with_a_model(index, embed_model):
-    direct = MultiGranularRetriever(index.vector_store, embed_model).retrieve("Which tower leans?")
-    assert direct == MultiGranularRetriever(index).retrieve("Which tower leans?")
 
 
 async def test_async_gives_the_same(index):
@@ -96,23 +73,6 @@ def test_a_bundle_with_an_embedding_or_several_texts(index, embed_model):
     assert several.embedding is None
 
 
-def test_neighbours_stand_with_the_node(index, embed_model):
-    result = MultiGranularRetriever(index, k=1, expand=1).retrieve("Which tower leans?")[0]
-    around = result.node.metadata["neighbours"]
-    assert [each["text"] for each in around] == ["The tower of Pisa leans.", "It was finished in 1372."]
-    assert {each["granularity"] for each in around} == {"sentence"}
-    assert "neighbours" not in MultiGranularRetriever(index, k=1).retrieve("Which tower leans?")[0].node.metadata
-    assert "neighbours" not in result.node.get_content(metadata_mode=MetadataMode.LLM)
-    unit = MultiGranularRetriever(index, k=1, expand=1, returns="units", granularity="sentence").retrieve(
-        "Eiffel built it"
-    )
-    assert [each["text"] for each in unit[0].node.metadata["neighbours"]] == [
-        "The tower of Paris is made of iron.",
-        "Eiffel built it.",
-    ]
-    assert unit[0].node.get_content(metadata_mode=MetadataMode.EMBED) == "Eiffel built it."
-
-
 async def test_options_of_the_search(index):
     found = MultiGranularRetriever(index, k=3, min_score=0.3).retrieve("Which tower leans?")
     scores = [result.score for result in MultiGranularRetriever(index, k=3).retrieve("Which tower leans?")]
@@ -125,21 +85,57 @@ async def test_options_of_the_search(index):
     )
     diverse = MultiGranularRetriever(index, k=3, mode="mmr", search_kwargs={"mmr_threshold": 0.1})
     assert {result.node.ref_doc_id for result in await diverse.aretrieve("tower")} == set(TEXTS)
-    with pytest.raises(InvalidInputError, match="unknown options"):
+    with pytest.raises(InvalidInputError, match="unknown option"):
         MultiGranularRetriever(index, search_kwargs={"fussion": "max"}).retrieve("tower")
     with pytest.raises(InvalidInputError, match="unknown mode 'hybird'"):
         MultiGranularRetriever(index, mode="hybird")
 
 
-def test_inside_a_fusion_retriever(index):
-    fusion = QueryFusionRetriever(
-        [MultiGranularRetriever(index), MultiGranularRetriever(index, granularity="sentence")],
-        num_queries=1,
-        use_async=False,
-        llm=MockLLM(),
-        similarity_top_k=2,
+def test_the_words_of_the_framework(index):
+    for options in ({"k": 2}, {"similarity_top_k": 2}, {"k": 2, "similarity_top_k": 2}):
+        assert len(MultiGranularRetriever.from_defaults(index, **options).retrieve("tower")) == 2
+    assert len(MultiGranularRetriever(index).retrieve("tower")) == 3
+    with pytest.raises(InvalidInputError, match="similarity_top_k is another name of k: got 3 and 2"):
+        MultiGranularRetriever(index, k=2, similarity_top_k=3)
+    with pytest.raises(InvalidInputError, match="at least 1, got 0"):
+        MultiGranularRetriever(index, similarity_top_k=0)
+
+
+@pytest.mark.parametrize("parents", ["passage", "unit"])
+def test_what_a_user_may_read(index, parents):
+    def sources(**options):
+        found = MultiGranularRetriever(index, parents=parents, **options).retrieve("tower")
+        return {result.node.ref_doc_id for result in found}
+
+    assert sources(doc_ids=["cat", "paris"]) == {"cat", "paris"}
+    assert sources(node_ids=[index.vector_store.get_nodes()[0].node_id]) == {"pisa"}
+    assert sources(doc_ids=[]) == sources(node_ids=[]) == set()
+    assert index.as_retriever(doc_ids=[]).retrieve("tower") == []
+    assert index.as_retriever(vector_store_kwargs={"node_ids": []}).retrieve("tower") == []
+    assert len(index.as_retriever().retrieve("tower")) == 2
+
+
+@pytest.mark.parametrize("mode", ["sparse", "text_search", "hybrid"])
+def test_words_count_in_their_modes(index, mode):
+    pytest.importorskip("tantivy", reason="needs factoid[lexical]")
+    by_framework = index.as_retriever(vector_store_query_mode=mode, similarity_top_k=1)
+    for retriever in (by_framework, MultiGranularRetriever(index, k=1, mode=mode)):
+        (found,) = retriever.retrieve("the leaning tower of Pisa")
+        assert found.node.ref_doc_id == "pisa"
+    alone = MultiGranularRetriever(index, k=1, mode="hybrid", search_kwargs={"lexical": 1.0}).retrieve("Pisa")
+    assert [(node.node.ref_doc_id, node.score) for node in alone] == [("pisa", 1.0)]
+    with pytest.raises(InvalidInputError, match="text of the query"):
+        index.vector_store.query(VectorStoreQuery(similarity_top_k=1, mode="sparse"))
+
+
+async def test_alpha_is_the_share_of_vectors(index):
+    pytest.importorskip("tantivy", reason="needs factoid[lexical]")
+    query = VectorStoreQuery(
+        index._embed_model.get_query_embedding("tower"), 2, query_str="tower", mode="hybrid", alpha=0.25
     )
-    assert fusion.retrieve("Which tower leans?")[0].node.ref_doc_id == "pisa"
+    result = await index.vector_store.aquery(query)
+    same = index.vector_store.query(query, weights=Weights(lexical=0.75))
+    assert result.similarities == same.similarities
 
 
 def test_bad_input(index, embed_model):
@@ -150,11 +146,11 @@ def test_bad_input(index, embed_model):
         ({"k": "2"}, "whole number, got '2'"),
         ({"granularity": "word"}, "unknown granularity"),
         ({"granularity": "document"}, "no index of documents"),
-        ({"returns": "both"}, "returns must be one of parents, units"),
+        ({"parents": "both"}, "parents must be .passage."),
         ({"mode": "nearest"}, "unknown mode 'nearest'"),
-        ({"mode": "sparse"}, "does not answer mode 'sparse'"),
+        ({"mode": "svm"}, "does not answer mode 'svm'"),
         ({"filters": {"about": "cat"}}, "filters must be MetadataFilters, got dict"),
-        ({"search_kwargs": {"nprobe": 3}}, r"unknown options \['nprobe'\]"),
+        ({"search_kwargs": {"nprobe": 3}}, "unknown option .nprobe"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
             MultiGranularRetriever(index, **options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from factoid import Granularity, Unit
 from factoid.propositions import NoPropositions
@@ -68,18 +67,19 @@ class AwaitingStream(Awaiting, Streaming):
 
 
 class Logging:
-    """Notes each passage that it is asked about in a file, slowly: for processes that are killed."""
+    """Notes each passage that it is asked about in a file that processes share; may be slow, and can be pickled."""
 
     costly = True
 
-    def __init__(self, log, *, seconds, name="towns@1"):
-        self.name = name
-        self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        self._seconds = seconds
+    def __init__(self, log, *, seconds=0.0):
+        self.name = "towns@1"
+        self.log, self.seconds = str(log), seconds
 
     def propositionize(self, units):
-        os.write(self._log, "".join(f"{unit.text.split()[1]}\n" for unit in units).encode())
-        time.sleep(self._seconds)
+        log = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(log, "".join(f"{unit.text.split()[1]}\n" for unit in units).encode())
+        os.close(log)
+        time.sleep(self.seconds)
         return [NoPropositions("too short") if "Town 7 " in unit.text else facts(unit) for unit in units]
 
 
@@ -87,28 +87,3 @@ class LoggingStream(Logging):
     def stream(self, units):
         for position, unit in enumerate(units):
             yield position, self.propositionize([unit])[0]
-
-
-class LoggingThreads(Logging):
-    """Answers four passages at a time, as requests to a server are."""
-
-    def stream(self, units):
-        with ThreadPoolExecutor(4) as threads:
-            futures = {threads.submit(self.propositionize, [unit]): position for position, unit in enumerate(units)}
-            for future in as_completed(futures):
-                yield futures[future], future.result()[0]
-
-
-class Noting:
-    """Notes what it is asked in a file that processes share; can be pickled."""
-
-    name = "noting@1"
-
-    def __init__(self, log):
-        self.log = str(log)
-
-    def propositionize(self, units):
-        log = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        os.write(log, "".join(f"{unit.text}\n" for unit in units).encode())
-        os.close(log)
-        return [facts(unit) for unit in units]

@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 
 from factoid import Document, Granularity, propositionize, split_passages, split_sentences
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions import (
-    AsyncPropositionizer,
-    NoPropositions,
-    Propositionizer,
-    Report,
-    adecompose,
-    decompose,
-)
+from factoid.propositions import AsyncPropositionizer, NoPropositions, Propositionizer, Report, adecompose, decompose
 from factoid.testing import ScriptedPropositionizer
 
 TEXT = "The tower leans at 5.5 degrees. It was restored in 1990. Galileo visited it."
@@ -54,11 +47,7 @@ def test_all_that_a_proposition_carries():
 
 @pytest.mark.parametrize(
     ("output", "reason"),
-    [
-        ([], "empty output"),
-        (["", " \n"], "empty output"),
-        (NoPropositions("timed out"), "timed out"),
-    ],
+    [([], "empty output"), (["", " \n"], "empty output"), (NoPropositions("timed out"), "timed out")],
 )
 def test_a_passage_that_fails_falls_back_to_its_sentences(output, reason, caplog):
     with caplog.at_level(logging.INFO, "factoid"):
@@ -111,12 +100,6 @@ def test_what_was_said_counts_before_its_stand_in():
         assert result.report == Report(passages=1, propositions=3, unsupported=1)
 
 
-def test_a_passage_of_inventions_is_represented_by_its_sentences():
-    result = said("Napoleon came.", "In 1812 it snowed.")
-    assert texts(result) == [unit.text for unit in split_sentences(PASSAGE)]
-    assert result.report == Report(passages=1, propositions=3, unsupported=2, uncovered=3)
-
-
 def test_an_unknown_policy_is_refused_before_any_work():
     propositionizer = ScriptedPropositionizer({})
     with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
@@ -130,22 +113,11 @@ def test_repetitions_are_left_out_and_counted():
     assert result.report.duplicates == 3
 
 
-def test_propositions_are_in_order_of_reading():
-    swapped = ["It was restored in 1990.", *reversed(FACTS)]
-    assert texts(said(*swapped)) == [FACTS[0], swapped[0], FACTS[1], FACTS[2]]
-
-
 def test_broken_characters_of_a_model_are_mended():
     assert (
         texts(said(*FACTS[:2], "Galileo\udfff visited the tower \ud83d\ude00."))[2]
         == "Galileo\ufffd visited the tower 😀."
     )
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_another_number_of_lists_is_an_error(count):
-    with pytest.raises(PropositionizerError, match=f"returned {count} lists for 1 passages: expected one each"):
-        propositionize([PASSAGE], FixedPropositionizer([["a"]] * count))
 
 
 @pytest.mark.parametrize("output", [None, "one string", [None], [["nested"]], [1]])
@@ -159,14 +131,6 @@ def test_no_passages_ask_no_model():
     assert decompose([], propositionizer).units == []
     assert decompose([], propositionizer).report == Report()
     assert propositionizer.calls == []
-
-
-def test_many_passages_keep_their_own():
-    passages = split_passages(Document("\n\n".join(f"Sentence {n} stands here." for n in range(20))))
-    result = decompose(passages, ScriptedPropositionizer(lambda passage: [passage.text, f"{passage.text} Not 99."]))
-    assert [unit.text for unit in result.units] == [passage.text for passage in passages]
-    assert [unit.parent_id for unit in result.units] == [passage.id for passage in passages]
-    assert result.report == Report(passages=20, propositions=20, unsupported=20)
 
 
 def test_reports_add_up_and_read_well():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from factoid import Document, split_passages, split_sentences
 from factoid.propositions import decompose
-from factoid.propositions.ground import Source, align, content_tokens, is_supported, source_words, uncovered
+from factoid.propositions.ground import align, content_tokens, is_supported, read_source, source_words, uncovered
 from factoid.testing import ScriptedPropositionizer
 
 EOSTRE = (
@@ -93,7 +93,7 @@ def passage_of(text, title="", section=""):
 
 
 def sources_of(passage):
-    return [Source(sentence, content_tokens(sentence.text)) for sentence in split_sentences(passage)]
+    return [read_source(sentence) for sentence in split_sentences(passage)]
 
 
 def source_of(proposition, text, title=""):
@@ -116,12 +116,6 @@ def test_figure_8_is_supported_and_aligned_throughout():
         assert sentence.start <= unit.start < unit.end <= sentence.end
         assert held in EOSTRE[unit.start : unit.end]
         assert unit.metadata == {}
-
-
-def test_figure_8_without_its_section_loses_nothing():
-    known = source_words(passage_of(EOSTRE, "Eostre"))
-    # "Connection" comes from the section, but two thirds of the other words are enough.
-    assert [is_supported(text, known) for text, _, _ in FIGURE_8] == [True] * 13
 
 
 TOWER = "Prior to restoration between 1990 and 2001, the tower leaned at 5.5 degrees, but it now leans at 3.99 degrees."
@@ -182,11 +176,56 @@ def test_content_words(text, words):
         ),
         ("Paris lies on the Seine.", "It is old. Long is the Seine, on which Paris lies.", "", "Seine, on which Paris lies."),
         ("In 2001 it opened.", "The tower shut in 1990, opened in 2001, and grew.", "", "opened in 2001"),
-        ("Rome.", "Rome and Milan and Rome.", "", "Rome"),
+        ("Rome.", "Rome and Milan and Rome.", "", "Rome."),
     ],
 )  # fmt: skip
 def test_alignment(proposition, text, title, expected):
     assert source_of(proposition, text, title) == expected
+
+
+# A proposition that stands in its passage, and the stretch between ‹ and › that it must get.
+VERBATIM = [
+    ("Bob is in.", "Call Bob. ‹Bob is in.›"),
+    ("It is old.", "The tower leans. ‹It is old.›"),
+    ("He won it.", "He lost. Then he said so: ‹He won it.› Again."),
+    ("It leans.", "It leans, and it is said. ‹It leans.›"),
+    ("The tower leaned at 5.5 degrees.", "In 1990 ‹the tower leaned at 5.5 degrees›, but less now."),
+    ("He ran.", "She ran. ‹He ran.›"),
+    ("It is. So it was.", "Well. ‹It is.\nSo it was.› Now."),
+    ("One or two.", "- Zero\n- ‹One\n  or two.›\n- Three."),
+    ("Dense X splits text.", "It is new. ‹[Dense X](https://x.org/splits) splits **text**.›"),
+    ("Call `a()` now.", "Do: ‹Call `a()` now.› Yes."),
+    ("漢字。", "文字！‹漢字。›我"),
+]
+
+
+@pytest.mark.parametrize(("proposition", "marked"), VERBATIM)
+def test_what_stands_in_the_passage_gets_exactly_that_span(proposition, marked):
+    assert (
+        source_of(proposition, marked.replace("‹", "").replace("›", "")) == marked.partition("‹")[2].partition("›")[0]
+    )
+
+
+def _flat(text):
+    return " ".join(text.split())
+
+
+WORDS = st.lists(
+    st.sampled_from("Bob is in. the Call *a* [b](c.d) `e f` A. Oslo, (x) 漢。 - 1.\n \n\n".split(" ")), max_size=25
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(WORDS, st.integers(0, 40), st.integers(1, 30))
+def test_verbatim_spans_are_exact(words, start, length):
+    """Any stretch of a sentence, and any run of sentences, gets a span that reads the same."""
+    for passage in split_passages(Document(" ".join(words)), words=1000):
+        sources = sources_of(passage)
+        line = sources[start % len(sources)].readings[0][0]
+        runs = [_flat(line[start % len(line) :][:length]), line]
+        for proposition in filter(None, runs):
+            _, begin, end = align(proposition, sources)
+            assert _flat(passage.text[begin - passage.start : end - passage.start]) == proposition
 
 
 def test_words_shared_with_no_sentence_get_the_whole_passage():
@@ -196,14 +235,16 @@ def test_words_shared_with_no_sentence_get_the_whole_passage():
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text("ab AB.12 \n", max_size=60), st.lists(st.text("ab AB.12", max_size=30), max_size=4))
+@given(st.text("ab AB.12 \n", max_size=60), st.lists(st.text("ab AB.12", max_size=30).map(str.strip), max_size=4))
 def test_spans_lie_in_the_sentence(text, propositions):
     for passage in split_passages(Document(text, title="A b")):
         sources = sources_of(passage)
         for proposition in propositions:
             index, start, end = align(proposition, sources, {"a"})
             sentence = sources[index].sentence if index >= 0 else passage
-            assert sentence.start <= start < end <= sentence.end
+            stands_across = _flat(proposition) in _flat(passage.text)  # then it may run on into the next sentences
+            assert sentence.start <= start < sentence.end
+            assert start < end <= (passage if stands_across else sentence).end
 
 
 def test_a_sentence_is_covered_if_half_of_its_words_are_said():

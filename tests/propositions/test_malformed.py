@@ -13,7 +13,7 @@ from factoid import Document, split_passages, split_sentences
 from factoid.propositions import NoPropositions, decompose
 from factoid.propositions.parse import parse_propositions, read_propositions
 from factoid.testing import ScriptedPropositionizer
-from tests.propositions.test_parse import GARBAGE, READABLE, UNREADABLE, A, B, C
+from tests.propositions.test_parse import READABLE, UNREADABLE, A, B, C
 
 # The passage of Dense X Retrieval's Figure 2, and its propositions there.
 TEXT = (
@@ -62,8 +62,8 @@ def covered(sentence, texts):
 
 def about_the_tower(output):
     """Put the facts of the passage where the malformed output has its own."""
-    for own, fact in zip((A, B, C), FACTS, strict=True):
-        output = output.replace(own, fact)
+    for text, fact in zip((A, B, C), FACTS, strict=True):
+        output = output.replace(text, fact)
     return output
 
 
@@ -78,31 +78,6 @@ def test_unreadable_outputs_lose_no_sentence(output):
     assert answered(output).report.failed == 1
 
 
-def test_there_are_enough_of_them():
-    assert len(READABLE) >= 60
-
-
-def test_a_good_answer_is_taken_as_it_is():
-    result = answered(json.dumps(FACTS))
-    assert [unit.text for unit in result.units] == FACTS
-    assert (result.report.uncovered, result.report.unsupported, result.report.duplicates) == (0, 0, 0)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.sampled_from([*FACTS, "Galileo dropped 2 balls.", 'It "leans".', "", "Größe: 5\\n {x}"])),
-    st.data(),
-    st.booleans(),
-)
-def test_of_a_list_that_ends_anywhere_the_complete_strings_are_read_and_no_sentence_is_lost(strings, data, wrap):
-    output = json.dumps({"propositions": strings} if wrap else strings)
-    output = output[: data.draw(st.integers(0, len(output)))]
-    texts = read_propositions(output, cut_off=True)
-    complete = [text for text in strings if text]
-    assert texts == complete[: len(texts)]
-    answered(output, cut_off=True)
-
-
 @settings(max_examples=200, deadline=None)
 @given(st.text("ab .,:[]{}\"'“”‘’\\/#-1\n`", max_size=60) | st.text(max_size=60), st.booleans())
 @example('["\ud800"]', False)
@@ -110,30 +85,11 @@ def test_any_answer_loses_no_sentence(output, cut_off):
     answered(output, cut_off=cut_off)
 
 
-@pytest.mark.parametrize("length", [300, 2000, 8000])
+@pytest.mark.parametrize("length", [300, 8000])
 @pytest.mark.parametrize("period", [1, 2])
 def test_a_model_that_loops_until_its_token_limit_says_each_thing_once(length, period):
     loop = FACTS[1 : 1 + period]
     output = json.dumps(loop * (length // 20))[:length]
-    count = len(parse_propositions(output))
     result = answered(output, cut_off=True)
-    own = [unit.text for unit in result.units if "fallback" not in unit.metadata]
-    assert own == loop
-    assert [unit.text for unit in result.units if "fallback" in unit.metadata] == [
-        sentence.text for sentence in SENTENCES if not covered(sentence.text, loop)
-    ]
-    assert (result.report.duplicates, result.report.failed) == (count - period, 0)
-
-
-@pytest.mark.parametrize("word", ["leans ", "the tower ", "3.99, "])
-def test_a_model_that_loops_within_a_string_has_said_nothing(word):
-    result = answered(f'["The tower {word * 500}', cut_off=True)
-    assert result.report.failures == {"output cut off": 1}
-    result = answered(f'["{FACTS[1]}", "The tower {word * 500}', cut_off=True)
-    assert [unit.text for unit in result.units if "fallback" not in unit.metadata] == [FACTS[1]]
-
-
-@pytest.mark.parametrize("unit", GARBAGE.values(), ids=GARBAGE)
-def test_much_garbage_loses_no_sentence_and_ends(unit):
-    answered(unit * (200_000 // len(unit)))  # quadratic, it would take hours
-    answered(json.dumps(FACTS)[:-1] + ', "' + unit * (200_000 // len(unit)))
+    assert [unit.text for unit in result.units if "fallback" not in unit.metadata] == loop
+    assert (result.report.duplicates, result.report.failed) == (len(parse_propositions(output)) - period, 0)

@@ -13,11 +13,6 @@ from langchain_factoid import PropositionTextSplitter
 from tests.propositions.passages import Batching, passages
 
 WAYS = [decompose, propositionize, lambda *of: asyncio.run(adecompose(*of))]
-NO_PROPOSITIONIZERS = [
-    ("flan", r"a method propositionize\(passages\).*got a value of type str \('flan'\)"),
-    (None, "expected a propositionizer, .* got None"),
-    (SyntaxPropositionizer, "expected a propositionizer, got the class SyntaxPropositionizer"),
-]
 
 
 class Returning:
@@ -32,7 +27,7 @@ class Returning:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("units", "message"),
     [
         ("text", r"expected a list of passages, .*got a value of type str \('text'\)"),
         (["str"], r"expected a list of passages, .*got one with a value of type str \('str'\)"),
@@ -41,23 +36,23 @@ class Returning:
         (None, "got None"),
     ],
 )
-def test_what_are_no_passages(way, given, message):
-    inner = Batching()
+def test_what_are_no_passages(way, units, message):
     with pytest.raises(InvalidInputError, match=message):
-        way(given, inner)
-    assert inner.calls == []
+        way(units, Batching())
 
 
-@pytest.mark.parametrize(("given", "message"), NO_PROPOSITIONIZERS)
-def test_what_is_no_propositionizer(given, message):
-    for way in WAYS:
-        with pytest.raises(InvalidInputError, match=message):
-            way(passages(1), given)
+@pytest.mark.parametrize("way", [*WAYS, lambda _, value: CachedPropositionizer(value, "unused")])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("flan", r"a method propositionize\(passages\).*got a value of type str \('flan'\)"),
+        (None, "expected a propositionizer, .* got None"),
+        (SyntaxPropositionizer, "expected a propositionizer, got the class SyntaxPropositionizer"),
+    ],
+)
+def test_what_is_no_propositionizer(way, value, message):
     with pytest.raises(InvalidInputError, match=message):
-        CachedPropositionizer(given, "unused")
-    if given is not None:  # the default
-        with pytest.raises(InvalidInputError, match=message):
-            PropositionTextSplitter(propositionizer=given)
+        way(passages(1), value)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -68,6 +63,8 @@ def test_what_are_no_results(way, outputs, tmp_path):
             way(passages(1), propositionizer)
 
 
-def test_what_is_no_cache():
+def test_what_a_splitter_refuses():
     with pytest.raises(InvalidInputError, match="expected the path of a cache's file, a str or Path, got 5"):
         PropositionTextSplitter(propositionizer=Batching(), cache=5)
+    with pytest.raises(InvalidInputError, match="expected a propositionizer"):
+        PropositionTextSplitter(propositionizer="flan")

@@ -33,42 +33,32 @@ STUCK = unit("Stuck.")
 TRAINED_STUCK = 12  # repetitions that the model has learned for `STUCK`; it knows no end
 
 
-def tokenizer_of(words):
-    import transformers
-
-    chars = sorted({char for word in words for char in word})
-    vocab = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -20.0), ("▁", -2.0)]
-    vocab += [(f"▁{word}", -3.0) for word in words] + [(char, -9.0) for char in chars]
-    return transformers.T5Tokenizer(vocab=vocab, extra_ids=0, model_max_length=LIMIT)
-
-
 def train(folder):
     """Write a T5 of one layer that has learned what these tests ask it, on one core, which is enough for it."""
     import torch
     import transformers
 
+    from tests.tiny_t5 import write_untrained
+
     pairs = [(passage_input(about(city)), json.dumps(facts(city))) for city in CITIES]
     pairs += [(passage_input(unit(sentence)), json.dumps([sentence])) for sentence in SENTENCES]
     pairs += [(passage_input(REFUSED), "I cannot.")]
     pairs += [(passage_input(STUCK), json.dumps(["Pisa has a lot."] * TRAINED_STUCK)[:-1] + ",")]
-    tokenizer = tokenizer_of(sorted({word for pair in pairs for text in pair for word in text.split()}))
+    write_untrained(folder, [text for pair in pairs for text in pair], limit=LIMIT)
+    model = transformers.T5ForConditionalGeneration.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    torch.manual_seed(0)
-    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4, "dropout_rate": 0.0}
-    config = transformers.T5Config(vocab_size=len(tokenizer), decoder_start_token_id=0, **sizes)
-    model = transformers.T5ForConditionalGeneration(config)
-    given = tokenizer([text for text, _ in pairs], padding=True, return_tensors="pt")
-    wanted = tokenizer([text for _, text in pairs], padding=True, return_tensors="pt").input_ids
-    wanted = wanted.masked_fill(wanted == 0, -100)
-    wanted[-1][wanted[-1] == tokenizer.eos_token_id] = -100
+    inputs = tokenizer([text for text, _ in pairs], padding=True, return_tensors="pt")
+    labels = tokenizer([text for _, text in pairs], padding=True, return_tensors="pt").input_ids
+    labels = labels.masked_fill(labels == 0, -100)
+    labels[-1][labels[-1] == tokenizer.eos_token_id] = -100
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     for _ in range(200):
-        model(**given, labels=wanted).loss.backward()
+        model(**inputs, labels=labels).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
     model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
     torch.set_num_threads(threads)
 
 
@@ -79,13 +69,8 @@ def random_model(seed: int, kind: str = "t5"):
 
     chance = random.Random(seed)
     torch.manual_seed(seed)
-    configs = {"t5": transformers.T5Config, "mt5": transformers.MT5Config, "umt5": transformers.UMT5Config}
-    models = {
-        "t5": transformers.T5ForConditionalGeneration,
-        "mt5": transformers.MT5ForConditionalGeneration,
-        "umt5": transformers.UMT5ForConditionalGeneration,
-    }
-    config = configs[kind](
+    name = {"t5": "T5", "mt5": "MT5", "umt5": "UMT5"}[kind]
+    config = getattr(transformers, f"{name}Config")(
         vocab_size=chance.choice([12, 30, 80]),
         d_model=chance.choice([16, 32]),
         d_kv=8,
@@ -98,7 +83,7 @@ def random_model(seed: int, kind: str = "t5"):
         relative_attention_num_buckets=chance.choice([8, 32]),
         relative_attention_max_distance=chance.choice([20, 128]),
     )
-    model = models[kind](config).eval()
+    model = getattr(transformers, f"{name}ForConditionalGeneration")(config).eval()
     if chance.random() < 0.5:
         model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
     with torch.no_grad():

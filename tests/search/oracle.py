@@ -33,7 +33,8 @@ class StubIndex:
     def __len__(self):
         return len(self.ids)
 
-    def search(self, queries, k, *, allowed=None, parameters=None):
+    def search(self, queries, k, *, allowed=None, parameters=None, prepared=False):
+        assert prepared
         self.asked.append((len(queries), k, parameters))
         assert queries.dtype == np.float32
         assert 1 <= k <= len(self)

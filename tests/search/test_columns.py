@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.errors import InvalidInputError
+from factoid.index.part import membership
 from factoid.search import Columns
-from factoid.search.ranges import membership
 
 NAMES = ("vectors", "rows", "parents", "documents", "metadata")
 
@@ -49,22 +48,21 @@ def test_lookups(units, wanted):
     chosen = np.array(wanted, np.int64)
     for find, place in (
         (columns.positions_of_vectors, 0),
-        (columns.positions_of_rows, 1),
-        (columns.children_of, 2),
-        (lambda keys: columns.children_of(keys, "document"), 3),
+        (columns.members("unit").positions, 1),
+        (columns.members("passage").positions, 2),
+        (columns.members("document").positions, 3),
     ):
         positions, which = find(chosen)
         found = sorted(zip(which.tolist(), taken(columns, positions), strict=True))
         assert found == sorted((at, unit) for at, key in enumerate(wanted) for unit in units if unit[place] == key)
     for mask, place in (
         (columns.mask_of_rows(chosen), 1),
-        (columns.mask_of_parents(chosen), 2),
         (columns.mask_of_documents(chosen), 3),
         (columns.mask_of_metadata(chosen), 4),
     ):
         assert mask.tolist() == [unit[place] in wanted for unit in tuples(columns)]
-    mask = columns.mask_of_parents(chosen)
-    assert columns.distinct_vectors(mask).tolist() == sorted({unit[0] for unit in units if unit[2] in wanted})
+    mask = columns.mask_of_documents(chosen)
+    assert columns.distinct_vectors(mask).tolist() == sorted({unit[0] for unit in units if unit[3] in wanted})
 
 
 @settings(deadline=None)
@@ -107,9 +105,3 @@ def test_columns_cannot_be_written_to():
         for name in NAMES:
             with pytest.raises(ValueError, match="read-only"):
                 getattr(each, name)[:] = 0
-
-
-def test_columns_of_several_lengths():
-    one, two = np.ones(1, np.int64), np.ones(2, np.int64)
-    with pytest.raises(InvalidInputError, match="five arrays of one length"):
-        Columns.from_arrays(vectors=one, rows=one, parents=one, documents=two, metadata=one)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from factoid import Granularity
-from factoid.errors import InvalidInputError
-from factoid.search import Group, Scored, best_fused, best_units, diverse_groups, diverse_units, most_diverse
+from factoid.search import best_fused, best_groups, diverse_groups, most_diverse
 from tests.search.oracle import Case
 
 
@@ -53,15 +52,6 @@ def two_views(seed=2):
     return views, vectors, rng.integers(-9, 9, (1, 5)).astype(np.float32)
 
 
-def test_units_are_chosen_by_their_own_vectors():
-    views, vectors, query = two_views()
-    (units,) = best_units(views[1], query, 20)
-    chosen = diverse_units(views, query[0], units, 6, lambda_mult=0.4)
-    candidates = np.array([vectors[unit.row] for unit in units], float)
-    assert chosen == [units[place] for place in marginal_relevance(query[0], candidates, 6, 0.4)]
-    assert diverse_units(views, query[0], [], 6) == []
-
-
 def test_parents_are_chosen_by_the_vector_of_their_best_unit():
     views, vectors, query = two_views()
     (groups,) = best_fused(views, query, 12, level="passage")
@@ -71,9 +61,10 @@ def test_parents_are_chosen_by_the_vector_of_their_best_unit():
     assert chosen == [groups[place] for place in marginal_relevance(query[0], candidates, 5, 0.5)]
 
 
-def test_what_cannot_be_compared():
-    views, _, query = two_views()
-    with pytest.raises(InvalidInputError, match=r"rows \[777\] are units of none"):
-        diverse_units(views, query[0], [Scored(1, 1.0), Scored(777, 1.0)], 2)
-    with pytest.raises(InvalidInputError, match="search with matches=1 or more"):
-        diverse_groups(views, query[0], [Group(1, 1.0)], 2)
+def test_units_are_chosen_by_their_own_vectors():
+    views, vectors, query = two_views()
+    (units,) = best_groups(views[1], query, 20, level="unit")
+    chosen = diverse_groups(views, query[0], units, 6, lambda_mult=0.4)
+    candidates = np.array([vectors[unit.key] for unit in units], float)
+    assert chosen == [units[place] for place in marginal_relevance(query[0], candidates, 6, 0.4)]
+    assert diverse_groups(views, query[0], [], 6) == []

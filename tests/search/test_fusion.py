@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid import Granularity
-from factoid.errors import InvalidInputError
-from factoid.search import Group, Scored, best_fused, best_groups, fuse
+from factoid.search import best_fused, best_groups, fusion
 from tests.search.oracle import Case
 
 SENTENCE, PROPOSITION = Granularity.SENTENCE, Granularity.PROPOSITION
@@ -59,7 +58,6 @@ def test_against_the_definition(seed, k, level, method, metadata, matches):
         k,
         level=level,
         method=method,
-        depth=10_000,
         matches=matches,
         allowed=None if metadata is None else masks,
     )
@@ -78,15 +76,17 @@ def test_against_the_definition(seed, k, level, method, metadata, matches):
             assert [(match.score, match.row) for match in group.matches] == expected
 
 
-def test_depth_is_how_far_ranks_count():
+def test_depth_is_how_far_ranks_count(monkeypatch):
+    monkeypatch.setattr(fusion, "_DEPTH", 1)
+    monkeypatch.setattr(fusion, "_LEAST_DEPTH", 5)
     cases, queries = mixed(3)
     views = [case.view(kind) for case, kind in zip(cases, (SENTENCE, PROPOSITION), strict=True)]
-    found = best_fused(views, queries.astype(np.float32), 3, level="passage", depth=5, rrf_k=0)
+    found = best_fused(views, queries.astype(np.float32), 3, level="passage")
     for groups, query in zip(found, queries.tolist(), strict=True):
         scores = {}
         for ranking in rankings(cases, query, None, "passage"):
             for rank, (key, _) in enumerate(ranking[:5], 1):
-                scores[key] = scores.get(key, 0) + 1 / rank
+                scores[key] = scores.get(key, 0) + 1 / (60 + rank)
         best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:3]
         assert [(group.key, group.score) for group in groups] == best
 
@@ -113,36 +113,3 @@ def test_one_granularity_by_max_is_that_granularity():
     assert best_fused([view], vectors, 7, level="passage", method="max") == best_groups(
         view, vectors, 7, level="passage"
     )
-
-
-def test_fuse_merges_matches_best_first_and_each_once():
-    lists = {
-        SENTENCE: [Group(1, 5.0, (Scored(10, 5.0), Scored(11, 1.0))), Group(2, 4.0, (Scored(12, 4.0),))],
-        PROPOSITION: [Group(2, 6.0, (Scored(20, 6.0),)), Group(1, 5.0, (Scored(10, 5.0), Scored(21, 2.0)))],
-    }
-    for method, score in (("rrf", 1 / 61 + 1 / 62), ("max", 6.0)):
-        first, second = fuse(lists, 5, method=method)
-        expected = {1: (10, 21, 11), 2: (20, 12)}
-        assert [match.row for match in first.matches] == list(expected[first.key])
-        assert [match.row for match in second.matches] == list(expected[second.key])
-        assert max(first.score, second.score) == pytest.approx(score)
-    assert [group.key for group in fuse(lists, 1, method="rrf")] == [1]  # equal ranks: the lower row
-    assert [len(group.matches) for group in fuse(lists, 2, matches=1)] == [1, 1]
-    assert fuse({}, 3) == []
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"k": 0}, "k must be at least 1"),
-        ({"method": "sum"}, "unknown fusion 'sum': expected one of rrf, max"),
-        ({"rrf_k": -1}, "rrf_k must be at least 0"),
-    ],
-)
-def test_bad_options(options, message):
-    with pytest.raises(InvalidInputError, match=message):
-        fuse({}, **({"k": 1} | options))
-    with pytest.raises(InvalidInputError, match=message):
-        best_fused([], np.ones((1, 3), np.float32), **({"k": 1, "level": "passage"} | options))
-    with pytest.raises(InvalidInputError, match="depth must be at least 1"):
-        best_fused([], np.ones((1, 3), np.float32), 1, level="passage", depth=0)

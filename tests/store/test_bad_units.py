@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import shutil
 from dataclasses import replace
 
@@ -20,13 +22,13 @@ QUERY = np.ones(DIM, np.float32)
     ("change", "told"),
     [
         ({"granularity": "word"}, "unknown granularity 'word'"),
-        ({"id": 5}, "must be strings"),
-        ({"document_id": None}, "must be strings"),
+        ({"id": 5}, "id must be a str"),
+        ({"document_id": None}, "document_id must be a str"),
         ({"parent_id": "a\0b"}, "NUL byte"),
         ({"start": None}, "span .* whole numbers"),
         ({"end": 1.5}, "span .* whole numbers"),
-        ({"title": None}, "title of a unit must be a string"),
-        ({"payload": b"x"}, "payload of a unit must be a string"),
+        ({"title": None}, "title must be a str"),
+        ({"payload": b"x"}, "payload must be a str"),
         ({"metadata": None}, "metadata must be a dict"),
     ],
 )
@@ -39,22 +41,19 @@ def test_a_unit_that_could_not_be_read_back_is_refused(change, told):
         assert store.verify().ok
 
 
-def test_a_granularity_may_be_its_name():
-    with filled() as store:
-        store.add([replace(GOOD, granularity="passage")], vectors=[QUERY])
-        assert store.get(["new"])[0].granularity == "passage"
-
-
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ({"granularity": None}, "granularity must be one of"),
+        (
+            {"granularity": None},
+            "granularity must be one of passage, sentence, proposition, a list of them, or 'mixed'",
+        ),
         ({"min_score": "high"}, "min_score must be a number, got 'high'"),
         ({"min_score": float("nan")}, "min_score must be a number"),
         ({"mmr": "much"}, "mmr must be a number"),
         ({"parameters": ["nprobe"]}, "parameters must be a dict"),
         ({"document_ids": 5}, "document_ids must be a list of ids, got 5"),
-        ({"unit_ids": "u1"}, "unit_ids must be a list of ids, got the string 'u1'"),
+        ({"unit_ids": "u1"}, "unit_ids must be a list of ids, got 'u1'"),
     ],
 )
 def test_an_option_of_another_type_is_refused(option, told):
@@ -68,7 +67,7 @@ def test_ids_may_come_from_an_iterator(name):
     pytest.importorskip("faiss")
     ids = ["doc1", "doc2"] if name == "document_ids" else ["u3", "u4", "u5"]
     with filled() as store:
-        options = {"granularity": "mixed", "parents": False, "k": 50}
+        options = {"granularity": "mixed", "parents": "unit", "k": 50}
         wanted = store.search_by_vector(QUERY, **options, **{name: ids})
         assert wanted
         assert store.search_by_vector(QUERY, **options, **{name: iter(ids)}) == wanted
@@ -85,7 +84,11 @@ def test_ids_may_come_from_an_iterator(name):
         ({"shards": "2"}, "shards must be a whole number, got '2'"),
         ({"shards": 0}, "shards must be at least 1, got 0"),
         ({"device": "tpu"}, "expected a device such as"),
-        ({"device": []}, "expected a device such as"),
+        ({"device": None}, "expected a device such as"),
+        ({"device": ["cuda:0", "cuda:0"]}, "expected a device such as"),
+        ({"granularities": "passage"}, "granularities must be some of passage, sentence, proposition"),
+        ({"granularities": ["passage", "document"]}, "granularities must be some of"),
+        ({"granularities": ["word"]}, "unknown granularity 'word'"),
     ],
 )
 def test_a_setting_that_is_unknown_makes_no_store(tmp_path, setting, told):
@@ -123,7 +126,7 @@ def test_nothing_is_written_to_a_store_that_lost_its_place(tmp_path, how):
 def test_parameters_go_to_the_indexes_that_know_them():
     pytest.importorskip("faiss")
     kinds = {"passage": "IVF4,Flat", "sentence": "HNSW8", "proposition": "IVF64,Flat"}  # both too large for these few
-    options = {"granularity": "mixed", "parents": False, "k": 50}
+    options = {"granularity": "mixed", "parents": "unit", "k": 50}
     with filled(index=kinds) as store:
         wanted = store.search_by_vector(QUERY, **options)
         found = store.search_by_vector(QUERY, **options, parameters={"nprobe": 4, "efSearch": 64})
@@ -132,3 +135,18 @@ def test_parameters_go_to_the_indexes_that_know_them():
         for granularity, parameters in (("passage", {"nprobes": 4}), ("sentence", {"nprobe": 4})):
             with pytest.raises(InvalidInputError, match="no search parameter 'nprobe"):
                 store.search_by_vector(QUERY, granularity=granularity, parameters=parameters)
+
+
+def test_an_unknown_option_is_told_what_there_is():
+    with filled() as store, pytest.raises(TypeError, match=r"unknown options \['score_threshold'\].*min_score"):
+        store.search_by_vector(QUERY, score_threshold=0.5)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_an_open_store_is_neither_copied_nor_pickled(tmp_path, copied):
+    for path, message in (
+        (None, "a UnitStore cannot be pickled or copied: copy_to"),
+        (tmp_path / "s", "open .*s' again"),
+    ):
+        with opened(path) as store, pytest.raises(TypeError, match=message):
+            copied(store)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from factoid import UnitStore
-from factoid.store import build, transaction
+from factoid.store.database import transaction
+from factoid.store.indexes import build
 from factoid.units import Granularity
 from tests.store.content import DIM, answers, opened, rows, unit
 
@@ -21,13 +22,13 @@ SENTENCES = Granularity.SENTENCE
 def built(monkeypatch):
     """The number of vectors of each index that was built from nothing."""
     counts = []
-    original = build.Builder._build
+    original = build.VectorBuilder._build
 
-    def counting(self, held, snapshot, **options):
-        original(self, held, snapshot, **options)
-        counts.append(0 if held.index is None else len(held.index))
+    def counting(self, state, snapshot, **options):
+        original(self, state, snapshot, **options)
+        counts.append(0 if state.index is None else len(state.index))
 
-    monkeypatch.setattr(build.Builder, "_build", counting)
+    monkeypatch.setattr(build.VectorBuilder, "_build", counting)
     return counts
 
 
@@ -48,7 +49,7 @@ def filled(path, count, **options):
 
 def best(store, seed=7, k=5):
     (query,) = vectors(1, seed)
-    return [hit.unit.id for hit in store.search_by_vector(query, k, granularity="sentence", parents=False)]
+    return [hit.unit.id for hit in store.search_by_vector(query, k, granularity="sentence", parents="unit")]
 
 
 def brute(store, seed=7, k=5):
@@ -58,7 +59,7 @@ def brute(store, seed=7, k=5):
 
 
 def kind(store):
-    return store._views._held[SENTENCES][1].index.kind
+    return store.views.states[SENTENCES].index.kind
 
 
 def test_another_kind_takes_the_place_of_the_one_on_disk(tmp_path):
@@ -108,7 +109,7 @@ def test_a_reader_follows_although_the_changes_are_forgotten(tmp_path, monkeypat
             writer.compact()
         assert rows(tmp_path / "s", "SELECT count(*) FROM changes WHERE row <= 50")[0][0] < 10
         assert best(reader, k=20) == brute(writer, k=20)
-        found = reader.search_by_vector(vectors(1)[0], granularity="sentence", filter={"year": 20}, parents=False)
+        found = reader.search_by_vector(vectors(1)[0], granularity="sentence", filter={"year": 20}, parents="unit")
         assert [hit.unit.id for hit in found] == ["s25"]
         assert not built
 
@@ -129,7 +130,7 @@ def test_the_record_of_commits_does_not_grow_without_end(tmp_path, monkeypatch):
     with filled(tmp_path / "s", 1) as store:
         for number in range(1, 60):
             add(store, number, 1)
-        with store._connections.reading() as connection:
+        with store.connections.reading() as connection:
             assert connection.execute("SELECT count(*) FROM commits").fetchone()[0] <= 22
 
 

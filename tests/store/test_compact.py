@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ import pytest
 
 from factoid.errors import StoreError
 from factoid.index import load
-from factoid.store.build import Builder
+from factoid.store.indexes.build import VectorBuilder
 from tests.store.content import DIM, answers, change, filled, opened, put, rows, state, unit, units
 
 pytest.importorskip("faiss")
@@ -103,7 +103,7 @@ def test_indexes_that_are_up_to_date_are_not_built_again(tmp_path, monkeypatch):
         answers(store)
     for _ in range(3):
         with opened(tmp_path / "s") as store:
-            monkeypatch.setattr(Builder, "_build", lambda *_, **__: pytest.fail("built again"))
+            monkeypatch.setattr(VectorBuilder, "_build", lambda *_, **__: pytest.fail("built again"))
             store.compact()
             answers(store)
 
@@ -119,17 +119,6 @@ def test_stores_in_memory_and_without_indexes(tmp_path):
             assert store.verify().ok
 
 
-def test_only_stores_that_are_open_for_writing(tmp_path):
-    filled(tmp_path / "s").close()
-    with (
-        opened(tmp_path / "s", read_only=True) as store,
-        pytest.raises(StoreError, match="read_only=True"),
-    ):
-        store.compact()
-    with pytest.raises(StoreError, match="closed"):
-        store.compact()
-
-
 READER = """
 import sys
 from tests.store.content import answers, opened
@@ -139,7 +128,7 @@ with opened(sys.argv[1], read_only=sys.argv[2] == "ro") as store:
 """
 
 
-@pytest.mark.parametrize("mode", ["rw", "ro"])
+@pytest.mark.parametrize("mode", ["ro", pytest.param("rw", marks=pytest.mark.slow)])
 def test_readers_in_other_processes_stay_right(tmp_path, mode):
     thinned(tmp_path / "s", 300)
     with (
@@ -181,6 +170,7 @@ with opened(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_leaves_a_whole_store(tmp_path):
     before = thinned(tmp_path / "s")
     choose = random.Random(5)
@@ -208,54 +198,24 @@ class _Full:
             raise sqlite3.OperationalError("database or disk is full")
         return self._connection.execute(sql, *given)
 
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
 
 def test_a_full_disk_is_told_with_the_space_that_is_needed(tmp_path, monkeypatch):
     before = thinned(tmp_path / "s", 300)
     with opened(tmp_path / "s") as store:
-        whole = store._connections.alone
+        whole = store.connections.alone
 
         @contextmanager
         def alone():
             with whole() as connection:
                 yield _Full(connection)
 
-        monkeypatch.setattr(store._connections, "alone", alone)
+        monkeypatch.setattr(store.connections, "alone", alone)
         with pytest.raises(StoreError, match=r"is full: compact needs about [\d,]+ free bytes, .* free some space"):
             store.compact()
         assert (state(store), answers(store)) == before
     with opened(tmp_path / "s") as store:
         assert (state(store), answers(store)) == before
         assert store.verify().ok
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk of two megabytes, where the tests may mount one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    try:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("needs the right to mount a small disk")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
-
-
-def test_a_disk_that_is_really_full(small_disk):
-    before = thinned(small_disk / "s", 300)
-    (small_disk / "ballast").write_bytes(b"x" * (1 << 19))
-    with opened(small_disk / "s") as store:
-        put(store, [unit("long", "x" * 400_000)])
-        before = state(store), answers(store)
-        with suppress(OSError), (small_disk / "more").open("wb", buffering=0) as file:
-            while file.write(b"x" * 4096):
-                pass
-        with pytest.raises(StoreError, match="full"):
-            store.compact()
-        assert (state(store), answers(store)) == before
-        (small_disk / "more").unlink()
-        (small_disk / "ballast").unlink()
-        store.compact()
-        assert (state(store), answers(store)) == before
-    with opened(small_disk / "s") as store:
-        assert (state(store), answers(store)) == before

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError
-from factoid.store import jsonl_files
+from factoid.store.transfer import formats
 from tests.store.content import DIM, filled, state
 
 
@@ -88,20 +88,6 @@ def test_parquet_holds_every_field(store, tmp_path):
     assert [{**row, "metadata": json.loads(row["metadata"])} for row in read] == expected_documents(store)
 
 
-@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
-def test_vectors_may_be_left_out(store, tmp_path, ending):
-    if ending == ".parquet":
-        pytest.importorskip("pyarrow")
-    units, _, about = store.export(tmp_path / f"facts{ending}", vectors=False).files
-    if ending == ".jsonl":
-        assert lines(units) == [{k: v for k, v in unit.items() if k != "vector"} for unit in expected_units(store)]
-    else:
-        from pyarrow.parquet import read_schema
-
-        assert "vector" not in read_schema(units).names
-    assert json.loads(about.read_text())["vectors"] is False
-
-
 def test_the_same_store_makes_the_same_bytes(store, tmp_path):
     first = store.export(tmp_path / "a.jsonl.gz").files
     second = store.export(tmp_path / "b.jsonl.gz").files
@@ -136,32 +122,23 @@ def test_an_export_that_fails_leaves_the_files_that_were_there(store, tmp_path, 
 
     for name in ("write_documents", "write_units"):
         with monkeypatch.context() as patch:
-            patch.setattr(jsonl_files, name, full)
+            patch.setattr(formats.Files, name, full)
             with pytest.raises(StoreError, match=r"cannot export to .*facts\.jsonl: No space left on device"):
                 store.export(tmp_path / "facts.jsonl")
         assert {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == before
 
 
-def test_a_folder_that_cannot_be_made_and_a_closed_store(store, tmp_path):
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreError, match="cannot export to"):
-        store.export(tmp_path / "file" / "facts.jsonl")
-    store.close()
-    with pytest.raises(StoreError, match="closed"):
-        store.export(tmp_path / "facts.jsonl")
-
-
 def test_one_generation_is_exported_while_units_are_added(store, tmp_path, monkeypatch):
     count = len(store)
-    written = jsonl_files.unit_record
+    written = formats._unit_record
     once = iter([True])
 
-    def adding(unit):
+    def adding(*stored):
         if next(once, False):
             store.delete(["tower"])
-        return written(unit)
+        return written(*stored)
 
-    monkeypatch.setattr(jsonl_files, "unit_record", adding)
+    monkeypatch.setattr(formats, "_unit_record", adding)
     report = store.export(tmp_path / "facts.jsonl")
     assert (report.units, report.documents) == (count, 3)
     assert len(store) < count

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid import Document, UnitStore
-from factoid.errors import EncoderMismatchError, InvalidInputError, StoreError, StoreFormatError
+from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError
 from factoid.propositions import NoPropositions, PropositionCache
-from factoid.store import merge as merging
+from factoid.store.transfer import merge as merging
 from factoid.testing import ScriptedPropositionizer
-from tests.store.content import DIM, Numbers, answers, filled, opened, put, state, unit, units, unordered
+from tests.store.content import DIM, Numbers, answers, filled, opened, put, state, unit, unordered
 
 
 def held(store):
@@ -65,7 +62,7 @@ def made(drawn):
     ]
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(mine=small, theirs=small, block=st.sampled_from([1, 2, 1000]))
 @pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
 def test_units_are_the_union_of_two_dicts(mine, theirs, block, on_conflict):
@@ -117,28 +114,6 @@ def test_a_document_that_differs_is_taken_or_left_with_all_its_units(tmp_path, o
         assert unordered(state(store)) == unordered(state(expected))
         assert report.documents == (2 if on_conflict == "replace" else 1)
         assert store.verify().ok
-
-
-def test_a_document_larger_than_a_block_comes_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(merging, "BLOCK", 2)
-    monkeypatch.setattr(merging, "_LARGEST", 4)
-    text = " ".join(f"Sentence {number} is here." for number in range(40))
-    with opened(tmp_path / "a") as store, opened(tmp_path / "b") as other:
-        documents(store, ("long", "Another text."), ("s", "Short."))
-        documents(other, ("first", "First."), ("long", text), ("z", "Last."))
-        parts = []
-        add = merging._add
-
-        def adding(writing, theirs, block, texts, **options):
-            parts.append(len(block))
-            return add(writing, theirs, block, texts, **options)
-
-        monkeypatch.setattr(merging, "_add", adding)
-        store.merge(other)
-        assert len([size for size in parts if size == 4]) > 5
-        found, others = unordered(state(store)), unordered(state(other))
-        assert {own: each for own, each in found[0].items() if each.document_id != "s"} == others[0]
-        assert [row for row in found[2] if row[0] != "s"] == others[2]
 
 
 def test_a_merge_that_was_interrupted_can_be_made_again(tmp_path, monkeypatch):
@@ -197,10 +172,6 @@ def test_what_cannot_be_merged(tmp_path):
         with pytest.raises(StoreFormatError, match="there is no store at"):
             store.merge(tmp_path / "b")
         assert not (tmp_path / "b").exists()
-        closed = filled(None)
-        closed.close()
-        with pytest.raises(StoreError, match="closed"):
-            store.merge(closed)
 
 
 class Costly(ScriptedPropositionizer):
@@ -222,8 +193,8 @@ def script_ids(script):
 
 
 def cached(path):
-    with PropositionCache(path) as cache:
-        return cache.count(), cache.count(failures=True)
+    cache = PropositionCache(path)
+    return cache.count(), cache.count(failures=True)
 
 
 def test_what_models_said_is_merged_and_answers_beat_failures(tmp_path):
@@ -262,17 +233,3 @@ def test_a_passage_that_comes_alone_leaves_what_is_under_the_own_one(tmp_path):
         store.merge(other)
         assert [(each.id, each.payload) for each in store.get(["p", "c"])] == [("p", "new"), ("c", "")]
         assert store.vectors(["c"])
-
-
-def test_stores_are_merged_from_many_processes_files_without_writing_to_them(tmp_path):
-    filled(tmp_path / "a").close()
-    before = {file.name: file.read_bytes() for file in (tmp_path / "a").iterdir()}
-    with opened(tmp_path / "b") as store:
-        store.merge(tmp_path / "a")
-    after = {
-        file.name: file.read_bytes() for file in (tmp_path / "a").iterdir() if not file.name.endswith(("-wal", "-shm"))
-    }
-    assert after == {name: content for name, content in before.items() if not name.endswith(("-wal", "-shm"))}
-    with tempfile.TemporaryDirectory() as folder, pytest.raises(StoreFormatError):
-        filled(None, 0).merge(Path(folder))
-    assert units(1)

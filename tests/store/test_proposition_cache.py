@@ -15,8 +15,8 @@ import pytest
 
 from factoid import Document, UnitStore
 from factoid.errors import InvalidInputError, StoreError
+from factoid.files.sqlite import APPLICATION_ID, FORMAT
 from factoid.propositions import CachedPropositionizer, NoPropositions, PropositionCache
-from factoid.sqlite_file import APPLICATION_ID, FORMAT
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from tests.propositions.passages import facts, passages
 
@@ -69,12 +69,6 @@ def test_an_edited_document_asks_for_its_changed_passages_only(path):
         assert {unit.id: unit for unit in store.get(store.ids())} == {unit.id: unit for unit in plain.get(plain.ids())}
 
 
-def test_other_words_or_granularities_ask_nothing_for_equal_passages(path):
-    add(path, costly := Costly(), [document(1)])
-    report = add(path, costly, [document(1)], min_words=2)
-    assert (report.documents, report.decomposition.cached, costly.asked) == (1, 3, 3)
-
-
 def test_in_memory_and_for_cheap_propositionizers_nothing_is_kept(path):
     costly, cheap = Costly(), ScriptedPropositionizer(lambda passage: [passage.text])
     with opened(None) as store:
@@ -83,8 +77,8 @@ def test_in_memory_and_for_cheap_propositionizers_nothing_is_kept(path):
     assert costly.asked == 6
     add(path, cheap, [document(1)])
     assert tables(path).isdisjoint({"propositions", "claims"})
-    with PropositionCache(path) as cache:
-        assert cache.count() == 0
+    cache = PropositionCache(path)
+    assert cache.count() == 0
 
 
 def tables(path):
@@ -104,7 +98,7 @@ def test_a_store_made_before_there_was_a_cache_gets_one_and_stays_readable_befor
         assert add(path, costly, [document(1), document(2)]).documents == 2
         assert add(path, costly, [document(1), document(2, " It is long.")]).decomposition.cached == 2
         assert reader.counts()["passage"] == 6
-    assert tables(path) == before | {"propositions", "claims"}
+    assert tables(path) == before | {"propositions"}
     connection = sqlite3.connect(path / "units.sqlite")
     version = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
     connection.close()
@@ -117,7 +111,8 @@ def test_a_cache_may_be_shared_by_stores(path, tmp_path):
     for number, cache in enumerate([tmp_path / "shared", str(tmp_path / "shared")]):
         report = add(tmp_path / str(number), costly, documents, cache=cache)
         assert report.decomposition.cached == 9 * number
-    with PropositionCache(tmp_path / "shared") as cache, opened(None) as store:
+    cache = PropositionCache(tmp_path / "shared")
+    with opened(None) as store:
         store.add_documents(documents, propositionizer=costly, cache=cache)
         assert cache.count() == 9
     assert costly.asked == 9
@@ -132,9 +127,9 @@ def test_a_cache_may_be_shared_by_stores(path, tmp_path):
 
 def test_a_propositionizer_with_a_cache_of_its_own_keeps_it(path, tmp_path):
     costly = Costly()
-    with PropositionCache(tmp_path / "own") as cache:
-        add(path, CachedPropositionizer(costly, cache), [document(1)])
-        assert cache.count() == 3
+    cache = PropositionCache(tmp_path / "own")
+    add(path, CachedPropositionizer(costly, cache), [document(1)])
+    assert cache.count() == 3
     assert "propositions" not in tables(path)
     report = add(path, costly, [document(1)])
     assert report.unchanged == 1  # by the name of what made the propositions, cache or not
@@ -157,14 +152,6 @@ def test_a_document_that_failed_for_a_time_is_tried_again(path):
     report = add(path, mended, documents)
     assert (report.documents, mended.asked, report.decomposition.failed) == (1, 1, 0)
     assert add(path, mended, documents).unchanged == 2
-
-
-def test_in_memory_it_is_tried_again_as_well():
-    failing, working = (Costly(lambda _: NoPropositions("down", transient=True)), Costly())
-    with opened(None) as store:
-        assert store.add_documents([document(1)], propositionizer=failing).decomposition.transient == 3
-        assert store.add_documents([document(1)], propositionizer=working).documents == 1
-        assert store.add_documents([document(1)], propositionizer=working).unchanged == 1
 
 
 def test_lasting_failures_are_left_alone_until_they_are_to_be_retried(path):
@@ -212,15 +199,6 @@ def test_the_policy_for_unsupported_propositions(path, policy, expected):
     assert costly.asked == 1
 
 
-def test_a_costly_propositionizer_needs_a_name(path):
-    nameless = Costly()
-    nameless.name = ""
-    with pytest.raises(InvalidInputError, match="expected the name of a propositionizer"):
-        add(path, nameless, [document(1)])
-    with opened(path) as store:
-        assert len(store) == 0
-
-
 def test_a_copy_and_a_cleared_store(path, tmp_path):
     costly = Costly()
     add(path, costly, [document(1)])
@@ -229,8 +207,9 @@ def test_a_copy_and_a_cleared_store(path, tmp_path):
         store.delete(["doc1"])
         assert store.add_documents([document(1)], propositionizer=costly).decomposition.cached == 3
         store.clear()
-    with PropositionCache(path) as own, PropositionCache(tmp_path / "copy") as copied:
-        assert (own.count(), copied.count()) == (0, 3)
+    copied = PropositionCache(tmp_path / "copy")
+    own = PropositionCache(path)
+    assert (own.count(), copied.count()) == (0, 3)
 
 
 WORKER = """
@@ -246,6 +225,7 @@ with opened(sys.argv[2]) as store:
 """
 
 
+@pytest.mark.slow
 def test_an_indexing_process_that_is_killed_asks_again_what_was_in_flight_only(path, tmp_path):
     chance = random.Random(7)
     kills = 0

@@ -48,7 +48,7 @@ def test_units_by_id_replace_each_other(store):
     passage, sentence = split_passages(OSLO)[0], split_sentences(split_passages(OSLO)[0])[0]
     store.add([passage, sentence])
     store.add([replace(sentence, text="The city is cold.")])
-    assert found(store, "cold", granularity="sentence", parents=False) == ["The city is cold."]
+    assert found(store, "cold", granularity="sentence", parents="unit") == ["The city is cold."]
     assert store.counts() == {Granularity.PASSAGE: 1, Granularity.SENTENCE: 1}
     store.add([replace(passage, title="Kristiania")], keep_children=True)
     assert store.search("cold", granularity="sentence")[0].unit.title == "Kristiania"
@@ -107,7 +107,7 @@ def test_vectors_that_do_not_fit_leave_the_store_as_it_was(path, vectors, messag
             store.add([passage], vectors=vectors)
         assert store.ids() == ["first"]
         assert [hit.score for hit in store.search_by_vector([1, 1], granularity="passage")] == [7.0]
-        with pytest.raises(EncoderMismatchError, match="all of the same dimension, got shapes"):
+        with pytest.raises(EncoderMismatchError, match="holds vectors of 2 dimensions, got 3"):
             store.add([passage, replace(passage, id="b")], vectors=[[1.0, 2.0], [1.0, 2.0, 3.0]])
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from factoid import UnitStore
-from factoid.errors import StoreError
+from factoid.errors import StoreError, StoreFormatError
 from factoid.index import VectorIndex, load, save
-from tests.store.content import DIM, answers, change, filled, opened, rows, state
+from tests.store.content import DIM, answers, change, filled, opened, state, unit
 
 pytest.importorskip("faiss")
 
@@ -77,7 +77,11 @@ def with_digest(blob):
         ("UPDATE units SET granularity = 'word' WHERE id = 'u4'", r"1 units are of an unknown granularity \('u4'\)"),
         ("UPDATE metadata SET json = '{\"a\": ' WHERE row = 2", r"1 metadata are no JSON objects \(rows 2\)"),
         ("UPDATE documents SET metadata = '[]' WHERE id = 'ship'", r"metadata of 1 documents .*'ship'"),
-        ("DELETE FROM meta WHERE key = 'dim'", "holds vectors, and not their dimension"),
+        ("UPDATE units SET text = 'The kakapo flies.' WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
+        ("UPDATE units SET title = 'Another' WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
+        ("UPDATE units SET checksum = 1 WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
+        ("UPDATE documents SET text = 'Another' WHERE id = 'ship'", r"1 documents changed on disk \('ship'\)"),
+        ("DROP INDEX units_by_vector", "altered: CREATE INDEX units_by_vector"),
     ],
 )
 def test_what_cannot_be_mended_is_told_with_what_to_do(path, damage, problem):
@@ -92,6 +96,7 @@ def test_what_cannot_be_mended_is_told_with_what_to_do(path, damage, problem):
 @pytest.mark.parametrize(
     ("damages", "problem"),
     [
+        (["UPDATE commits SET last = last + 1"], "what open readers are told of commits is not what was written"),
         (["DELETE FROM fields WHERE key = 'year'"], r"filters would miss \d+ fields of metadata, and find 0 too many"),
         (
             ["INSERT INTO fields VALUES ('year', 0, 77, 1)", "INSERT INTO fields VALUES ('x', 0, 1, 12345)"],
@@ -122,13 +127,6 @@ def test_what_follows_from_the_rest_is_mended(path, before, damages, problem):
         assert store.ids(year) == passing != []
         store.add([store.get(["u4"])[0]], vectors=[np.ones(DIM)])  # takes new rows
         assert store.verify().ok
-
-
-def test_rows_are_not_given_twice_after_a_repair(path):
-    highest = rows(path, "SELECT max(row) FROM units")[0][0]
-    change(path, "DELETE FROM sqlite_sequence WHERE name = 'units'")
-    verified(path, repair=True)
-    assert rows(path, "SELECT seq FROM sqlite_sequence WHERE name = 'units'") == [(highest,)]
 
 
 def flip(file):
@@ -204,5 +202,32 @@ def test_only_what_is_open_and_may_be_written_is_mended(path):
         assert not store.verify().ok
         with pytest.raises(StoreError, match="read_only=True"):
             store.verify(repair=True)
-    with pytest.raises(StoreError, match="closed"):
-        store.verify()
+
+
+@pytest.mark.parametrize(
+    "damage", ["DELETE FROM meta WHERE key = 'dim'", "UPDATE meta SET value = 9 WHERE key = 'dim'"]
+)
+def test_a_record_that_was_changed_is_told_when_the_store_is_opened(path, damage):
+    change(path, damage)
+    with pytest.raises(StoreFormatError, match=r"is damaged: the record of .* Restore it from a backup"):
+        opened(path)
+
+
+def test_units_that_were_lost_are_missed(path):
+    change(path, "DELETE FROM units WHERE id = 'u4'")
+    assert any("units were lost" in problem for problem in verified(path).problems)
+    report = verified(path, repair=True)
+    assert report.ok
+    assert any("units were lost" in problem for problem in report.repaired)
+
+
+def test_a_search_says_that_a_text_was_changed_and_a_new_one_may_take_its_place(path):
+    change(path, "UPDATE units SET text = 'The kakapo flies.' WHERE id = 'u4'")
+    with opened(path) as store:
+        vector = store.vectors(["u4"])["u4"]
+        for call in (lambda: store.get(["u4"]), lambda: store.search_by_vector(vector, 50, granularity="mixed")):
+            with pytest.raises(StoreFormatError, match=r"is damaged: unit 'u4' .*verify"):
+                call()
+        store.add([unit("u4", kind="sentence", document="doc4", parent="u3")[0]], vectors=[vector])
+        assert store.verify().ok
+        assert store.get(["u4"])[0].text == "A town on a hill."

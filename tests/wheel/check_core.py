@@ -17,10 +17,11 @@ from factoid import (
     split_sentences,
 )
 from factoid.cli import main
-from factoid.demo.data import find_data, load_encyclopedia
+from factoid.demo.corpus import find_data, load_encyclopedia
 from factoid.entities import EntityRetriever, build_own_articles
 from factoid.entities.importers import MediaWikiDump
 from factoid.errors import MissingDependencyError
+from factoid.files.readers import read_file
 from factoid.testing import HashEncoder
 
 TEXT = """# Surtsey
@@ -66,6 +67,7 @@ with TemporaryDirectory() as folder:
     dump.write_text("<mediawiki><page><title>A</title><ns>0</ns><id>1</id></page></mediawiki>", encoding="utf-8")
     missing(lambda: list(MediaWikiDump(dump).read()), 'pip install "factoid[wikipedia]"')
 missing(lambda: SentenceTransformerEncoder("any").encode_queries(["?"]), 'pip install "factoid[models]"')
+missing(lambda: list(read_file("page.html")), 'pip install "factoid[documents]"')
 missing(lambda: __import__("langchain_factoid"), 'pip install "factoid[langchain]"')
 missing(lambda: __import__("llama_index_factoid"), 'pip install "factoid[llama-index]"')
 
@@ -75,10 +77,10 @@ for package in ("factoid", "langchain_factoid", "llama_index_factoid"):
     assert spec.origin is not None
     assert Path(spec.origin).with_name("py.typed").exists(), f"{package} ships no py.typed"
 
-encyclopedia = load_encyclopedia(find_data())
+articles, questions = load_encyclopedia(find_data())
 assert find_data().is_relative_to(sys.prefix)
-assert len(encyclopedia.documents) >= 30
-assert len(encyclopedia.questions) >= 80
+assert len(articles) >= 30
+assert len(questions) >= 80
 
 Path("island.md").write_text(TEXT, encoding="utf-8")
 assert main(["split", "island.md"]) == 0

@@ -1,76 +1,126 @@
-"""Documents into a store at all granularities, with what the demo tells about them."""
+"""The encyclopedia, its questions, and how often each granularity finds the answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from itertools import islice
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tqdm.auto import tqdm
-
-from factoid.demo.data import Question
-from factoid.propositions import Propositionizer, Report, decompose
-from factoid.split import split_passages, split_sentences
-from factoid.store import GRANULARITIES, UnitStore
+import factoid
+from factoid.context import pack_context
+from factoid.encode import Vectors
+from factoid.errors import UnreadableFileError
+from factoid.files.readers import read_documents
+from factoid.store import UnitStore
 from factoid.units import Document, Granularity, Unit
-from factoid.words import count_words
 
-_BATCH = 16  # documents cut, encoded and committed together
+CUTOFFS = (1, 5)
+BUDGETS = (50, 100, 200)  # words
+
 _BELOW = ": "  # a section below its title
 
 
-@dataclass(slots=True)
-class Summary:
-    """What is in the store.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question; with the accepted answers, and the title of the article that holds them, where they are known."""
 
-    Attributes:
-        documents: Their number.
-        units: Number of units at each granularity.
-        words: Number of words in them.
-        headings: Titles and sections, or the names of files without, in order.
-        report: What became of the passages in the propositionizer.
+    text: str
+    answers: tuple[str, ...] = ()
+    title: str = ""
+
+
+def find_data() -> Path:
+    """Return the folder of the demo's data.
+
+    Raises:
+        UnreadableFileError: It is neither in the installed package nor beside its source code.
     """
-
-    documents: int = 0
-    units: dict[Granularity, int] = field(default_factory=lambda: dict.fromkeys(GRANULARITIES, 0))
-    words: dict[Granularity, int] = field(default_factory=lambda: dict.fromkeys(GRANULARITIES, 0))
-    headings: dict[str, None] = field(default_factory=dict)
-    report: Report = field(default_factory=Report)
-
-
-def index(
-    store: UnitStore, documents: Iterable[Document], propositionizer: Propositionizer, *, show_progress: bool = False
-) -> Summary:
-    """Add documents to a store. `UnitStore.add_documents` is the way to do it outside a demo."""
-    summary = Summary()
-    with tqdm(unit=" documents", disable=not show_progress) as bar:
-        remaining = iter(documents)
-        while batch := list(islice(remaining, _BATCH)):
-            passages = [passage for document in batch for passage in split_passages(document)]
-            sentences = [sentence for passage in passages for sentence in split_sentences(passage)]
-            propositions = decompose(passages, propositionizer)
-            units = [*passages, *sentences, *propositions.units]
-            if units:
-                store.add(units)
-            summary.documents += len(batch)
-            summary.report += propositions.report
-            for unit in units:
-                summary.units[unit.granularity] += 1
-                summary.words[unit.granularity] += count_words(unit.text)
-            summary.headings.update(dict.fromkeys(map(_heading, passages)))
-            bar.update(len(batch))
-    return summary
+    package = Path(factoid.__file__).parent
+    for folder in (package / "demo_data", package.parents[1] / "examples" / "data"):
+        if (folder / "questions.jsonl").is_file():
+            return folder
+    message = f"the demo's encyclopedia is not in {package}: install factoid again, or show your own files with --docs"
+    raise UnreadableFileError(message)
 
 
-def headline_questions(summary: Summary, count: int = 3) -> list[Question]:
+def load_encyclopedia(folder: Path) -> tuple[list[Document], list[Question]]:
+    """Read `encyclopedia/*.md`, and the questions about them in `questions.jsonl`."""
+    records = map(json.loads, (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines())
+    questions = [Question(record["question"], tuple(record["answers"]), record["title"]) for record in records]
+    return list(read_documents([folder / "encyclopedia"])), questions
+
+
+def list_headings(units: Iterable[Unit]) -> list[str]:
+    """Return the titles and sections of passages, or the names of files without, in order."""
+    return list(dict.fromkeys(_heading(unit) for unit in units if unit.granularity is Granularity.PASSAGE))
+
+
+def headline_questions(headings: list[str], count: int = 3) -> list[Question]:
     """Return some headings as questions, spread evenly over the documents; those of sections, which say more, first."""
-    headings = [heading for heading in summary.headings if _BELOW in heading] or list(summary.headings)
+    headings = [heading for heading in headings if _BELOW in heading] or headings
     count = min(count, len(headings))
     return [Question(headings[index * len(headings) // count]) for index in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Shares of the questions, from 0 to 1, in the order of CUTOFFS and BUDGETS."""
+
+    recall: tuple[float, ...]
+    within: tuple[float, ...]
+
+
+def find_answer(text: str, answers: Sequence[str]) -> int | None:
+    """Return where the first answer in a text begins, or None."""
+    places = [match.start() for answer in answers if (match := _pattern(answer).search(text))]
+    return min(places, default=None)
+
+
+def is_gold(passage: Unit, question: Question) -> bool:
+    """Tell whether a passage is of the article asked about and holds an answer."""
+    return passage.title == question.title and find_answer(passage.text, question.answers) is not None
+
+
+def measure(store: UnitStore, questions: Sequence[Question], vectors: Vectors, granularity: Granularity) -> Scores:
+    """Return how often one granularity finds the answer, by two measures over all questions.
+
+    * R@k: among the k best distinct passages, rolled up from the units that were searched, is one that is of the article
+      asked about and holds an answer. A question whose answer no passage of its article holds counts as not answered.
+    * Answer within W words: an answer occurs in the first W words of the ranked units, in whatever article. So the paper
+      measures it (Dense X Retrieval, §4.4); a short answer such as a year can be there by chance.
+
+    An answer is looked for as whole words, without regard to case and runs of white space.
+
+    Args:
+        store: Holds the articles.
+        questions: Questions with answers, at least one.
+        vectors: The encoded questions. Shape: (len(questions), dim).
+        granularity: The units that are compared with the questions.
+    """
+    recalled = [0] * len(CUTOFFS)
+    within = [0] * len(BUDGETS)
+    for question, vector in zip(questions, vectors, strict=True):
+        hits = store.search_by_vector(vector, max(CUTOFFS), granularity=granularity)
+        gold = [is_gold(hit.unit, question) for hit in hits]
+        units = store.search_by_vector(vector, max(BUDGETS), granularity=granularity, parents="unit")
+        for index, cutoff in enumerate(CUTOFFS):
+            recalled[index] += any(gold[:cutoff])
+        for index, words in enumerate(BUDGETS):
+            context = pack_context(units, words=words, headings=False)
+            within[index] += find_answer(context, question.answers) is not None
+    return Scores(
+        tuple(count / len(questions) for count in recalled), tuple(count / len(questions) for count in within)
+    )
 
 
 def _heading(passage: Unit) -> str:
     heading = _BELOW.join(filter(None, [passage.title, passage.section]))
     name = Path(str(passage.metadata.get("source", ""))).stem
     return heading or name.replace("-", " ").replace("_", " ") or passage.text[:60]
+
+
+def _pattern(answer: str) -> re.Pattern[str]:
+    words = r"\s+".join(map(re.escape, answer.split()))
+    return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import runpy
+from collections.abc import Callable, Sequence
+from importlib.resources import as_file, files
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from factoid.demo import show
-from factoid.demo.cache import CachedEncoder
-from factoid.demo.corpus import headline_questions, index
-from factoid.demo.data import Question, find_data, load_encyclopedia
-from factoid.demo.frameworks import FRAMEWORKS, run_framework
-from factoid.demo.measure import measure
+from factoid.demo.corpus import Question, find_data, headline_questions, list_headings, load_encyclopedia, measure
 from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
-from factoid.files import read_documents
+from factoid.files.readers import read_documents
+from factoid.progress import progress
 from factoid.propositions import Propositionizer
 from factoid.store import GRANULARITIES, UnitStore
-from factoid.terminal import count, plain, wrap
+from factoid.terminal import count, excerpt, plain, wrap
+from factoid.units import Document, Hit
 
 # Picked by hand: the answer stands in an aside of a long sentence.
 SHOWN = (
@@ -24,8 +26,31 @@ SHOWN = (
     "How many lunar months make up the Saros eclipse period?",
     "Who founded the New York conservatory that hired Dvořák as its director?",
 )
+_MARK = "# The six lines:\n"
 _WORDS = 100  # of context
 _BESIDE = 5  # best passages whose documents the frameworks index again
+
+
+class Framework(NamedTuple):
+    """A framework: its package, the extra that installs it, its code, and the text and score in what the code found."""
+
+    name: str
+    package: str
+    extra: str
+    file: str
+    best: Callable[[Any], tuple[str, float]]
+
+
+FRAMEWORKS = (
+    Framework(
+        *("LangChain", "langchain_core", "langchain", "langchain.txt"),
+        lambda results: (results[0][0].page_content, results[0][1]),
+    ),
+    Framework(
+        *("LlamaIndex", "llama_index", "llama-index", "llama_index.txt"),
+        lambda results: (results[0].text, results[0].score),
+    ),
+)
 
 
 def run_demo(
@@ -51,27 +76,19 @@ def run_demo(
         InvalidInputError: The documents hold no text.
         UnreadableFileError: A file cannot be read, or the encyclopedia is not there.
     """
-    encoder = CachedEncoder(encoder)
-    if propositionizer is None:
-        from factoid.propositions.syntax import SyntaxPropositionizer
-
-        propositionizer = SyntaxPropositionizer()
-    if docs is None:
-        encyclopedia = load_encyclopedia(find_data())
-        documents, known = encyclopedia.documents, encyclopedia.questions
-    else:
-        documents, known = list(read_documents([docs])), []
+    documents, known = load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
     with UnitStore(encoder=encoder) as store:
-        summary = index(store, documents, propositionizer, show_progress=show_progress)
-        if not any(summary.units.values()):
+        report = store.add_documents(documents, propositionizer=propositionizer, show_progress=show_progress)
+        units = store.get(store.ids())
+        if not units:
             message = f"{docs} holds no text"
             raise InvalidInputError(message)
-        print(show.headline(f"{count(summary.documents, 'document')}, cut three ways"))
-        print(show.counts(summary))
+        print(show.headline(f"{count(report.documents, 'document')}, cut three ways"))
+        print(show.counts(units, report.decomposition))
         asked = [Question(text) for text in questions]
         if not asked:
             prepared = {question.text: question for question in known}
-            asked = [prepared[text] for text in SHOWN if text in prepared] or headline_questions(summary)
+            asked = [prepared[text] for text in SHOWN if text in prepared] or headline_questions(list_headings(units))
             if docs is not None:
                 print('\nNo question was given: some headings serve as questions. Yours: factoid demo --docs DIR "…"')
         for question in asked:
@@ -80,11 +97,12 @@ def run_demo(
         if known:
             print(show.headline("How often the answer is found"))
             vectors = encoder.encode_queries([question.text for question in known])
-            print(show.table({kind: measure(store, known, vectors, kind) for kind in GRANULARITIES}, len(known)))
+            kinds = progress(GRANULARITIES, show=show_progress, unit=" granularities")
+            print(show.table({kind: measure(store, known, vectors, kind) for kind in kinds}, len(known)))
         hits = store.search(asked[0].text, _BESIDE)
     # Not everything is indexed again, only the documents of the best hits.
-    found = {hit.unit.document_id for hit in hits}
-    again = list({document.id: document for document in documents if document.id in found}.values())
+    best = {hit.unit.document_id for hit in hits}
+    again = list({document.id: document for document in documents if document.id in best}.values())
     for framework in FRAMEWORKS:
         print(show.headline(f"The same in six lines of {framework.name}"))
         print(run_framework(framework, again, asked[0].text, encoder, hits[0]))
@@ -105,5 +123,33 @@ def _show_contexts(store: UnitStore, question: Question) -> None:
     print(wrap(plain(question.text), indent="  "))
     for kind in GRANULARITIES:
         # Every unit has a word at least, so this many fill the budget.
-        hits = store.search(question.text, _WORDS, granularity=kind, parents=False)
+        hits = store.search(question.text, _WORDS, granularity=kind, parents="unit")
         print(f"\n{show.context(kind, hits, question, words=_WORDS)}")
+
+
+def run_framework(
+    framework: Framework, documents: Sequence[Document], question: str, encoder: Encoder, expected: Hit
+) -> str:
+    """Run a framework's six lines; return these and what they found, or how to install it.
+
+    The core knows no framework, so their code lies beside as text: it is shown, run, and its result compared with the core's.
+
+    Args:
+        framework: Which one.
+        documents: What to index.
+        question: What to ask.
+        encoder: Encodes units and question.
+        expected: What the core found.
+    """
+    if find_spec(framework.package) is None:
+        return f'{framework.name} is not installed. Run: pip install "factoid[{framework.extra}]"'
+    resource = files("factoid.demo") / framework.file
+    shown = resource.read_text(encoding="utf-8").partition(_MARK)[2]
+    names = {"encoder": encoder, "question": question, "texts": [document.text for document in documents]}
+    with as_file(resource) as path:
+        text, score = framework.best(runpy.run_path(str(path), init_globals=names)["found"])
+    same = text == expected.unit.text and abs(score - expected.score) < 1e-4
+    verdict = "the same passage and score as above" if same else f"above it was {expected.score:.3f}, another passage"
+    comment = f"# texts: {count(len(documents), 'document')} of the best hits. question: {plain(question)}"
+    lines = [wrap(comment, indent="    # ", first="    "), *(f"    {line}" for line in shown.splitlines())]
+    return "\n".join([*lines, "", f"  score {score:.3f} · {verdict}", wrap(excerpt(text), indent=" " * 6)])

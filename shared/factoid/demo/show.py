@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from factoid.context import pack_context
-from factoid.demo.corpus import Summary
-from factoid.demo.data import Question
-from factoid.demo.measure import BUDGETS, CUTOFFS, Scores, find_answer
+from factoid.demo.corpus import BUDGETS, CUTOFFS, Question, Scores, find_answer
+from factoid.propositions import Report
+from factoid.store import GRANULARITIES
 from factoid.terminal import WIDTH, excerpt, place, plain, wrap
-from factoid.units import Granularity, Hit
+from factoid.units import Granularity, Hit, Unit
 from factoid.words import count_words
 
 _INDENT = " " * 6
@@ -23,12 +23,13 @@ def headline(text: str) -> str:
     return f"\n━━ {text} {'━' * (WIDTH - len(text) - 4)}\n"
 
 
-def counts(summary: Summary) -> str:
+def counts(units: Sequence[Unit], report: Report) -> str:
     """Return units and words per unit at each granularity, and what became of the propositions."""
     lines = [f"{'':<12}{'units':>8}{'words per unit':>17}"]
-    for kind, units in summary.units.items():
-        lines.append(f"{kind:<12}{units:>8,}{summary.words[kind] / max(units, 1):>17.1f}")
-    return "\n".join([*lines, "", wrap(str(summary.report))])
+    for kind in GRANULARITIES:
+        words = [count_words(unit.text) for unit in units if unit.granularity is kind]
+        lines.append(f"{kind:<12}{len(words):>8,}{sum(words) / max(len(words), 1):>17.1f}")
+    return "\n".join([*lines, "", wrap(str(report))])
 
 
 def best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -> str:
@@ -79,9 +80,9 @@ def table(scores: Mapping[Granularity, Scores], questions: int) -> str:
         f"{'':<12}{'right passage found':^20}   {'answer within the first … words':>33}",
         f"{'':<12}{''.join(f'{head:>10}' for head in heads[0])}   {''.join(f'{head:>11}' for head in heads[1])}",
     ]
-    for kind, own in scores.items():
-        recall = "".join(f"{share:>10.1%}" for share in own.recall)
-        within = "".join(f"{share:>11.1%}" for share in own.within)
+    for kind, shares in scores.items():
+        recall = "".join(f"{share:>10.1%}" for share in shares.recall)
+        within = "".join(f"{share:>11.1%}" for share in shares.within)
         lines.append(f"{kind:<12}{recall}   {within}")
     note = (
         f"Over all {questions} questions. R@k: one of the k best passages is of the article asked about and holds an "

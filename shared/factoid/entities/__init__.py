@@ -1,16 +1,15 @@
 """Entity Retrieval: from the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024)."""
 
 from factoid.entities.articles.article import Article, Redirect
-from factoid.entities.articles.build import build_articles
-from factoid.entities.articles.report import BuildReport
+from factoid.entities.articles.build import BuildReport, build_articles
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.causal_lm import TransformersReader
 from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.linkers.refined import RefinedLinker
 from factoid.entities.linkers.spacy import SpacyLinker
 from factoid.entities.linkers.titles import TitleLinker
-from factoid.entities.mention import Candidate, EntityLinker, Mention
-from factoid.entities.own import build_own_articles
+from factoid.entities.mention import Candidate, EntityLinker, Match, Mention
+from factoid.entities.own import add_own_articles, build_own_articles
 from factoid.entities.prompts import document_text, normalize_question, question_prompt
 from factoid.entities.reader import LLMReader, Reader
 from factoid.entities.retriever import EntityHit, EntityRetriever
@@ -26,6 +25,7 @@ __all__ = [
     "EntityLinker",
     "EntityRetriever",
     "LLMReader",
+    "Match",
     "Mention",
     "Reader",
     "Redirect",
@@ -34,6 +34,7 @@ __all__ = [
     "SpacyLinker",
     "TitleLinker",
     "TransformersReader",
+    "add_own_articles",
     "build_articles",
     "build_own_articles",
     "document_text",

@@ -4,42 +4,39 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from factoid._optional import require
 from factoid.devices import usable_device
 from factoid.entities.prompts import Context, match_contexts, question_prompt
 from factoid.entities.reader import MAX_NEW_TOKENS, Prompt, clean_answer
-from factoid.entities.shorten import shorten
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.store.search import whole_number
+from factoid.words import UNSPACED
 
 if TYPE_CHECKING:
     import torch
 
 _log = logging.getLogger(__name__)
 _POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
-# Checkpoints bring settings of their own, for chats: the paper's readers are greedy. Penalties would count the padding, too.
-_GREEDY = {
-    "do_sample": False,
-    "num_beams": 1,
-    "repetition_penalty": 1.0,
-    "no_repeat_ngram_size": 0,
-    "min_length": 0,
-    "max_length": None,  # or transformers warns that it gives way
-    "temperature": None,
-    "top_p": None,
-    "top_k": None,
-}
+_WORD = re.compile(rf"{UNSPACED.pattern}|\S{{1,50}}")  # or a character of a script without spaces, or a piece
+# Checkpoints bring settings of their own, for chats. Penalties would count the padding, too.
+_GREEDY: dict[str, Any] = dict.fromkeys(("temperature", "top_p", "top_k"))
+_GREEDY |= {"do_sample": False, "num_beams": 1, "repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "min_length": 0}
+
+Decoding = Literal["greedy", "checkpoint"]
+Truncate = Literal["left", "documents"]
 
 
 class TransformersReader:
-    """Answers with a causal language model, greedily.
+    """Answers with a causal language model: the first line of what it writes after the prompt.
 
-    The model is loaded on first use. A prompt that is longer than the model has positions for loses the end of its last
-    document, then that of the one before, and the log says so; the question is never cut. One object may be used from
-    several threads, which take turns.
+    The model is loaded on first use. Where a prompt is longer than the model has positions for, documents are cut, never the
+    question, and the log says so. One object may be used from several threads, which take turns.
 
     Args:
         model: Name on the Hugging Face hub, a folder, or a loaded model, which is put into evaluation mode.
@@ -52,10 +49,16 @@ class TransformersReader:
             batch; in less precision near ties may.
         revision: Branch, tag or commit of a model on the hub.
         prompt: Makes the prompt of a question and its documents.
+        decoding: "greedy" for the same answer each time; "checkpoint" for the settings that come with the checkpoint, as in the
+            paper's experiments, whose model sampled: `torch.manual_seed` makes its answers repeatable.
+        truncate: What a prompt that is too long loses: its first tokens ("left"), as in the paper's experiments; or the end
+            of its last document, then of the one before ("documents").
+        skip_empty: Whether empty lines before the answer are passed over. An empty first line is the answer else, as in the
+            paper's experiments.
 
     Raises:
-        InvalidInputError: A number is below 1, or a loaded model comes without a tokenizer; on first use, there is no such
-            device or dtype.
+        InvalidInputError: A number is below 1, an option has another value, or a loaded model comes without a tokenizer; on
+            first use, there is no such device or dtype.
     """
 
     def __init__(
@@ -70,23 +73,24 @@ class TransformersReader:
         dtype: str | torch.dtype | None = None,
         revision: str | None = None,
         prompt: Prompt = question_prompt,
+        decoding: Decoding = "greedy",
+        truncate: Truncate = "left",
+        skip_empty: bool = False,
     ) -> None:
         for name, value in (("max_new_tokens", max_new_tokens), ("max_length", max_length), ("batch_size", batch_size)):
-            if value is not None and value < 1:
-                message = f"{name} must be at least 1, got {value}"
+            if value is not None:
+                whole_number(name, value)
+        for name, choice, choices in (("decoding", decoding, Decoding), ("truncate", truncate, Truncate)):
+            if choice not in get_args(choices):
+                message = f"{name} must be one of {', '.join(get_args(choices))}, got {choice!r}"
                 raise InvalidInputError(message)
         if tokenizer is None and not isinstance(model, str | os.PathLike):
             message = "a loaded model needs its tokenizer: TransformersReader(model, tokenizer)"
             raise InvalidInputError(message)
-        self.model = model
-        self.tokenizer = model if tokenizer is None else tokenizer
-        self.max_new_tokens = max_new_tokens
-        self.max_length = max_length
-        self.batch_size = batch_size
-        self.device = device
-        self.dtype = dtype
-        self.revision = revision
-        self.prompt = prompt
+        self.model, self.tokenizer = model, model if tokenizer is None else tokenizer
+        self.max_new_tokens, self.max_length, self.batch_size = max_new_tokens, max_length, batch_size
+        self.device, self.dtype, self.revision = device, dtype, revision
+        self.prompt, self.decoding, self.truncate, self.skip_empty = prompt, decoding, truncate, skip_empty
         self._loaded: tuple[Any, Any] | None = None
         self._lock = RLock()
 
@@ -98,8 +102,8 @@ class TransformersReader:
         """Return the answer to each question, the same as one by one; contexts[i] are the documents of questions[i].
 
         Raises:
-            InvalidInputError: Questions or contexts are no lists, or not as many; a document is no string; a question is
-                empty, or too long for the model even without documents; there is no such device or dtype.
+            InvalidInputError: There is not a context for each question; a document is no string; a question is empty, or too
+                long for the model even without documents; there is no such device or dtype.
             UnreadableFileError: The model or its tokenizer cannot be loaded.
             MissingDependencyError: transformers or torch is not installed.
         """
@@ -110,21 +114,24 @@ class TransformersReader:
             by_length = sorted(range(len(prompts)), key=lambda index: len(prompts[index]))
             for start in range(0, len(by_length), self.batch_size):
                 batch = by_length[start : start + self.batch_size]
-                for index, text in zip(batch, self._complete([prompts[each] for each in batch]), strict=True):
-                    answers[index] = clean_answer(text)
+                for index, text in zip(batch, self._complete([prompts[index] for index in batch]), strict=True):
+                    answers[index] = clean_answer(text, skip_empty=self.skip_empty)
             return answers
 
     def _tokens(self, question: str, documents: Sequence[str]) -> list[int]:
         """Return the tokens of a prompt, its documents shortened to what the model takes."""
         model, tokenizer = self._load()
 
-        def tokens(own: Sequence[str]) -> list[int]:
+        def tokens(texts: Sequence[str]) -> list[int]:
             # Tokenizers warn of texts above their limit: that is what is looked for here.
-            found: list[int] = tokenizer(self.prompt(question, own), verbose=False)["input_ids"]
-            return found
+            return tokenizer(self.prompt(question, texts), verbose=False)["input_ids"]  # type: ignore[no-any-return]
 
-        whole, limit = tokens(documents), self._limit(model, tokenizer)
-        if limit is None or len(whole) <= limit:
+        config = model.config.get_text_config()
+        stated = [self.max_length, tokenizer.model_max_length, *(getattr(config, name, None) for name in _POSITIONS)]
+        # Tokenizers without a limit state 1e30, and relative positions -1.
+        longest = min((size for size in stated if size and 0 < size < 1e9), default=None)
+        whole = tokens(documents)
+        if longest is None or len(whole) <= (limit := int(longest) - self.max_new_tokens):
             return whole
         if (least := len(tokens([]))) > limit:
             message = (
@@ -132,22 +139,13 @@ class TransformersReader:
                 f"answer of {self.max_new_tokens}: shorten the question, or use a model with more positions"
             )
             raise InvalidInputError(message)
-        kept = shorten(documents, lambda own: len(tokens(own)) <= limit)
-        _log.warning(
-            "documents shortened from %d to %d characters for the model's %d tokens: %.80r",
-            sum(map(len, documents)),
-            sum(map(len, kept)),
-            limit + self.max_new_tokens,
-            question,
-        )
-        return tokens(kept)
-
-    def _limit(self, model: Any, tokenizer: Any) -> int | None:
-        config = model.config.get_text_config()
-        stated = [self.max_length, tokenizer.model_max_length, *(getattr(config, name, None) for name in _POSITIONS)]
-        # Tokenizers without a limit state 1e30, and relative positions -1.
-        most = min((size for size in stated if size and 0 < size < 1e9), default=None)
-        return None if most is None else int(most) - self.max_new_tokens
+        if self.truncate == "left":
+            _log.warning("prompt of %d tokens cut to its last %d: %.80r", len(whole), limit, question)
+            return whole[-limit:]
+        shortened = shorten(documents, lambda texts: len(tokens(texts)) <= limit)
+        lengths = sum(map(len, documents)), sum(map(len, shortened))
+        _log.warning("documents shortened from %d to %d characters for %d tokens: %.80r", *lengths, limit, question)
+        return tokens(shortened)
 
     def _complete(self, prompts: list[list[int]]) -> list[str]:
         """Return what the model writes after prompts: padded on their left, so that the answers begin at one place."""
@@ -156,14 +154,15 @@ class TransformersReader:
         ends = [tokenizer.pad_token_id, tokenizer.eos_token_id, 0]
         padding = next(token for token in ends if token is not None)  # which one does not matter: the mask hides it
         width = max(map(len, prompts))
-        inputs = torch.tensor([[padding] * (width - len(each)) + each for each in prompts], device=model.device)
-        mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts], device=model.device)
+        gaps = [width - len(prompt) for prompt in prompts]
+        inputs = [[padding] * gap + prompt for gap, prompt in zip(gaps, prompts, strict=True)]
         with torch.inference_mode():
             outputs = model.generate(
-                input_ids=inputs,
-                attention_mask=mask,
+                input_ids=torch.tensor(inputs, device=model.device),
+                attention_mask=torch.tensor([[0] * gap + [1] * (width - gap) for gap in gaps], device=model.device),
                 max_new_tokens=self.max_new_tokens,
-                **_GREEDY,
+                max_length=None,  # or transformers warns that it gives way
+                **(_GREEDY if self.decoding == "greedy" else {}),
                 pad_token_id=padding,
             )
         texts: list[str] = tokenizer.batch_decode(outputs[:, width:], skip_special_tokens=True)
@@ -197,19 +196,29 @@ class TransformersReader:
         return (model if device is None else model.to(device)).eval(), tokenizer
 
 
-def _float_type(dtype: str | torch.dtype | None) -> Any:
-    """Return a type for weights as transformers takes it.
+def shorten(documents: Sequence[str], fits: Callable[[Sequence[str]], bool]) -> list[str]:
+    """Return the longest beginning of some documents that `fits`, in whole words; the last ones are cut or left out first."""
+    words = [(at, match.end()) for at, document in enumerate(documents) for match in _WORD.finditer(document)]
 
-    Raises:
-        InvalidInputError: There is no such type, or it is none that models compute in.
-    """
+    def beginning(count: int) -> list[str]:
+        if not count:
+            return []
+        at, end = words[count - 1]
+        return [*documents[:at], documents[at][:end]]
+
+    counts = range(1, len(words) + 1)
+    return beginning(bisect_left(counts, True, key=lambda count: not fits(beginning(count))))
+
+
+def _float_type(dtype: str | torch.dtype | None) -> Any:
+    """Return a type for weights as transformers takes it."""
     if dtype is None or dtype == "auto":
         return "auto"
     torch = require("torch", extra="models")
-    found = getattr(torch, dtype.removeprefix("torch."), None) if isinstance(dtype, str) else dtype
-    known = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
-    if found not in known:
-        names = ", ".join(str(each).removeprefix("torch.") for each in known)
+    chosen = getattr(torch, dtype.removeprefix("torch."), None) if isinstance(dtype, str) else dtype
+    floats = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+    if chosen not in floats:
+        names = ", ".join(str(known).removeprefix("torch.") for known in floats)
         message = f"expected a dtype of {names}, or None for what the weights are saved in, got {dtype!r}"
         raise InvalidInputError(message)
-    return found
+    return chosen

@@ -3,107 +3,91 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from factoid.context import pack_context
-from factoid.encode import Encoder, Vectors
+from factoid.encode import Encoder, Vectors, with_heading
 from factoid.entities.articles.article import Article
 from factoid.errors import InvalidInputError
-from factoid.products import products
-from factoid.propositions import Propositionizer, SyntaxPropositionizer, propositionize
-from factoid.split import split_passages, split_sentences
+from factoid.propositions import Propositionizer
+from factoid.store import UnitStore
 from factoid.units import Document, Granularity, Hit, Unit
 from factoid.words import count_words
 
-_REMEMBERED = 256  # articles whose units and vectors are kept
+_REMEMBERED = 256  # articles whose units and vectors stay in memory
 
 
-class _Encoded(NamedTuple):
-    units: list[Unit]
-    vectors: Vectors
-
-
-@dataclass
 class BestUnits:
-    """Chooses the units of an article that are nearest to a question. Safe to use from several threads.
+    """Choose the units of an article that are nearest to a question. Safe to use from several threads.
 
     Args:
         granularity: Passages, sentences or propositions.
-        encoder: Encodes the question and the units; an article's are remembered.
+        encoder: Encodes the question and the units. The units of an article are remembered.
         propositionizer: Makes the propositions; None for the syntactic one.
 
     Raises:
         InvalidInputError: Another granularity, or no encoder.
     """
 
-    granularity: Granularity
-    encoder: Encoder
-    propositionizer: Propositionizer | None = None
-    _kept: OrderedDict[str, _Encoded] = field(default_factory=OrderedDict, init=False, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.granularity = Granularity(self.granularity)
+    def __init__(
+        self, granularity: str, encoder: Encoder | None, propositionizer: Propositionizer | None = None
+    ) -> None:
+        self.granularity = Granularity(granularity)
         if self.granularity is Granularity.DOCUMENT:
             message = "granularity must be passage, sentence or proposition, got document"
             raise InvalidInputError(message)
-        if not hasattr(self.encoder, "encode_units"):
-            message = f"granularity={str(self.granularity)!r} needs an encoder, got {self.encoder!r}: give encoder=..."
+        if encoder is None or not hasattr(encoder, "encode_units"):
+            message = f"granularity={str(self.granularity)!r} needs an encoder, got {encoder!r}: give encoder=..."
             raise InvalidInputError(message)
+        self.encoder, self.propositionizer = encoder, propositionizer
+        self._store = UnitStore(encoder=encoder, granularities=[self.granularity])
+        weakref.finalize(self, self._store.close)
+        self._recent: OrderedDict[str, None] = OrderedDict()
+        self._lock = threading.Lock()
 
     def best(self, query: Vectors, article: Article, words: int) -> tuple[str, list[Hit]]:
         """Return the best units, as one text of at most `words` words in the article's order, and as hits, best first.
 
-        Units are taken best first until one more would not fit; the first is cut where it is too long.
+        In the text they stand under their sections. Units are taken best first until one more would not fit; the first is
+        cut where it is too long. An article without text has none.
 
         Args:
             query: The question's vector. Shape: (dim,).
-            article: The article. One without text has no units.
+            article: The article.
             words: The budget.
         """
-        units, vectors = self._encoded(article)
-        if not units:
-            return "", []
-        scores = products(vectors, query)
-        ranked = [Hit(units[at], float(scores[at])) for at in np.argsort(-scores, kind="stable")]
-        taken: list[Hit] = []
-        left = words
-        for hit in ranked:
-            length = count_words(hit.unit.text)
-            if length > left and taken:
+        matches: list[Hit] = []
+        shown: list[Unit] = []  # without the article's title, which is not part of its text
+        remaining = words
+        for hit in self._search(query, article, words) if article.text.strip() else ():
+            unit = replace(hit.unit, title="")
+            headed = unit.section in [before.section for before in shown]
+            remaining -= count_words(unit.text if headed else with_heading(unit))
+            if remaining < 0 and matches:
                 break
-            taken.append(hit)
-            left -= length
-        in_order = sorted(taken, key=lambda hit: (hit.unit.start, hit.unit.end))
-        return pack_context(in_order, words=words, separator=" "), taken
+            matches.append(hit)
+            shown.append(unit)
+        shown.sort(key=lambda unit: (unit.start, unit.end))
+        return pack_context(shown, words=words, separator=" "), matches
 
     def query(self, question: str) -> Vectors:
         """Return a question's vector. Shape: (dim,)."""
         vector: Vectors = np.asarray(self.encoder.encode_queries([question]), np.float32)[0]
         return vector
 
-    def _encoded(self, article: Article) -> _Encoded:
+    def _search(self, query: Vectors, article: Article, limit: int) -> list[Hit]:
+        document = Document(article.text, article.title)  # its id changes with its text
         with self._lock:
-            if article.title in self._kept:
-                self._kept.move_to_end(article.title)
-                return self._kept[article.title]
-        passages = split_passages(Document(article.text, article.title))
-        units = self._units(passages)
-        vectors = np.asarray(self.encoder.encode_units([unit.text for unit in units]), np.float32) if units else None
-        made = _Encoded(units, vectors if vectors is not None else np.empty((0, 0), np.float32))
-        with self._lock:
-            self._kept[article.title] = made
-            while len(self._kept) > _REMEMBERED:
-                self._kept.popitem(last=False)
-        return made
-
-    def _units(self, passages: list[Unit]) -> list[Unit]:
-        if self.granularity is Granularity.PASSAGE:
-            return passages
-        if self.granularity is Granularity.SENTENCE:
-            return [sentence for passage in passages for sentence in split_sentences(passage)]
-        return propositionize(passages, self.propositionizer or SyntaxPropositionizer())
+            if document.id not in self._recent:
+                self._store.add_documents([document], propositionizer=self.propositionizer)
+                self._recent[document.id] = None
+            self._recent.move_to_end(document.id)
+            while len(self._recent) > _REMEMBERED:
+                self._store.delete([self._recent.popitem(last=False)[0]])
+            return self._store.search_by_vector(
+                query, limit, granularity=self.granularity, parents="unit", document_ids=[document.id]
+            )

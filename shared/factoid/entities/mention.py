@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from factoid.errors import InvalidInputError
@@ -11,15 +12,18 @@ from factoid.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entity that a mention may mean.
+    """An entity that a mention may mean."""
 
-    Attributes:
-        title: Title of its article, with spaces.
-        score: From 0 to 1; the candidates of a mention add up to at most 1.
-    """
+    title: str  # of its article, with spaces
+    score: float  # from 0 to 1; the candidates of a mention add up to at most 1
 
-    title: str
-    score: float
+
+class Match(StrEnum):
+    """How a mention stands for its entity."""
+
+    NAME = "name"  # by a name of it
+    PART = "part"  # by a part of one: "Coolidge"
+    MISSPELLING = "misspelling"  # by a name with a letter or two wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class Mention:
         score: How sure the linker is, from 0 to 1; higher is better. 1.0 from linkers that do not say.
         candidates: The entities to choose from, best first, the chosen one included; empty from linkers that know none.
         ambiguous: Whether nothing but their order spoke for the chosen one of several candidates.
+        match: Whether a name stands there, a part of one or a misspelt one.
 
     Raises:
         InvalidInputError: The span is empty or begins before the text, or there is no title.
@@ -43,13 +48,12 @@ class Mention:
     score: float = 1.0
     candidates: tuple[Candidate, ...] = ()
     ambiguous: bool = False
+    match: Match = Match.NAME
 
     def __post_init__(self) -> None:
-        if not 0 <= self.start < self.end:
-            message = f"a mention's span must hold characters of the text, got [{self.start}, {self.end})"
-            raise InvalidInputError(message)
-        if not self.title:
-            message = f"the mention [{self.start}, {self.end}) names no title"
+        if not 0 <= self.start < self.end or not self.title:
+            place = f"[{self.start}, {self.end}) for {self.title!r}"
+            message = f"a mention must have a title, and a span that holds characters of the text, got {place}"
             raise InvalidInputError(message)
 
 

@@ -7,30 +7,23 @@ import tempfile
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from factoid.entities.articles.build import build_articles
-from factoid.entities.articles.duplicates import Duplicates
+from factoid.entities.articles.finish import Duplicates
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.importers.own_documents import OwnDocuments
-from factoid.errors import UnreadableFileError
 from factoid.units import Document
 
-WORDS = 10_000
 
+def add_own_articles(store: ArticleStore, documents: Iterable[Document]) -> None:
+    """Add documents to a store that `build_own_articles` made, in the place of the articles of their ids.
 
-class _Temporary(ArticleStore):
-    """A store whose file goes with the store that `build_own_articles` gave; copies of it do not keep the file."""
+    Title and aliases are read where the store's first documents had them. `ArticleStore.delete` takes the ids of documents.
 
-    def __reduce__(self) -> tuple[Any, tuple[Path]]:
-        return _open_again, (self.path,)
-
-
-def _open_again(path: Path) -> ArticleStore:
-    if not path.is_file():
-        message = f"the temporary article store {path} went with the one that it is a copy of: build it with path=... to keep it"
-        raise UnreadableFileError(message)
-    return ArticleStore(path)
+    Raises:
+        InvalidInputError: A document has no title or text, or a title that the article of another document has.
+    """
+    store.add(OwnDocuments(list(documents), **store.document_keys).read())
 
 
 def build_own_articles(
@@ -39,15 +32,18 @@ def build_own_articles(
     *,
     title_key: str = "title",
     aliases_key: str = "aliases",
-    words: int = WORDS,
+    words: int = 10_000,
     duplicates: Duplicates = "first",
     show_progress: bool = False,
 ) -> ArticleStore:
     """Make an article store of documents, each about the entity that its title names, and open it.
 
+    What changes later is given to `add_own_articles` and `ArticleStore.delete`.
+
     Args:
         documents: Documents with a `title`, or with one in their metadata.
-        path: The store's file, written anew; None for a temporary one that goes with the store.
+        path: The store's file, written anew; None for a temporary one that is deleted with the store, and that copies of it in
+            other processes cannot outlive.
         title_key: Where the metadata holds the title.
         aliases_key: Where it holds other names: a list of strings, or one string.
         words: So many words of each text are kept, more than of Wikipedia's articles: texts of one's own are few.
@@ -61,13 +57,13 @@ def build_own_articles(
     source = OwnDocuments(documents, title_key=title_key, aliases_key=aliases_key)
     folder = tempfile.mkdtemp(prefix="factoid-") if path is None else None
     try:
-        file = Path(folder) / "articles.sqlite" if folder is not None else Path(path or "")
+        file = Path(folder, "articles.sqlite") if folder else Path(path or "")
         build_articles(file, source, words=words, duplicates=duplicates, resume=False, show_progress=show_progress)
-        store = ArticleStore(file) if folder is None else _Temporary(file)
+        store = ArticleStore(file)
     except BaseException:
-        if folder is not None:
+        if folder:
             shutil.rmtree(folder, ignore_errors=True)
         raise
-    if folder is not None:
+    if folder:
         weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
     return store

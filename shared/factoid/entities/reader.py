@@ -33,13 +33,7 @@ class Reader(Protocol):
     """Answers questions."""
 
     def read(self, question: str, context: Context = ()) -> str:
-        """Return the answer to a question.
-
-        Args:
-            question: The question.
-            context: One string for each document; a plain string is one document, and none asks the model alone.
-        """
-        ...
+        """Return the answer to a question from the texts of documents, or from one; without any the model is asked alone."""
 
 
 class LLMReader:
@@ -60,7 +54,11 @@ class LLMReader:
         Raises:
             InvalidInputError: The question is empty, a document is no string, or `complete` returned none.
         """
-        return self._answer(question, as_documents(context))
+        completion = self.complete(self.prompt(question, as_documents(context)))
+        if not isinstance(completion, str):
+            message = f"give a callable that returns text: expected a string, got {type(completion).__name__}"
+            raise InvalidInputError(message)
+        return clean_answer(completion)
 
     def read_batch(self, questions: Sequence[str], contexts: Sequence[Context]) -> list[str]:
         """Return the answer to each question, one after the other; contexts[i] are the documents of questions[i].
@@ -68,27 +66,22 @@ class LLMReader:
         Raises:
             InvalidInputError: As `read`; questions or contexts are no lists, or not as many.
         """
-        return [self._answer(question, documents) for question, documents in match_contexts(questions, contexts)]
-
-    def _answer(self, question: str, documents: Sequence[str]) -> str:
-        said = self.complete(self.prompt(question, documents))
-        if not isinstance(said, str):
-            message = f"expected a string from the model, got {type(said).__name__}: give a callable that returns text"
-            raise InvalidInputError(message)
-        return clean_answer(said)
+        return [self.read(question, documents) for question, documents in match_contexts(questions, contexts)]
 
 
-def clean_answer(text: str) -> str:
-    """Return the first line of a model's text that is not empty, without quotes around it; "" if there is none.
+def clean_answer(text: str, *, skip_empty: bool = True) -> str:
+    """Return the first line of a model's text without quotes around it; "" if there is none.
 
-    Thoughts before it, between <think> and </think>, <thinking> or <reasoning>, are no answer, and none follows where they
-    are cut off: models that think need more tokens than the paper's readers have (`MAX_NEW_TOKENS`).
+    Thoughts between <think> and </think>, <thinking> or <reasoning> are removed first. If they are cut off, there is no
+    answer: models that think need more tokens than the paper's readers have (`MAX_NEW_TOKENS`). An opening double quote that
+    is never closed is removed, too, since the answer was cut off.
 
-    An opening double quote that is never closed goes, too: the model's answer was cut off.
+    With `skip_empty` empty lines before the answer are passed over, as chat models write them. Without it an empty first line
+    is the answer, as in the paper's experiments, where a model continues the prompt.
     """
     while thoughts := _THINKS.match(text) or _THOUGHT.match(text):
-        text = text[thoughts.end() :]
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        text = text[thoughts.end() :].lstrip()
+    line = next((line.strip() for line in text.splitlines() if line.strip() or not skip_empty), "")
     closing = _QUOTES.get(line[:1])
     if closing is None:
         return line
@@ -101,10 +94,7 @@ def clean_answer(text: str) -> str:
 def limit_answers(model: M, max_tokens: int | None) -> M:
     """Return a copy of a framework's model whose answers have at most this many tokens.
 
-    Where the model has no such setting, or a lower one, it is returned as it is; so it is for None.
-
-    Raises:
-        InvalidInputError: `max_tokens` is below 1.
+    For None it is returned as it is, and so is a model without such a setting, or with a lower one.
     """
     if max_tokens is None:
         return model
@@ -112,10 +102,9 @@ def limit_answers(model: M, max_tokens: int | None) -> M:
         message = f"max_tokens must be at least 1, or None for the model's own, got {max_tokens}"
         raise InvalidInputError(message)
     fields: dict[str, Any] = getattr(type(model), "model_fields", {})  # both frameworks' models are pydantic's
-    for name in _LIMITS:
-        if name in fields:
-            own = getattr(model, name)
-            lower = isinstance(own, int) and 0 < own <= max_tokens
-            copy: M = model if lower else model.model_copy(update={name: max_tokens})  # type: ignore[attr-defined]
-            return copy
-    return model
+    name = next((name for name in _LIMITS if name in fields), None)
+    limit = None if name is None else getattr(model, name)
+    if name is None or (isinstance(limit, int) and 0 < limit <= max_tokens):
+        return model
+    limited: M = model.model_copy(update={name: max_tokens})  # type: ignore[attr-defined]
+    return limited

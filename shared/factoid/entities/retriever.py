@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -14,14 +15,16 @@ from factoid.entities.granular import BestUnits
 from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import EntityLinker, Mention, link_all
 from factoid.errors import InvalidInputError
+from factoid.filters import Filter
 from factoid.propositions import Propositionizer
-from factoid.store.options import whole_number
+from factoid.store.search import whole_number
 from factoid.units import Granularity, Hit, Unit, check_text, content_id
 from factoid.words import cut_words, stands_in
 
 Ambiguous = Literal["first", "all", "skip"]
 Fallback = Callable[[str, int], Sequence[Hit]]
 T = TypeVar("T")
+_VIEWS = 256  # filters whose views of the articles are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,47 +45,46 @@ class EntityHit(Hit):
         return f"{self.unit.title}\n{self.unit.text}"
 
     def fields(self, start: str, end: str) -> dict[str, Any]:
-        """Return what a framework's document tells of the hit in its metadata; `start` and `end` name places of matches."""
-        told: dict[str, Any] = {"title": self.unit.title, "score": self.score, "mention": self.named}
-        told |= {"mention_start": self.mention.start, "mention_end": self.mention.end}
-        told |= {name: [] for name in ("candidates", "matches") if name in self.unit.metadata}  # not to pass for ours
+        """Return the hit's fields in the metadata of a framework's document; `start` and `end` name a match's span."""
+        fields: dict[str, Any] = {"title": self.unit.title, "score": self.score, "mention": self.named}
+        fields |= {"mention_start": self.mention.start, "mention_end": self.mention.end}
+        # Those of the user are hidden.
+        fields |= {name: [] for name in ("candidates", "matches") if name in self.unit.metadata}
         if self.mention.ambiguous:
-            told["candidates"] = [candidate.title for candidate in self.mention.candidates]
+            fields["candidates"] = [candidate.title for candidate in self.mention.candidates]
         if self.matches:
-            told["matches"] = [
-                {
-                    "text": match.unit.text,
-                    "id": match.unit.id,
-                    "score": match.score,
-                    start: match.unit.start,
-                    end: match.unit.end,
-                    "granularity": match.unit.granularity.value,
-                }
+            fields["matches"] = [
+                {"text": match.unit.text, "id": match.unit.id, "score": match.score}
+                | {start: match.unit.start, end: match.unit.end, "granularity": match.unit.granularity.value}
                 for match in self.matches
             ]
-        return told
+        return fields
 
 
 class EntityRetriever:
-    """Retrieves the articles of the entities that a question names (Entity Retrieval, §3 and Appendix A.3).
+    """Retrieve the articles of the entities that a question names (Entity Retrieval, §3 and Appendix A.3).
 
-    The entities come in order of the text, each once. Their articles are cut to their first words, line breaks and all;
-    entities without an article are passed over. The score of a hit is its mention's, the id of its unit that of
-    the document that the article was made of, where it was made of one.
+    Entities come in the order of the text, each once. Their articles are cut to their first words, with their line breaks.
+    Entities without an article are skipped. A hit has its mention's score, and the id of the document that its article was
+    made of, if any.
 
     Args:
         articles: Where the articles are: a store, or its path.
-        linker: Finds the entities; None for `TitleLinker(articles, encoder=encoder)`.
+        linker: Finds the entities; None for `TitleLinker(articles, encoder=encoder)`. A `TitleLinker` looks only for articles
+            that pass the filter; mentions of other linkers are skipped if their article does not pass.
         words: Words of each article, 100 as in the paper, which also tries 50, 300 and 1000.
         k: Most documents, 4 as in the paper.
         granularity: "document" for the first words of an article; "passage", "sentence" or "proposition" for those of
-            its units that are nearest to the question, up to `words` words; then the hit's `matches` are these units.
+            its units that are nearest to the question, up to `words` words; then the hit's `matches` are these units. This
+            needs FAISS: factoid[cpu].
         encoder: For the other granularities, and for the linker where it is the default one.
         propositionizer: For propositions; None for the syntactic one.
         fallback: Called with the question and a number k when no entity has an article; gives hits.
         hybrid: Call `fallback` also when there are fewer than k articles: its hits follow, up to k in all.
-        ambiguous: What to do with a mention of which nothing tells whom it means: take the "first" candidate, and say so
-            in the hit's mention; take "all", the others after the first ones of all mentions; or "skip" the mention.
+        ambiguous: What to do with an ambiguous mention: take the "first" candidate, and say so in the hit's mention; take
+            "all", the others after the first ones of all mentions; or "skip" the mention.
+        filter: Condition on the metadata of articles, as `UnitStore.search` takes it; other articles are not even linked to.
+            For a store of several tenants, see `duplicates="keep"` of `build_articles`.
 
     Raises:
         InvalidInputError: A number is below 1, an option has another value or type, the granularity lacks an encoder, or
@@ -103,46 +105,50 @@ class EntityRetriever:
         fallback: Fallback | None = None,
         hybrid: bool = False,
         ambiguous: Ambiguous = "first",
+        filter: Filter | None = None,
     ) -> None:
         whole_number("words", words)
         whole_number("k", k)
+        message = None
         if ambiguous not in get_args(Ambiguous):
             message = f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}"
-            raise InvalidInputError(message)
-        if hybrid and fallback is None:
+        elif hybrid and fallback is None:
             message = "hybrid=True fills up with what a fallback gives: give fallback=..."
-            raise InvalidInputError(message)
-        if fallback is not None and not callable(fallback):
-            message = (
-                f"a fallback is called with a question and a number, and {type(fallback).__name__} cannot be called"
-            )
-            raise InvalidInputError(message)
-        if linker is not None and (isinstance(linker, type) or not hasattr(linker, "link")):
+        elif fallback is not None and not callable(fallback):
+            message = f"a fallback is called with a question and a number, {type(fallback).__name__} cannot be called"
+        elif linker is not None and (isinstance(linker, type) or not hasattr(linker, "link")):
             message = f"linker must be an object with a method link(text), got {linker!r}"
+        if message:
             raise InvalidInputError(message)
         self.articles = articles if isinstance(articles, ArticleStore) else ArticleStore(articles)
         self.linker: EntityLinker = linker if linker is not None else TitleLinker(self.articles, encoder=encoder)
+        self._views: OrderedDict[str, tuple[ArticleStore, EntityLinker]] = OrderedDict()
+        self.filter = filter
+        self._view(filter)  # refuses what is no filter
         self.words, self.k, self.hybrid, self.fallback, self.ambiguous = words, k, hybrid, fallback, ambiguous
         self.granularity = Granularity(granularity)
         self._best: BestUnits | None = None
         if self.granularity is not Granularity.DOCUMENT:
-            self._best = BestUnits(self.granularity, encoder, propositionizer)  # type: ignore[arg-type]  # it checks
+            self._best = BestUnits(self.granularity, encoder, propositionizer)
 
-    def retrieve(self, question: str, *, k: int | None = None, words: int | None = None) -> list[Hit]:
+    def retrieve(
+        self, question: str, *, k: int | None = None, words: int | None = None, filter: Filter | None = None
+    ) -> list[Hit]:
         """Return at most k hits: those of entities, `EntityHit`s, before those of the fallback.
 
         Args:
             question: The question.
             k: Most hits; None for the retriever's.
             words: Words of each article; None for the retriever's.
+            filter: What articles must pass, instead of the retriever's; None for that.
 
         Raises:
             InvalidInputError: The question is no string or holds lone surrogates, or a number is below 1.
         """
-        return self.retrieve_batch([question], k=k, words=words)[0]
+        return self.retrieve_batch([question], k=k, words=words, filter=filter)[0]
 
     def retrieve_batch(
-        self, questions: Sequence[str], *, k: int | None = None, words: int | None = None
+        self, questions: Sequence[str], *, k: int | None = None, words: int | None = None, filter: Filter | None = None
     ) -> list[list[Hit]]:
         """Return the hits of each question; linkers that can link them at once."""
         if isinstance(questions, str):
@@ -150,25 +156,49 @@ class EntityRetriever:
             raise InvalidInputError(message)
         for question in questions:
             check_text(question, "question")
-        linked = link_all(self.linker, questions)
-        pairs = zip(questions, linked, strict=True)
-        return [self._filled(question, self._hits(question, mentions, k, words), k) for question, mentions in pairs]
+        articles, linker = self._view(filter)
+        filled = []
+        for question, mentions in zip(questions, link_all(linker, questions), strict=True):
+            hits: list[Hit] = [*self._hits(articles, question, mentions, k, words)]
+            if self.fallback is not None and self.wants_more(len(hits), k):
+                limit = self.k if k is None else k
+                hits = with_fallback(hits, self.fallback(question, limit), _text_of)[:limit]
+            filled.append(hits)
+        return filled
 
-    def entity_hits(self, question: str, *, k: int | None = None, words: int | None = None) -> list[EntityHit]:
+    def entity_hits(
+        self, question: str, *, k: int | None = None, words: int | None = None, filter: Filter | None = None
+    ) -> list[EntityHit]:
         """Return the hits of `retrieve` without those of any fallback."""
         check_text(question, "question")
-        return self._hits(question, self.linker.link(question), k, words)
+        articles, linker = self._view(filter)
+        return self._hits(articles, question, linker.link(question), k, words)
 
-    def _hits(self, question: str, mentions: Sequence[Mention], k: int | None, words: int | None) -> list[EntityHit]:
-        most = whole_number("k", self.k if k is None else k)
+    def _view(self, condition: Filter | None) -> tuple[ArticleStore, EntityLinker]:
+        """Return the articles that pass a filter, or the retriever's, and a linker of those."""
+        condition = self.filter if condition is None else condition
+        if condition is None:
+            return self.articles, self.linker
+        key = repr(condition)  # of a function its address: it is kept with the view
+        if (view := self._views.get(key)) is None:
+            articles = self.articles.filtered(condition)
+            linker = self.linker.over(articles) if isinstance(self.linker, TitleLinker) else self.linker
+            view = self._views[key] = articles, linker
+            while len(self._views) > _VIEWS:
+                self._views.popitem(last=False)
+        return view
+
+    def _hits(
+        self, articles: ArticleStore, question: str, mentions: Sequence[Mention], k: int | None, words: int | None
+    ) -> list[EntityHit]:
+        limit = whole_number("k", self.k if k is None else k)
         budget = whole_number("words", self.words if words is None else words)
         hits: dict[int, EntityHit] = {}
         query = None
-        for mention in self._meant(mentions):
-            name = self.articles.resolve(mention.title)
-            if name is None or name.article_id in hits:
+        for number, mention in self._meant(articles, mentions):
+            article = None if number in hits else articles.find(number)
+            if article is None:  # or deleted since it was linked
                 continue
-            article = self.articles.article(name.article_id)
             matches: list[Hit] = []
             if self._best is None:
                 text = cut_words(article.text, budget).strip()
@@ -176,50 +206,44 @@ class EntityRetriever:
                 query = self._best.query(question) if query is None else query
                 text, matches = self._best.best(query, article, budget)
             named = question[mention.start : mention.end]
-            unit = _unit(article, text)
-            hits[name.article_id] = EntityHit(unit, mention.score, tuple(matches), mention=mention, named=named)
-            if len(hits) == most:
+            hits[number] = EntityHit(_unit(article, text), mention.score, tuple(matches), mention=mention, named=named)
+            if len(hits) == limit:
                 break
         return list(hits.values())
 
-    def wants_more(self, found: int, k: int | None = None) -> bool:
-        """Tell whether the fallback is to be asked, after so many hits of entities."""
-        if self.fallback is None or not self.hybrid:
-            return self.fallback is not None and not found
-        return found < (self.k if k is None else k)
+    def wants_more(self, count: int, k: int | None = None) -> bool:
+        """Tell whether the fallback is to be asked after this number of entity hits."""
+        limit = self.k if k is None else k
+        return self.fallback is not None and count < (limit if self.hybrid else 1)
 
-    def _filled(self, question: str, found: Sequence[Hit], k: int | None) -> list[Hit]:
-        most = self.k if k is None else k
-        asks = self.fallback is not None and self.wants_more(len(found), k)
-        more = self.fallback(question, most) if self.fallback is not None and asks else ()
-        return with_fallback(found, more, _text_of)[:most]
-
-    def _meant(self, mentions: Sequence[Mention]) -> list[Mention]:
-        """Return a mention for each entity to look up, in the order in which they are wanted."""
-        if self.ambiguous == "skip":
-            return [mention for mention in mentions if not mention.ambiguous]
-        if self.ambiguous == "first":
-            return list(mentions)
+    def _meant(self, articles: ArticleStore, mentions: Sequence[Mention]) -> Iterator[tuple[int, Mention]]:
+        """Yield the numbers of the articles to read, each with its mention, in the order in which they are wanted."""
         others = [
             replace(mention, title=candidate.title, score=min(mention.score, candidate.score))
             for mention in mentions
             for candidate in mention.candidates
-            if mention.ambiguous and candidate.title != mention.title
+            if self.ambiguous == "all" and mention.ambiguous and candidate.title != mention.title
         ]
-        return [*mentions, *others]
+        for mention in (*mentions, *others):
+            if mention.ambiguous and self.ambiguous == "skip":
+                continue
+            numbers = articles.articles_titled(mention.title)
+            if len(numbers) > 1 and self.ambiguous != "all":
+                numbers = numbers[:1] if self.ambiguous == "first" else []
+            yield from ((number, mention) for number in numbers)
 
 
 def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T], str]) -> list[T]:
-    """Return what was found for entities, then of a fallback what does not stand in something before it.
+    """Return the hits of entities, then those of a fallback whose text is not part of an earlier one.
 
-    Entities are told apart by their articles, so that all of them stay. A fallback may search the same articles: a passage
-    of one is left out where the entity's text holds it, and not where that was cut before it.
+    All entities stay, also those with the same text. A fallback may search the same articles: its passage is left out if the
+    entity's text contains it.
     """
-    kept = list(entities)
-    for each in more:
-        if not any(stands_in(text_of(each), text_of(other)) for other in kept):
-            kept.append(each)
-    return kept
+    hits = list(entities)
+    for hit in more:
+        if not any(stands_in(text_of(hit), text_of(earlier)) for earlier in hits):
+            hits.append(hit)
+    return hits
 
 
 def _text_of(hit: Hit) -> str:
@@ -227,7 +251,6 @@ def _text_of(hit: Hit) -> str:
 
 
 def _unit(article: Article, text: str) -> Unit:
-    own = article.document_id or content_id("article", article.title)
-    return Unit(
-        own, text, Granularity.DOCUMENT, own, own, 0, len(article.text), article.title, metadata=article.metadata
-    )
+    unit_id = article.document_id or content_id("article", article.title)
+    span = 0, len(article.text)
+    return Unit(unit_id, text, Granularity.DOCUMENT, unit_id, unit_id, *span, article.title, metadata=article.metadata)

@@ -1,7 +1,8 @@
-"""Whether a text holds an expected answer, and how well a reader's answer agrees with it (Entity Retrieval, §4.3).
+"""Whether a text holds an expected answer, and how well a reader's answers agree with them (Entity Retrieval, §4.3).
 
 Answers are compared as SQuAD v1.1 does: lower case, no ASCII punctuation, no English articles, single spaces. Everywhere, of
-several expected answers the best counts, and one string is one answer.
+several expected answers the best counts, and one string is one answer. All functions raise `InvalidInputError` for a text that
+is no string, a question without an expected answer, no questions, and lists that are none or of different lengths.
 """
 
 from __future__ import annotations
@@ -12,47 +13,53 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from factoid.errors import InvalidInputError
-from factoid.evaluate.checks import check_list, check_text
+from factoid.evaluate.checks import check_list
 
+_FIRST_WORD = re.compile(r"[^\W_]+")
+_MEANINGS = {"yes": True, "true": True, "no": False, "false": False}
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerScores:
-    """How well a reader's answers agree with the expected ones.
-
-    Attributes:
-        exact_match: Mean over the questions, from 0 to 1.
-        f1: Mean over the questions, from 0 to 1.
-        questions: Their number.
-    """
+    """How well a reader's answers agree with the expected ones: means over so many questions, from 0 to 1."""
 
     exact_match: float
     f1: float
     questions: int
 
 
-def normalize_answer(text: str) -> str:
-    """Return a text in lower case, without ASCII punctuation and the words a, an and the, and with single spaces.
+@dataclass(frozen=True, slots=True)
+class YesNoScores:
+    """How well a reader answers questions of yes or no.
 
-    Raises:
-        InvalidInputError: It is no string.
+    Attributes:
+        accuracy: Share of right answers, from 0 to 1; an invalid answer is wrong.
+        invalid: Number of answers that say neither yes nor no ("Inv #").
+        questions: Number of questions.
     """
-    check_text(text, "a text")
+
+    accuracy: float
+    invalid: int
+    questions: int
+
+
+def normalize_answer(text: str) -> str:
+    """Return a text in lower case, without ASCII punctuation and the words a, an and the, and with single spaces."""
+    _check_text(text, "a text")
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
 def exact_match(prediction: str, answers: str | Sequence[str]) -> bool:
-    """Tell whether an answer equals an expected one, both normalized.
-
-    Raises:
-        InvalidInputError: There is no expected answer.
-    """
-    given = normalize_answer(prediction)
-    return any(given == normalize_answer(answer) for answer in _expected(answers))
+    """Tell whether an answer equals an expected one, both normalized."""
+    normal = normalize_answer(prediction)
+    return any(normal == normalize_answer(answer) for answer in _expected(answers))
 
 
 def f1(prediction: str, answers: str | Sequence[str]) -> float:
@@ -60,87 +67,93 @@ def f1(prediction: str, answers: str | Sequence[str]) -> float:
 
     Words count as often as they occur. As in SQuAD v1.1, what has no word left when normalized scores 0, even where
     `exact_match` holds of it: "the" and "a".
-
-    Raises:
-        InvalidInputError: There is no expected answer.
     """
-    given = Counter(normalize_answer(prediction).split())
-    return max(_f1(given, Counter(normalize_answer(answer).split())) for answer in _expected(answers))
+    words = Counter(normalize_answer(prediction).split())
+    scores = []
+    for answer in _expected(answers):
+        expected = Counter(normalize_answer(answer).split())
+        scores.append(2 * (words & expected).total() / max(words.total() + expected.total(), 1))
+    return max(scores)
 
 
-def score_answers(predictions: Sequence[str], answers: Sequence[str | Sequence[str]]) -> AnswerScores:
+def score_answers(
+    predictions: Sequence[str], answers: Sequence[str | Sequence[str]], *, yes_no: bool = False
+) -> AnswerScores:
     """Return the mean scores of a reader's answers; answers[i] are those expected of predictions[i].
 
-    Raises:
-        InvalidInputError: Not as many predictions as questions, no question, a question without an expected answer, or
-            strings where lists are expected.
+    With `yes_no`, as in the paper's evaluation of FactoidQA but not of EntityQuestions, a prediction that begins with yes or
+    no counts as that word alone, also "Norway", and an empty one is wrong even where nothing is expected.
     """
-    check_list(predictions, "predictions")
-    check_list(answers, "answers")
-    if len(predictions) != len(answers) or not predictions:
-        message = (
-            "expected one prediction for each question, and at least one, "
-            f"got {len(predictions)} for {len(answers)} questions"
-        )
-        raise InvalidInputError(message)
-    pairs = list(zip(predictions, answers, strict=True))
+    _check_answered(predictions, answers)
+    if yes_no:
+        words = {True: "yes", False: "no"}
+        predictions = [words.get(read_yes_no(text), text or "N/A") for text in predictions]  # type: ignore[arg-type]
+    count = len(predictions)
     return AnswerScores(
-        sum(exact_match(given, expected) for given, expected in pairs) / len(pairs),
-        sum(f1(given, expected) for given, expected in pairs) / len(pairs),
-        len(pairs),
+        sum(map(exact_match, predictions, answers)) / count, sum(map(f1, predictions, answers)) / count, count
     )
+
+
+def read_yes_no(answer: str, *, whole_words: bool = False) -> bool | None:
+    """Return what an answer says, or None if it is neither yes nor no.
+
+    As in the paper's evaluation its first letters decide, in any case: "yesterday" is a yes, "Nobody" is a no, "True" and
+    '"Yes"' with its quotes are neither. With `whole_words` its first word decides, whatever the punctuation around it: yes
+    and true, no and false.
+    """
+    _check_text(answer, "an answer")
+    if not whole_words:
+        start = answer.strip().lower()
+        return True if start.startswith("yes") else False if start.startswith("no") else None
+    first = _FIRST_WORD.search(answer)
+    return None if first is None else _MEANINGS.get(first[0].lower())
+
+
+def score_yes_no(
+    predictions: Sequence[str], answers: Sequence[bool | str], *, whole_words: bool = False
+) -> YesNoScores:
+    """Return accuracy and the number of invalid answers, read as `read_yes_no` does.
+
+    The right answers are bools, or "yes", "true", "no" or "false", whatever the case.
+    """
+    _check_answered(predictions, answers)
+    meant = [_meant(answer) for answer in answers]
+    said = [read_yes_no(prediction, whole_words=whole_words) for prediction in predictions]
+    right = sum(meaning == expected for meaning, expected in zip(said, meant, strict=True))
+    return YesNoScores(right / len(said), said.count(None), len(said))
+
+
+def _meant(answer: Any) -> bool:
+    meaning = _MEANINGS.get(answer.strip().lower()) if isinstance(answer, str) else answer
+    if not isinstance(meaning, bool | np.bool_):
+        message = f"expected a right answer of yes or no: a bool or one of {', '.join(_MEANINGS)}, got {answer!r}"
+        raise InvalidInputError(message)
+    return bool(meaning)
 
 
 def has_answer_normalized(text: str, answers: str | Sequence[str], *, whole_words: bool = False) -> bool:
     """Tell whether a text holds an expected answer, both normalized: what makes a document relevant in §4.3.
 
-    As in the paper's evaluation the answer may begin and end within a word: "art" is found in "party", and "no" in "know",
-    which makes nearly every document relevant to a question that is answered with "no". It is the default for the sake of
-    comparison with published numbers. An answer of which normalization leaves nothing is in no text.
-
-    Args:
-        text: The document.
-        answers: The expected answers.
-        whole_words: Whether the answer must be a run of whole words of the text.
-
-    Raises:
-        InvalidInputError: There is no expected answer.
+    As in the paper's evaluation, the answer may begin and end within a word: "art" is found in "party", and "no" in "know".
+    That is the default for the sake of comparison with published numbers; `whole_words` wants a run of whole words. An
+    answer without words, once normalized, is in no text.
     """
-    wanted = [normal for answer in _expected(answers) if (normal := normalize_answer(answer))]
-    held = normalize_answer(text)
+    normals = [normal for answer in _expected(answers) if (normal := normalize_answer(answer))]
+    normal_text = normalize_answer(text)
     if whole_words:
-        return any(f" {normal} " in f" {held} " for normal in wanted)
-    return any(normal in held for normal in wanted)
+        return any(f" {normal} " in f" {normal_text} " for normal in normals)
+    return any(normal in normal_text for normal in normals)
 
 
 def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
     """Tell whether a text holds an expected answer as a run of tokens (Karpukhin et al., 2020).
 
     Both sides are brought to NFD and lower case. A token is a longest run of letters, digits and marks, or one other
-    character that is neither a separator nor a control. So, unlike with `has_answer_normalized`, articles and punctuation
-    count, words are whole, and it does not matter how "é" is composed. An answer without any token is in no text; the
-    original finds it in every one.
-
-    Raises:
-        InvalidInputError: There is no expected answer.
+    character that is neither a separator nor a control. An answer without tokens is in no text; the original finds it in
+    every one.
     """
-    held = f" {_tokens(text)} "
-    return any(f" {tokens} " in held for answer in _expected(answers) if (tokens := _tokens(answer)))
-
-
-def _expected(answers: str | Sequence[str]) -> Sequence[str]:
-    if isinstance(answers, str):
-        return [answers]
-    check_list(answers, "answers, or one as a string")
-    if not len(answers):
-        message = "expected at least one answer to compare with, got none: leave out questions without an answer"
-        raise InvalidInputError(message)
-    return answers
-
-
-def _f1(given: Counter[str], expected: Counter[str]) -> float:
-    same = (given & expected).total()
-    return 2 * same / (given.total() + expected.total()) if same else 0.0
+    padded = f" {_tokens(text)} "
+    return any(f" {tokens} " in padded for answer in _expected(answers) if (tokens := _tokens(answer)))
 
 
 class _Spacing(dict[int, int | str]):
@@ -158,6 +171,33 @@ _SPACING = _Spacing()
 
 def _tokens(text: str) -> str:
     """Return the tokens of a text with spaces between: none holds one, so a run of tokens is a piece of this string."""
-    check_text(text, "a text")
+    _check_text(text, "a text")
     # Each token by itself: whether a capital sigma becomes "σ" or "ς" depends on what stands around it.
     return " ".join(token.lower() for token in unicodedata.normalize("NFD", text).translate(_SPACING).split())
+
+
+def _expected(answers: str | Sequence[str]) -> Sequence[str]:
+    if isinstance(answers, str):
+        return [answers]
+    check_list(answers, "answers, or one as a string")
+    if not len(answers):
+        message = "expected at least one answer to compare with, got none: leave out questions without an answer"
+        raise InvalidInputError(message)
+    return answers
+
+
+def _check_text(value: object, what: str) -> None:
+    if not isinstance(value, str):
+        message = f"expected {what} as a string, got {type(value).__name__}"
+        raise InvalidInputError(message)
+
+
+def _check_answered(predictions: Any, answers: Any) -> None:
+    check_list(predictions, "predictions")
+    check_list(answers, "answers")
+    if len(predictions) != len(answers) or not predictions:
+        message = (
+            "expected one prediction for each question, and at least one, "
+            f"got {len(predictions)} for {len(answers)} questions"
+        )
+        raise InvalidInputError(message)

@@ -1,11 +1,10 @@
-"""Metadata filters: a small tree, read from dicts, compiled to SQL over an index of the metadata, or told in Python."""
+"""Metadata filters: a small tree, read from dicts, answered from an index of the metadata in SQLite, or in Python."""
 
-from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, Field, Kind, field_rows
-from factoid.filters.functions import register
-from factoid.filters.match import matches, mismatch
-from factoid.filters.parse import parse_filter
-from factoid.filters.select import select_metadata, select_mismatches
-from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree, cache_key, from_cache_key
+from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, Field, FieldKind, field_rows
+from factoid.filters.match import matches
+from factoid.filters.parse import parse_filter, to_tree
+from factoid.filters.select import mismatch, passing_rows
+from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree, cache_key
 
 __all__ = [
     "DELETE_FIELD",
@@ -15,18 +14,16 @@ __all__ = [
     "AnyOf",
     "Comparison",
     "Field",
+    "FieldKind",
     "Filter",
-    "Kind",
     "Not",
     "Operator",
     "Tree",
     "cache_key",
     "field_rows",
-    "from_cache_key",
     "matches",
     "mismatch",
     "parse_filter",
-    "register",
-    "select_metadata",
-    "select_mismatches",
+    "passing_rows",
+    "to_tree",
 ]

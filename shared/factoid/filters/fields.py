@@ -2,12 +2,11 @@
 
 `fields` has one row for every key of a metadata row, and one for every distinct number and string in a list. Its primary
 key is the index: equality, ranges and `in` on a key read only what they find. What has no place in it (a long string, an
-integer beyond 64 bits) is marked by its kind, so that only those rows are compared by their JSON.
+integer beyond 64 bits) is marked as opaque, so that only those rows are compared by their JSON.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Any
@@ -30,7 +29,7 @@ Key = str | bytes
 Field = tuple[Key, int, str | int | float]
 
 
-class Kind(IntEnum):
+class FieldKind(IntEnum):
     """What a row of `fields` tells of its key, and what its `value` then is."""
 
     NUMBER = 0  # the number; booleans are the numbers that they equal
@@ -38,10 +37,15 @@ class Kind(IntEnum):
     NULL = 2  # 0
     LIST = 3  # the count of elements; the numbers and strings among them have rows of their own
     DICT = 4  # the count of keys
-    LONG = 5  # the digest of a string that is too long to be here
-    OPAQUE = 6  # 0: a value that has no place here and is compared by its JSON
-    NUMBER_IN_LIST = 7  # the number
-    STRING_IN_LIST = 8  # the string
+    OPAQUE = 5  # 0: a value that has no place here and is compared by its JSON
+    NUMBER_IN_LIST = 6  # the number
+    STRING_IN_LIST = 7  # the string
+
+
+_IN_LIST: dict[int, FieldKind] = {
+    FieldKind.NUMBER: FieldKind.NUMBER_IN_LIST,
+    FieldKind.STRING: FieldKind.STRING_IN_LIST,
+}
 
 
 def field_rows(metadata: Mapping[str, Any]) -> list[Field]:
@@ -49,7 +53,20 @@ def field_rows(metadata: Mapping[str, Any]) -> list[Field]:
 
     The rows of a metadata row are found again by the same call, so that `DELETE_FIELD` takes them out by primary key.
     """
-    return [(bound_key(key), int(kind), found) for key, value in metadata.items() for kind, found in _rows(value)]
+    return [
+        (bound_key(key), int(kind), held) for key, value in with_paths(metadata).items() for kind, held in _rows(value)
+    ]
+
+
+def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata with what its dicts hold under dotted keys as well; a key that is spelt so itself comes first."""
+    nested = {
+        f"{key}.{name}": element
+        for key, value in metadata.items()
+        if isinstance(value, Mapping)
+        for name, element in with_paths(value).items()
+    }
+    return nested | dict(metadata)
 
 
 def bound_key(key: str) -> Key:
@@ -76,41 +93,26 @@ def is_integer(value: int) -> bool:
     return -(1 << 63) <= value < 1 << 63
 
 
-def digest(value: str) -> int:
-    """Return 64 bits that tell long strings apart; strings with equal digests are compared by their JSON."""
-    hashed = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(hashed, "big", signed=True)
-
-
 def _rows(value: Any) -> Iterator[tuple[int, str | int | float]]:
     if value is None:
-        yield Kind.NULL, 0
+        yield FieldKind.NULL, 0
     elif isinstance(value, Mapping):
-        yield Kind.DICT, len(value)
+        yield FieldKind.DICT, len(value)
     elif isinstance(value, list | tuple):
-        yield from _list_rows(value)
+        scalars = dict.fromkeys(_scalar(element) for element in value if isinstance(element, str | int | float))
+        if len(value) > LARGEST or any(kind not in _IN_LIST for kind, _ in scalars):
+            yield FieldKind.OPAQUE, 0
+            return
+        yield FieldKind.LIST, len(value)
+        for kind, scalar in scalars:
+            yield _IN_LIST[kind], scalar
     else:
         yield _scalar(value)
 
 
-def _list_rows(values: list[Any] | tuple[Any, ...]) -> Iterator[tuple[int, str | int | float]]:
-    scalars = dict.fromkeys(_scalar(each) for each in values if isinstance(each, str | int | float))
-    if len(values) > LARGEST or any(kind not in _IN_LIST for kind, _ in scalars):
-        yield Kind.OPAQUE, 0
-        return
-    yield Kind.LIST, len(values)
-    for kind, value in scalars:
-        yield _IN_LIST[kind], value
-
-
 def _scalar(value: Any) -> tuple[int, str | int | float]:
     if isinstance(value, str):
-        if is_short(value):
-            return Kind.STRING, value
-        return (Kind.LONG, digest(value)) if is_text(value) else (Kind.OPAQUE, 0)
+        return (FieldKind.STRING, value) if is_short(value) else (FieldKind.OPAQUE, 0)
     if isinstance(value, float):
-        return Kind.NUMBER, value
-    return (Kind.NUMBER, int(value)) if is_integer(value) else (Kind.OPAQUE, 0)
-
-
-_IN_LIST: dict[int, Kind] = {Kind.NUMBER: Kind.NUMBER_IN_LIST, Kind.STRING: Kind.STRING_IN_LIST}
+        return FieldKind.NUMBER, value
+    return (FieldKind.NUMBER, int(value)) if is_integer(value) else (FieldKind.OPAQUE, 0)

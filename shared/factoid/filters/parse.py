@@ -4,12 +4,16 @@
     {"year": {"$gte": 1990, "$lt": 2000}}           all of several operators
     {"year": {"$not": {"$gte": 1990}}}              a missing year passes, too
     {"year": [1990, 1991]}                          one of them, or this very list
+    {"tags": {"$contains": "rare"}}                 a list that holds it, or a string
+    {"author.name": "Ann"}                          what a dict in the metadata holds; {"author": {…}} compares all of it
+    {"tags": {"$any": ["rare", "blind"]}}           a list that holds one of them; $all: all of them
     {"$or": [{"lang": "en"}, {"lang": {"$exists": False}}]}
 
-Operators: `$eq $ne $gt $gte $lt $lte $in $nin $exists $not` on a key, and `$and $or $not` over whole filters; `$neq` is
-`$ne`. A missing key is equal to None and to nothing else, so that `$ne` and `$nin` match it unless they name None; `$gt`
-and its like match only values of the same kind (numbers with numbers, strings with strings). Equality is Python's:
-`True == 1 == 1.0`, lists and dicts by what they hold.
+Operators: `$eq $ne $gt $gte $lt $lte $in $nin $contains $any $all $exists $not` on a key, and `$and $or $not` over whole
+filters; `$neq` is `$ne`. An empty `$and` lets everything pass, an empty `$or`, `$in` or `$any` nothing. A missing key is
+equal to None and to nothing else, so that `$ne` and `$nin` match it unless they name None; `$gt` and its like match only
+values of the same kind (numbers with numbers, strings with strings). Equality is Python's: `True == 1 == 1.0`, lists and
+dicts by what they hold.
 """
 
 from __future__ import annotations
@@ -22,8 +26,9 @@ from factoid.filters.tree import All, AnyOf, Comparison, Not, Operator, Tree
 
 DEEPEST = 50  # levels of $and, $or and $not, far above what anybody writes by hand
 
-_ON_KEYS = {f"${name}": Operator(name) for name in ("eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "exists")}
+_ON_KEYS = {f"${name}": Operator(name) for name in "eq ne gt gte lt lte in nin exists contains any all".split()}
 _ON_KEYS["$neq"] = Operator.NE  # as LangChain's FAISS spells it
+_ON_LISTS = (Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL)
 _ORDERS = (Operator.GT, Operator.GTE, Operator.LT, Operator.LTE)
 
 
@@ -36,6 +41,17 @@ def parse_filter(conditions: Mapping[str, Any]) -> Tree:
     return _parse(conditions, 0)
 
 
+def to_tree(condition: Mapping[str, Any] | Tree) -> Tree:
+    """Return a filter as a tree.
+
+    Raises:
+        InvalidInputError: As in `parse_filter`.
+    """
+    if isinstance(condition, Comparison | All | AnyOf | Not):
+        return condition
+    return parse_filter(condition)
+
+
 def _parse(conditions: Any, depth: int) -> Tree:
     if not isinstance(conditions, Mapping):
         message = f"a filter must be a dict of conditions or a callable, got {type(conditions).__name__}"
@@ -46,8 +62,8 @@ def _parse(conditions: Any, depth: int) -> Tree:
 
 def _clause(key: Any, value: Any, depth: int) -> Tree:
     if key in ("$and", "$or"):
-        if not isinstance(value, list | tuple) or not value:
-            message = f"{key} takes a non-empty list of filters, got {value!r}"
+        if not isinstance(value, list | tuple):
+            message = f"{key} takes a list of filters, got {value!r}"
             raise InvalidInputError(message)
         parts = [_parse(part, depth) for part in value]
         return _all(parts) if key == "$and" else AnyOf(tuple(parts))
@@ -70,7 +86,7 @@ def _on_key(key: str, value: Any, depth: int) -> Tree:
 
 def _operator(key: str, name: Any, operand: Any, depth: int) -> Tree:
     if name == "$not":
-        if not isinstance(operand, Mapping) or not any(str(each).startswith("$") for each in operand):
+        if not isinstance(operand, Mapping) or not any(str(operator).startswith("$") for operator in operand):
             message = f'$not on a key takes operators, like {{"$gt": 1}}, got {operand!r}'
             raise InvalidInputError(message)
         return Not(_on_key(key, operand, depth + 1))
@@ -78,7 +94,7 @@ def _operator(key: str, name: Any, operand: Any, depth: int) -> Tree:
         message = f"unknown operator {name!r}: expected {' '.join(_ON_KEYS)} or $not"
         raise InvalidInputError(message)
     operator = _ON_KEYS[name]
-    if operator in (Operator.IN, Operator.NIN) and not isinstance(operand, list | tuple | set | frozenset):
+    if operator in _ON_LISTS and not isinstance(operand, list | tuple | set | frozenset):
         message = f"{name} takes a list, got {operand!r}"
         raise InvalidInputError(message)
     if operator is Operator.EXISTS and not isinstance(operand, bool):
@@ -96,7 +112,7 @@ def _compared(key: str, operator: Operator, operand: Any) -> Tree:
     if operator in (Operator.EQ, Operator.NE):
         names_none = operand is None
     else:
-        names_none = operator in (Operator.IN, Operator.NIN) and any(each is None for each in operand)
+        names_none = operator in (Operator.IN, Operator.NIN) and None in operand
     if not names_none:
         return compared
     if operator in (Operator.EQ, Operator.IN):

@@ -1,138 +1,300 @@
-"""A filter tree as one SELECT of the metadata rows that it lets pass, answered from the index `fields`.
+"""Which rows of `metadata` a filter lets pass, answered from the index `fields`.
 
-    SELECT metadata FROM fields WHERE key = ? AND kind IN (0) AND value = ?
+    SELECT metadata FROM fields WHERE key = ? AND kind = 0 AND value = ?
 
-Every comparison is one or a few ranges of the index; the tree joins them as sets. Keys and values are bound parameters,
-and never become SQL text: it is put together from constants and the kinds' numbers alone.
+Every comparison is one or a few ranges of the index, and the tree joins their rows as sets. Keys and values are bound
+parameters, and never become SQL text. What `fields` holds is compared by SQLite: integers and floats exactly, strings by code
+points, as in Python. What it only marks is compared by Python on the JSON of those rows, and so are the further parts of
+an `All` once few rows are left.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
-from factoid.filters.match import comparisons
-from factoid.filters.rows import EVERYTHING, Query, Rows, Statement
-from factoid.filters.terms import Term, matching, mismatching
-from factoid.filters.tree import All, AnyOf, Comparison, Not, Operator, Tree, cache_key
+import numpy as np
+from numpy.typing import NDArray
 
-_MOST = 1000  # comparisons in one statement, each with a few of SQLite's 32,766 parameters
-_WIDEST = 12  # parts of an AND that are joined as sets; more are asked of the JSON of what these let pass
-_DEEPEST = 60  # levels of a tree; a parsed filter has fewer
+from factoid.filters.fields import FieldKind, bound_key, is_integer, is_short, is_text, with_paths
+from factoid.filters.match import comparable, holds, matches
+from factoid.filters.parse import to_tree
+from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree
 
-_ORDERS = (Operator.GT, Operator.GTE, Operator.LT, Operator.LTE)
-_POSITIVE = {Operator.NE: Operator.EQ, Operator.NIN: Operator.IN}
+Rows = NDArray[np.int64]
+
+_FEW = 500  # rows that are compared by their JSON rather than by another read of the index
+_BOUND = 10_000  # parameters of one statement; SQLite takes 32,766
+
+_ORDERS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
+_COMPLEMENTS = {Operator.NE: Operator.EQ, Operator.NIN: Operator.IN}
+_SELECTIVE = (Operator.EQ, Operator.IN, Operator.CONTAINS)
+
+_NUMBER, _STRING, _OPAQUE = FieldKind.NUMBER, FieldKind.STRING, FieldKind.OPAQUE
+_LIST, _DICT, _NULL = FieldKind.LIST, FieldKind.DICT, FieldKind.NULL
+_NOT_NULL = (_NUMBER, _STRING, _LIST, _DICT, _OPAQUE)
 
 
-def select_metadata(tree: Tree, connection: sqlite3.Connection | None = None) -> Query:
-    """Return a SELECT, and its parameters, of the rows of `metadata` that the filter lets pass: each once, in any order.
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Rows of `fields` under one key.
 
-    Args:
-        tree: The filter.
-        connection: To count with which part of an AND passes the fewest; without one the SELECT gives the same rows, but
-            may read more. Every part costs at most a millisecond.
+    Attributes:
+        kind: What they hold.
+        condition: A condition on `value`, "" for none.
+        parameters: Of the condition.
+        compared: The comparison itself is still to be made in Python: with `value`, or with the JSON of those rows.
     """
-    merged = _merged(tree)
-    statement = Statement(None if isinstance(merged, Comparison) else connection)
-    if len(comparisons(merged)) > _MOST or _depth(merged) > _DEEPEST:
-        return statement.query(statement.by_json(tree))
-    return statement.query(_rows(statement, merged))
+
+    kind: FieldKind
+    condition: str = ""
+    parameters: tuple[Any, ...] = ()
+    compared: bool = False
 
 
-def select_mismatches(tree: Tree) -> Query:
-    """Return a SELECT of the rows of `metadata` with which some comparison cannot be made (`factoid.filters.mismatch`)."""
-    leaves = dict.fromkeys(comparisons(tree))
-    if len(leaves) > _MOST:
-        return f"{EVERYTHING} WHERE factoid_mismatches(json, ?)", [cache_key(tree)]
-    statement = Statement()
-    found = [statement.terms(leaf, leaf.key, mismatching(leaf), "factoid_mismatches") for leaf in leaves]
-    return statement.query(statement.union(found))
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """Rows of metadata, ascending, or with `inverted` all others."""
+
+    rows: Rows
+    inverted: bool = False
+
+    def __invert__(self) -> _Selection:
+        return replace(self, inverted=not self.inverted)
+
+    def __and__(self, other: _Selection) -> _Selection:
+        if self.inverted and other.inverted:
+            return _Selection(np.union1d(self.rows, other.rows), inverted=True)
+        if self.inverted:
+            return other & self
+        join = np.setdiff1d if other.inverted else np.intersect1d
+        return _Selection(join(self.rows, other.rows, assume_unique=True))
 
 
-def _rows(statement: Statement, tree: Tree) -> Rows:
+_NOTHING = _Selection(np.empty(0, np.int64))
+
+
+def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
+    """Return the rows of `metadata` that a filter lets pass, ascending.
+
+    Raises:
+        InvalidInputError: The filter has no meaning.
+    """
+    if callable(condition):
+        rows = connection.execute("SELECT row, json FROM metadata ORDER BY row")
+        return np.fromiter((row for row, metadata in rows if condition(_metadata(metadata))), np.int64)
+    selection = _select(connection, to_tree(condition))
+    if not selection.inverted:
+        return selection.rows
+    every = np.fromiter(chain.from_iterable(connection.execute("SELECT row FROM metadata ORDER BY row")), np.int64)
+    return np.setdiff1d(every, selection.rows, assume_unique=True)
+
+
+def mismatch(connection: sqlite3.Connection, tree: Tree) -> tuple[Comparison, Any] | None:
+    """Return a comparison that cannot be made with some stored value, and that value, or None.
+
+    Such a value does not pass; a framework whose reference raises TypeError there can tell by this. One value of each kind
+    under the key is tried.
+    """
     match tree:
-        case Comparison(key, operator, value):
-            terms, positive = matching(tree)
-            rows = statement.terms(
-                Comparison(key, _POSITIVE.get(operator, operator), value), key, terms, "factoid_matches"
-            )
-            return rows if positive else rows.inverted()
+        case Comparison():
+            sql = "SELECT metadata FROM fields WHERE key = ? AND kind = ? LIMIT 1"
+            for kind in _NOT_NULL:
+                row = connection.execute(
+                    f"SELECT json FROM metadata WHERE row = ({sql})",  # noqa: S608
+                    [bound_key(tree.key), kind.value],
+                ).fetchone()
+                stored = with_paths(_metadata(row[0])).get(tree.key) if row else None
+                if stored is not None and not comparable(stored, tree):
+                    return tree, stored
         case Not(part):
-            return _rows(statement, part).inverted()
-        case All(parts):
-            return _all(statement, parts)
-        case AnyOf(parts):
-            found = [_rows(statement, part) for part in parts]
-            # By De Morgan: one of these holds where not all their opposites do.
-            return statement.intersection([rows.inverted() for rows in found]).inverted()
+            return mismatch(connection, part)
+        case All(parts) | AnyOf(parts):
+            return next(filter(None, (mismatch(connection, part) for part in parts)), None)
+    return None
 
 
-def _all(statement: Statement, parts: Sequence[Tree]) -> Rows:
-    bounds, others = _bounds(parts)
-    found = [
-        statement.terms(All(tuple(leaves)), leaves[0].key, terms, "factoid_matches")
-        for leaves, terms in bounds[:_WIDEST]
-    ]
-    rest: list[Tree] = [leaf for leaves, _ in bounds[_WIDEST:] for leaf in leaves]
-    left = _WIDEST - len(found)
-    found += [_rows(statement, part) for part in others[:left]]
-    rest += others[left:]
-    if rest:
-        found.append(statement.by_json(All(tuple(rest))))
-    return statement.intersection(found)
-
-
-def _bounds(parts: Sequence[Tree]) -> tuple[list[tuple[list[Comparison], list[Term]]], list[Tree]]:
-    """Join the bounds on each key to one range; return them and the other parts."""
-    ranges: dict[tuple[Any, ...], tuple[list[Comparison], list[Term]]] = {}
-    rest: list[Tree] = []
-    for part in parts:
-        if not (isinstance(part, Comparison) and part.operator in _ORDERS):
-            rest.append(part)
-            continue
-        terms, _ = matching(part)
-        shape = (part.key, *((term.kinds, term.by_json) for term in terms))
-        if shape in ranges:
-            leaves, joined = ranges[shape]
-            ranges[shape] = [*leaves, part], [one.narrowed(two) for one, two in zip(joined, terms, strict=True)]
-        else:
-            ranges[shape] = [part], terms
-    return list(ranges.values()), rest
-
-
-def _merged(tree: Tree) -> Tree:
-    """Return the same filter with equalities on one key joined to one `in`, and `any` and `all` taken apart."""
+def _select(connection: sqlite3.Connection, tree: Tree) -> _Selection:
     match tree:
         case Comparison(key, Operator.ANY | Operator.ALL as operator, list() | str() as values) if values:
             parts = tuple(Comparison(key, Operator.CONTAINS, value) for value in values)
-            return AnyOf(parts) if operator is Operator.ANY else All(parts)
+            return _select(connection, AnyOf(parts) if operator is Operator.ANY else All(parts))
+        case Comparison(key, Operator.NE | Operator.NIN as operator, value):
+            return ~_select(connection, Comparison(key, _COMPLEMENTS[operator], value))
+        case Comparison(_, Operator.EXISTS, False) | Comparison(_, Operator.IS_EMPTY):
+            return ~_read(connection, (tree,), _ranges(tree))
+        case Comparison():
+            return _read(connection, (tree,), _ranges(tree))
         case Not(part):
-            return Not(_merged(part))
-        case All(parts):
-            return All(tuple(map(_merged, parts)))
+            return ~_select(connection, part)
         case AnyOf(parts):
-            return AnyOf(tuple(_joined([_merged(part) for part in parts])))
-    return tree
+            # By De Morgan: one of these holds where not all their opposites do.
+            selection = ~_NOTHING
+            for part in parts:
+                selection &= ~_select(connection, part)
+            return ~selection
+        case All(parts):
+            return _select_all(connection, parts)
 
 
-def _joined(parts: Sequence[Tree]) -> list[Tree]:
-    values: dict[str, list[Any]] = {}
-    rest = []
+def _select_all(connection: sqlite3.Connection, parts: Sequence[Tree]) -> _Selection:
+    """Join parts by AND: those that pass few rows first, the bounds on one key as one range."""
+    bounds: dict[tuple[str, type], list[Comparison]] = {}
+    others: list[Tree] = []
     for part in parts:
-        if isinstance(part, Comparison) and part.operator is Operator.EQ:
-            values.setdefault(part.key, []).append(part.value)
-        elif isinstance(part, Comparison) and part.operator is Operator.IN and isinstance(part.value, list):
-            values.setdefault(part.key, []).extend(part.value)
+        if isinstance(part, Comparison) and part.operator in _ORDERS and _is_bound(part.value):
+            bounds.setdefault((part.key, str if isinstance(part.value, str) else float), []).append(part)
         else:
-            rest.append(part)
-    return [*(Comparison(key, Operator.IN, found) for key, found in values.items()), *rest]
+            others.append(part)
+    groups: list[tuple[Tree, ...]] = [*((part,) for part in others), *map(tuple, bounds.values())]
+    groups.sort(key=_cost)
+    selection = ~_NOTHING
+    for place, group in enumerate(groups):
+        if not selection.inverted and len(selection.rows) <= _FEW:
+            rest = All(tuple(part for group in groups[place:] for part in group))
+            return _Selection(_passing_json(connection, selection.rows.tolist(), rest))
+        if len(group) > 1:
+            selection &= _read(connection, group, _joined_bounds(group))
+        else:
+            selection &= _select(connection, group[0])
+    return selection
 
 
-def _depth(tree: Tree) -> int:
-    match tree:
-        case Not(part):
-            return 1 + _depth(part)
-        case All(parts) | AnyOf(parts):
-            return 1 + max(map(_depth, parts), default=0)
-    return 0
+def _cost(group: tuple[Tree, ...]) -> int:
+    part = group[0]
+    if isinstance(part, Comparison):
+        return 0 if part.operator in _SELECTIVE else 1
+    return 3 if isinstance(part, Not) else 2
+
+
+def _is_bound(value: Any) -> bool:
+    """Tell whether SQLite orders a value among those in `fields` as Python does."""
+    if isinstance(value, str):
+        return is_text(value)
+    return isinstance(value, float) or (isinstance(value, int) and is_integer(value))
+
+
+def _joined_bounds(bounds: Sequence[Any]) -> list[_Range]:
+    condition = " AND ".join(f"value {_ORDERS[bound.operator]} ?" for bound in bounds)
+    kind = _STRING if isinstance(bounds[0].value, str) else _NUMBER
+    return [_Range(kind, condition, tuple(bound.value for bound in bounds)), _Range(_OPAQUE, compared=True)]
+
+
+def _read(connection: sqlite3.Connection, leaves: Sequence[Any], ranges: Iterable[_Range]) -> _Selection:
+    """Return the rows in any of the ranges; those that the index only marks are compared by their JSON."""
+    passing: list[Any] = []
+    by_json: list[int] = []
+    for span in ranges:
+        by_value = span.compared and span.kind in (_NUMBER, _STRING)
+        columns = "metadata, value" if by_value else "metadata"
+        condition = f" AND {span.condition}" if span.condition else ""
+        sql = f"SELECT {columns} FROM fields WHERE key = ? AND kind = {span.kind.value}{condition}"  # noqa: S608
+        rows = connection.execute(sql, [bound_key(leaves[0].key), *span.parameters])
+        if by_value:
+            test = _test(leaves[0])
+            passing.append(np.fromiter((row for row, value in rows if test(value)), np.int64))
+        elif span.compared:
+            by_json += chain.from_iterable(rows)
+        else:
+            passing.append(np.fromiter(chain.from_iterable(rows), np.int64))
+    if by_json:
+        passing.append(_passing_json(connection, by_json, All(tuple(leaves))))
+    return _Selection(np.unique(np.concatenate(passing))) if passing else _NOTHING
+
+
+def _test(leaf: Comparison) -> Callable[[Any], bool]:
+    """Return what tells whether a comparison holds for a number or a string; quick for the usual searches for text."""
+    value = leaf.value
+    if leaf.operator in (Operator.CONTAINS, Operator.TEXT_MATCH) and isinstance(value, str):
+        return lambda stored: isinstance(stored, str) and value in stored
+    return lambda stored: holds(stored, leaf)
+
+
+def _passing_json(connection: sqlite3.Connection, rows: Sequence[int], tree: Tree) -> Rows:
+    """Return those of some rows whose JSON passes, ascending."""
+    sql = "SELECT row, json FROM metadata WHERE row IN (SELECT value FROM json_each(?)) ORDER BY row"
+    candidates = connection.execute(sql, [json.dumps(rows)])
+    return np.fromiter((row for row, metadata in candidates if matches(tree, _metadata(metadata))), np.int64)
+
+
+def _metadata(text: Any) -> dict[str, Any]:
+    """Return metadata of their JSON.
+
+    Raises:
+        sqlite3.DatabaseError: The database holds something else than was written.
+    """
+    try:
+        metadata = json.loads(text)
+    except (ValueError, TypeError) as error:
+        message = f"metadata {text!r:.60} is not JSON"
+        raise sqlite3.DatabaseError(message) from error
+    if not isinstance(metadata, dict):
+        message = f"metadata {text!r:.60} is not a JSON object"
+        raise sqlite3.DatabaseError(message)
+    return metadata
+
+
+def _ranges(leaf: Comparison) -> list[_Range]:
+    """Return ranges whose rows together are those that match; of `is_empty` and `exists` with False those that do not."""
+    value = leaf.value
+    match leaf.operator:
+        case Operator.EQ:
+            return _equal([value])
+        case Operator.IN if isinstance(value, list):
+            return _equal(value)
+        case Operator.EXISTS:
+            return [_Range(kind) for kind in (*_NOT_NULL, _NULL)]
+        case Operator.IS_EMPTY:
+            return [_Range(_STRING, "value > ''"), _Range(_LIST, "value > 0"), *map(_Range, (_NUMBER, _DICT, _OPAQUE))]
+        case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE if _is_bound(value):
+            return _joined_bounds([leaf])
+        case Operator.CONTAINS if isinstance(value, int | float):
+            return [*_one_of(FieldKind.NUMBER_IN_LIST, _exact(value)), _Range(_OPAQUE, compared=True)]
+        case Operator.CONTAINS if isinstance(value, str):
+            elements = list(_one_of(FieldKind.STRING_IN_LIST, [value])) if is_short(value) else []
+            return [*elements, *(_Range(kind, compared=True) for kind in (_STRING, _DICT, _OPAQUE))]
+    return [_Range(kind, compared=True) for kind in _NOT_NULL]
+
+
+def _equal(values: Sequence[Any]) -> list[_Range]:
+    """Return ranges for what equals one of any number of values."""
+    numbers: list[Any] = []
+    strings: list[str] = []
+    rest: set[FieldKind] = set()
+    for value in values:
+        if isinstance(value, str):
+            if is_short(value):
+                strings.append(value)
+            else:
+                rest.add(_OPAQUE)
+        elif isinstance(value, int | float):
+            numbers += _exact(value)
+            if not abs(value) < 1 << 63:
+                rest.add(_OPAQUE)
+        elif value is None:
+            rest.add(_NULL)
+        else:
+            rest |= {_LIST, _OPAQUE} if isinstance(value, list) else {_DICT}
+    ranges = [_Range(kind, compared=kind is not _NULL) for kind in sorted(rest)]
+    return [*_one_of(_NUMBER, numbers), *_one_of(_STRING, strings), *ranges]
+
+
+def _exact(value: float) -> list[float]:
+    """Return the number as SQLite holds it, if it can."""
+    if isinstance(value, int) and is_integer(value):
+        return [int(value)]
+    try:
+        return [float(value)] if float(value) == value else []  # NaN equals nothing
+    except OverflowError:
+        return []
+
+
+def _one_of(kind: FieldKind, values: Sequence[Any]) -> Iterable[_Range]:
+    for start in range(0, len(values), _BOUND):
+        some = tuple(values[start : start + _BOUND])
+        condition = "value = ?" if len(some) == 1 else f"value IN ({', '.join('?' * len(some))})"
+        yield _Range(kind, condition, some)

@@ -6,7 +6,6 @@ operator but `ne`, `nin`, `is_empty` and `exists` with False.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -89,37 +88,8 @@ Filter = Mapping[str, Any] | Callable[[dict[str, Any]], bool] | Tree
 
 
 def cache_key(tree: Tree) -> str:
-    """Return the tree as JSON: trees with equal keys mean the same. `from_cache_key` gives the tree back."""
-    return json.dumps(_dump(tree), sort_keys=True, separators=(",", ":"))
-
-
-def from_cache_key(key: str) -> Tree:
-    """Return the tree that `cache_key` was given."""
-    return _load(json.loads(key))
-
-
-def _dump(tree: Tree) -> list[Any]:
-    match tree:
-        case Comparison(key, operator, value):
-            return [operator.value, key, value]
-        case Not(part):
-            return ["not", _dump(part)]
-        case All(parts):
-            return ["all of", *map(_dump, parts)]
-        case AnyOf(parts):
-            return ["any of", *map(_dump, parts)]
-
-
-def _load(dumped: list[Any]) -> Tree:
-    match dumped:
-        case ["not", part]:
-            return Not(_load(part))
-        case ["all of", *parts]:
-            return All(tuple(map(_load, parts)))
-        case ["any of", *parts]:
-            return AnyOf(tuple(map(_load, parts)))
-    operator, key, value = dumped
-    return Comparison(key, Operator(operator), value)
+    """Return a string that only trees of one meaning share."""
+    return repr(tree)
 
 
 def _plain(value: Any) -> Any:
@@ -133,9 +103,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value)
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(each) for each in value]
+        return [_plain(element) for element in value]
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-        return {name: _plain(each) for name, each in value.items()}
-    found = "dict with keys that are no strings" if isinstance(value, Mapping) else type(value).__name__
-    message = f"cannot compare metadata with a {found}: metadata holds what JSON can hold"
+        return {name: _plain(element) for name, element in value.items()}
+    kind = "dict with keys that are no strings" if isinstance(value, Mapping) else type(value).__name__
+    message = f"cannot compare metadata with a {kind}: metadata holds what JSON can hold"
     raise InvalidInputError(message)

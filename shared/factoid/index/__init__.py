@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from factoid.index.atomic import sweep
-from factoid.index.choose import choose_kind, kinds_to_try, usable_kind
+from factoid.index.choose import choose_kind, kinds_to_try, usable_kind, usable_memory
 from factoid.index.files import Loaded, load, save
-from factoid.index.ids import RowIds
-from factoid.index.kinds import AUTO, Kind, check_factory, check_kind, min_training
-from factoid.index.memory import usable_memory
+from factoid.index.kinds import AUTO, Kind, check_factory, check_kind
 from factoid.index.parameters import Parameters
-from factoid.index.similarity import Similarity, prepare
-from factoid.index.vector_index import VectorIndex
+from factoid.index.scan import RowIds
+from factoid.index.vector_index import Similarity, VectorIndex, prepare
 
 __all__ = [
     "AUTO",
@@ -25,10 +22,8 @@ __all__ = [
     "choose_kind",
     "kinds_to_try",
     "load",
-    "min_training",
     "prepare",
     "save",
-    "sweep",
     "usable_kind",
     "usable_memory",
 ]

@@ -16,6 +16,10 @@ two near 4·√count, at most 65,536; above 16,384 they are found through a grap
 from __future__ import annotations
 
 import math
+import os
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError
@@ -28,6 +32,8 @@ _SHARE = 0.5  # of the memory: the rest is for the encoder, SQLite's pages and a
 _MOST_LISTS = 65_536
 _FEWEST_IN_LISTS = 1_000  # vectors below which lists are not worth a try
 _SEARCHED_LISTS = 16_384  # up to here comparing a query with all centroids is cheap
+_UNKNOWN = 8 << 30  # where the system does not tell
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 
 
 def choose_kind(count: int, dim: int, memory_bytes: int) -> str:
@@ -79,6 +85,18 @@ def usable_kind(kind: str, dim: int, count: int, memory_bytes: int) -> str:
     """
     wanted = choose_kind(count, dim, memory_bytes) if kind == "auto" else kind
     return wanted if count >= check_kind(wanted, dim).min_training else EXACT
+
+
+@lru_cache(maxsize=1)
+def usable_memory() -> int:
+    """Return the bytes of memory that this process may use: the machine's, or its container's if that has less."""
+    memory = _UNKNOWN
+    with suppress(ValueError, OSError, AttributeError):  # AttributeError: not on Windows
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in _LIMITS:
+        with suppress(ValueError, OSError):
+            memory = min(memory, int(Path(limit).read_text(encoding="ascii")))
+    return memory
 
 
 def _smallest(dim: int) -> str:

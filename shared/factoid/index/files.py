@@ -15,26 +15,29 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError
-from factoid.index.atomic import Hashing, sweep, write_file
+from factoid.files.atomic import HashingWriter, sweep, write_file
+from factoid.index.kinds import Kind, check_kind
 from factoid.index.part import Part
-from factoid.index.similarity import Similarity
-from factoid.index.vector_index import VectorIndex
+from factoid.index.vector_index import Similarity, VectorIndex
 
-FORMAT = 2
+FORMAT = 1
 
 _BLOCK = 1 << 20
 
 logger = logging.getLogger(__name__)
 
 Stamp = dict[str, Any]
+Writer = Callable[[HashingWriter], object]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,38 +68,53 @@ def save(
 
     Raises:
         OSError: A file cannot be written; nothing of it is left, and what was there before is as it was.
+        RuntimeError: The same, where FAISS was writing.
     """
-    arrays = arrays or {}
-    for name in arrays:
-        if not re.fullmatch("[a-z_]+", name):
-            message = f"the name of an array is of lower-case letters and underscores, got {name!r}"
-            raise InvalidInputError(message)
-    sweep(path)
-    before = _listed(path)
-    written: dict[str, dict[str, Any]] = {}
-    for number, part in enumerate(index.parts):
-        ending = ".faiss" if index.shards == 1 else f".{number}.faiss"
-        written[path.name + ending] = write_file(path.with_name(path.name + ending), _faiss_writer(part))
-    for name, array in arrays.items():
-        file = path.with_name(f"{path.name}.{name}.npy")
-        written[file.name] = write_file(file, _array_writer(array))
-    manifest = {
-        "format": FORMAT,
+    writers = {
+        file.name: partial(_write_index, part.stored())
+        for part, file in zip(index.parts, _index_files(path, index.shards), strict=True)
+    }
+    described = {
         "kind": index.kind,
         "similarity": str(index.similarity),
         "dim": index.dim,
         "shards": index.shards,
         "count": len(index),
         "hidden": index.hidden,
-        "arrays": sorted(arrays),
-        "stamp": dict(stamp),
-        "files": written,
     }
-    manifest["sha256"] = _digest(manifest)
-    text = json.dumps(manifest, indent=1, allow_nan=False).encode()
+    save_files(path, writers, arrays or {}, described | {"stamp": dict(stamp)})
+
+
+def save_files(
+    path: Path, writers: Mapping[str, Writer], arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]
+) -> None:
+    """Write files and arrays, and last the manifest that vouches for them; remove those of an earlier manifest.
+
+    Args:
+        path: Folder and name, without an ending.
+        writers: What writes each file, by its name.
+        arrays: By names of lower-case letters and underscores.
+        manifest: What else it is to hold; JSON.
+
+    Raises:
+        OSError: As `save`.
+    """
+    for name in arrays:
+        if not re.fullmatch("[a-z_]+", name):
+            message = f"the name of an array is of lower-case letters and underscores, got {name!r}"
+            raise InvalidInputError(message)
+    sweep(path)
+    written = {name: write_file(path.with_name(name), writer) for name, writer in writers.items()}
+    for name, array in arrays.items():
+        file = path.with_name(f"{path.name}.{name}.npy")
+        written[file.name] = write_file(file, partial(np.lib.format.write_array, array=np.ascontiguousarray(array)))
+    complete = {"format": FORMAT, **manifest, "arrays": sorted(arrays), "files": written}
+    text = json.dumps(complete | {"sha256": _digest(complete)}, indent=1, allow_nan=False).encode()
     write_file(_manifest(path), lambda out: out.write(text))
-    for name in before - set(written):
-        path.with_name(name).unlink(missing_ok=True)
+    ours = re.compile(rf"{re.escape(path.name)}\.((\d+\.)?faiss|[a-z_]+\.npy)")
+    for file in path.parent.iterdir():
+        if file.name not in written and ours.fullmatch(file.name):  # of an index of other shards or arrays
+            file.unlink(missing_ok=True)
 
 
 def load(path: Path, *, mmap: bool = False) -> Loaded | None:
@@ -107,6 +125,11 @@ def load(path: Path, *, mmap: bool = False) -> Loaded | None:
         mmap: Map the files into memory instead of reading them, where FAISS can: processes share them, and what no search
             touches is never read after it was checked. An index that changes is copied first.
     """
+    return load_files(path, partial(_read, path, mmap=mmap))
+
+
+def load_files(path: Path, read: Callable[[dict[str, Any]], T]) -> T | None:
+    """Return what a function reads by the manifest that `save_files` wrote, or None as `load` does."""
     try:
         manifest = json.loads(_manifest(path).read_text(encoding="utf-8"))
         if manifest["format"] != FORMAT:
@@ -115,7 +138,7 @@ def load(path: Path, *, mmap: bool = False) -> Loaded | None:
         if manifest.pop("sha256") != _digest(manifest):
             message = "the manifest is damaged"
             raise ValueError(message)
-        return _read(path, manifest, mmap=mmap)
+        return read(manifest)
     except FileNotFoundError as error:
         logger.info("%s has no cache (%s): it is built", path, error.filename)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError) as error:
@@ -124,65 +147,54 @@ def load(path: Path, *, mmap: bool = False) -> Loaded | None:
 
 
 def _read(path: Path, manifest: dict[str, Any], *, mmap: bool) -> Loaded:
-    files, shards, kind = manifest["files"], manifest["shards"], manifest["kind"]
-    endings = [".faiss"] if shards == 1 else [f".{number}.faiss" for number in range(shards)]
-    index = VectorIndex(manifest["dim"], kind=kind, similarity=Similarity(manifest["similarity"]))
-    parts = [_read_part(path.with_name(path.name + ending), files, index, mmap=mmap) for ending in endings]
-    index = VectorIndex(index.dim, kind=kind, similarity=index.similarity, shards=shards, _parts=parts)
+    dim, kind, shards = manifest["dim"], manifest["kind"], manifest["shards"]
+    ability = check_kind(kind, dim)
+    parts = []
+    for file in _index_files(path, shards):
+        with _checked(file, manifest["files"]) as source:
+            parts.append(_read_part(ability, file, source, mmap=mmap))
+    index = VectorIndex(dim, kind=kind, similarity=Similarity(manifest["similarity"]), shards=shards, _parts=parts)
     if (len(index), index.hidden) != (manifest["count"], manifest["hidden"]):
         message = f"the manifest counts {manifest['count']} vectors, the index {len(index)}"
         raise ValueError(message)
+    return Loaded(index, manifest["stamp"], read_arrays(path, manifest, mmap=mmap))
+
+
+def read_arrays(path: Path, manifest: Mapping[str, Any], *, mmap: bool = False) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a manifest.
+
+    Raises:
+        OSError: A file cannot be read.
+        ValueError: A file is not the one that was written.
+    """
     arrays = {}
     for name in manifest["arrays"]:
         file = path.with_name(f"{path.name}.{name}.npy")
-        with _checked(file, files) as source:
-            # A map keeps the file that was checked, even when another takes its name.
-            arrays[name] = np.load(source, allow_pickle=False) if not mmap else _map_array(source)
-    return Loaded(index, manifest["stamp"], arrays)
+        with _checked(file, manifest["files"]) as source:
+            array = np.load(file, mmap_mode="r", allow_pickle=False) if mmap else None
+            if array is None or not _is_same(file, source):
+                array = np.load(source, allow_pickle=False)
+            arrays[name] = array
+    return arrays
 
 
-def _read_part(file: Path, files: Mapping[str, Any], index: VectorIndex, *, mmap: bool) -> Part:
-    with _checked(file, files) as source:
-        read = _map_index(file, source) if mmap else None
-        mapped = read is not None
-        if read is None:
-            faiss = require("faiss", extra="cpu")
-            read = faiss.read_index(faiss.PyCallbackIOReader(source.read, _BLOCK))
-    part = Part.restored(index.ability, read, mapped=mapped)
-    if part is None:
-        message = f"{file.name} holds no {index.kind} of {index.dim} dimensions"
-        raise ValueError(message)
-    return part
-
-
-def _map_index(file: Path, checked: BinaryIO) -> Any:
-    """Let FAISS map a file, if it can and the file under the name is still the one that was checked."""
+def _read_part(ability: Kind, file: Path, source: BinaryIO, *, mmap: bool) -> Part:
     faiss = require("faiss", extra="cpu")
     flag = getattr(faiss, "IO_FLAG_MMAP_IFC", None)
-    if flag is None:
-        logger.info("%s is read and not mapped: FAISS %s cannot", file, faiss.__version__)
-        return None
-    try:
-        index = faiss.read_index(str(file), flag)
-    except RuntimeError as error:
-        logger.info("%s is read and not mapped: %s", file, str(error).split("\n")[0])
-        return None
-    return index if os.path.samestat(file.stat(), os.fstat(checked.fileno())) else None
+    if mmap and flag is not None:
+        try:
+            read = faiss.read_index(str(file), flag)
+        except RuntimeError as error:
+            logger.info("%s is read and not mapped: %s", file, str(error).split("\n")[0])
+        else:
+            if _is_same(file, source):
+                return Part.restored(ability, read, mapped=True)
+    return Part.restored(ability, faiss.read_index(faiss.PyCallbackIOReader(source.read, _BLOCK)), mapped=False)
 
 
-def _map_array(source: BinaryIO) -> NDArray[Any]:
-    major, _ = version = np.lib.format.read_magic(source)
-    if major > 2:
-        message = f"an array of version {version}"
-        raise ValueError(message)
-    read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(source)
-    if dtype.hasobject or fortran:
-        message = "an array that holds more than numbers"
-        raise ValueError(message)
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    return np.memmap(source, dtype=dtype, mode="r", offset=source.tell(), shape=shape)
+def _is_same(file: Path, checked: BinaryIO) -> bool:
+    """Tell whether the file under a name, which was just mapped, is the one that was checked, and no later one."""
+    return os.path.samestat(file.stat(), os.fstat(checked.fileno()))
 
 
 def _checked(file: Path, files: Mapping[str, Any]) -> BinaryIO:
@@ -202,31 +214,9 @@ def _checked(file: Path, files: Mapping[str, Any]) -> BinaryIO:
     return source
 
 
-def _faiss_writer(part: Part) -> Callable[[Hashing], object]:
+def _write_index(index: Any, out: HashingWriter) -> None:
     faiss = require("faiss", extra="cpu")
-
-    def write(out: Hashing) -> None:
-        failed: list[OSError] = []
-
-        def pass_on(data: bytes) -> None:
-            try:
-                out.write(data)
-            except OSError as error:  # FAISS would turn it into a RuntimeError
-                failed.append(error)
-                raise
-
-        try:
-            faiss.write_index(part.stored(), faiss.PyCallbackIOWriter(pass_on, _BLOCK))
-        except RuntimeError:
-            if failed:
-                raise failed[0] from None
-            raise
-
-    return write
-
-
-def _array_writer(array: NDArray[Any]) -> Callable[[Hashing], object]:
-    return lambda out: np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
+    faiss.write_index(index, faiss.PyCallbackIOWriter(out.write, _BLOCK))
 
 
 def _digest(manifest: Mapping[str, Any]) -> str:
@@ -238,11 +228,6 @@ def _manifest(path: Path) -> Path:
     return path.with_name(f"{path.name}.json")
 
 
-def _listed(path: Path) -> set[str]:
-    """Names of the files of the manifest that is there, as far as they are of this cache."""
-    try:
-        names = json.loads(_manifest(path).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
-    own = re.compile(rf"{re.escape(path.name)}\.(\d+\.)?faiss|{re.escape(path.name)}\.[a-z_]+\.npy")
-    return {name for name in names if isinstance(name, str) and own.fullmatch(name)}
+def _index_files(path: Path, shards: int) -> list[Path]:
+    endings = ["faiss"] if shards == 1 else [f"{number}.faiss" for number in range(shards)]
+    return [path.with_name(f"{path.name}.{ending}") for ending in endings]

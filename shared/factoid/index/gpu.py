@@ -5,6 +5,7 @@
 | `Flat` and `IVF…` of `Flat`, `SQ…`, `PQ…`, also behind a linear transform | GPU |
 | other kinds | CPU, with a line in the log |
 | k or `nprobe` above 2048, which is what a GPU sorts at once | CPU |
+| k above 512 in `IVF…` of `SQ4`, `SQ6` and `SQ8`; less above 3072 d | CPU |
 | a filter that lets much through | GPU, for more than k, until k are allowed; CPU where that takes more than 2048 |
 | a filter that lets little through | CPU |
 | no GPU, or a FAISS without them | CPU, with one line in the log of the process |
@@ -18,23 +19,32 @@ import logging
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from copy import copy
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.gpu_copy import Copy, OnGpu, copy_to_gpus
-from factoid.index.ids import RowIds
 from factoid.index.kinds import innermost
-from factoid.index.part import Part
-from factoid.index.vector_index import VectorIndex
+from factoid.index.parameters import search_parameters
+from factoid.index.scan import RowIds
+from factoid.index.vector_index import VectorIndex, shard_pool
 
 MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
 
 # Up to this many results the GPU is asked for more than k and the filter is applied to them.
 _MOST_WIDENED = MOST_RESULTS // 4
+
+# What the threads of a block have in common. FAISS's search of lists with scalar quantisers keeps the best so far there, up
+# to a power of two of them in 48 bytes each, beside two numbers for each dimension. Where that is too much it does not raise
+# an error: it ends the process.
+_SHARED_BYTES = 48 << 10
+_MOST_BESIDE_TABLES = 512  # twice as many take all
+
+_CHUNK_BYTES = 256 << 20  # float32 vectors that are on their way to a GPU at a time
 
 # Both packages write into one folder, so the one that was installed last counts, and removing one breaks the other.
 _INSTALL = (
@@ -74,12 +84,7 @@ def check_device(device: str | Sequence[str]) -> list[int]:
 
 
 def to_gpu(
-    index: VectorIndex,
-    *,
-    device: str | Sequence[str] = "cuda",
-    shard: bool = False,
-    float16: bool = False,
-    temporary_bytes: int | None = None,
+    index: VectorIndex, *, device: str | Sequence[str] = "cuda", shard: bool = False, float16: bool = False
 ) -> VectorIndex:
     """Return an index that searches on GPUs what `index` holds.
 
@@ -92,7 +97,6 @@ def to_gpu(
             `index` back.
         shard: Several GPUs hold a part each instead, for indexes that are too large for one.
         float16: `Flat` is held in half precision, in half the memory. It then counts as lossy.
-        temporary_bytes: Memory that FAISS sets aside on each GPU; None for its own choice.
 
     Raises:
         InvalidInputError: There is no such device.
@@ -103,85 +107,143 @@ def to_gpu(
     if not _has_gpu_form(index):
         logger.warning("indexes of the kind %r have no GPU form: searching on the CPU", index.kind)
         return index
-    copy = Copy(tuple(numbers), shard=shard, float16=float16, temporary_bytes=temporary_bytes)
-    return GpuIndex(index, copy)
+    lock = threading.Lock()  # one for all parts: they share GPUs
+    parts = []
+    for number, part in enumerate(map(copy, index.parts)):  # they share the FAISS index and its ids
+        devices = [numbers[number % len(numbers)]] if shard and index.shards > 1 else numbers
+        part.gpu = GpuCopy(
+            devices,
+            lock,
+            shard=shard,
+            float16=float16,
+            flat=part.kind.family == "flat",
+            most_results=_most_results(part.index),
+        )
+        parts.append(part)
+    there = VectorIndex(index.dim, kind=index.kind, similarity=index.similarity, shards=index.shards, _parts=parts)
+    if float16 and index.exact:
+        there.exact, there.lossy = False, True
+    return there
 
 
-class GpuIndex(VectorIndex):
-    """A `VectorIndex` that searches on GPUs. To be made with `to_gpu`.
-
-    Args:
-        index: What is searched.
-        copy: Where its copy lies.
-    """
-
-    def __init__(self, index: VectorIndex, copy: Copy) -> None:
-        lock = threading.Lock()  # one for all parts: they share GPUs
-        several = copy.shard and index.shards > 1
-        parts = []
-        for number, part in enumerate(index.parts):
-            own = replace(copy, devices=(copy.devices[number % len(copy.devices)],)) if several else copy
-            parts.append(GpuPart(part, own, lock))
-        super().__init__(index.dim, kind=index.kind, similarity=index.similarity, shards=index.shards, _parts=parts)
-        if copy.float16 and index.exact:
-            self.ability = replace(self.ability, exact=False, lossy=True)
-
-
-class GpuPart(Part):
-    """A part with a copy on GPUs, made by the first search after a change.
+class GpuCopy:
+    """A copy of a FAISS index on GPUs, made by the first search after a change.
 
     Args:
-        part: What is copied; it shares its FAISS index and its ids.
-        copy: Where to.
+        devices: Numbers of the GPUs; several hold the same, and share the queries.
         lock: Held by each search on a GPU: FAISS's memory there serves one at a time.
+        shard: Each GPU holds a part, and not a copy of its own.
+        float16: Vectors of `Flat` in half precision.
+        flat: The index compares all vectors.
+        most_results: Largest k that is searched there.
     """
 
-    def __init__(self, part: Part, copy: Copy, lock: threading.Lock) -> None:
-        self.__dict__.update(vars(part))
-        self._copy = copy
-        self._lock = lock
-        self._on_gpu: OnGpu | None = None
+    def __init__(
+        self,
+        devices: Sequence[int],
+        lock: threading.Lock,
+        *,
+        shard: bool,
+        float16: bool,
+        flat: bool,
+        most_results: int,
+    ) -> None:
+        self._devices, self._lock = devices, lock
+        self._shard, self._float16, self._flat = shard, float16, flat
+        self._most_results = most_results
         self._failed = False
+        self._replicas: list[Any] = []
+        self._resources: list[Any] = []  # memory of the GPUs, and parts of the index: they must live as long
 
-    def add(self, ids: RowIds, vectors: Vectors) -> None:
-        """Add vectors, and forget the copy."""
-        self._on_gpu = None
-        super().add(ids, vectors)
+    def widens(self, k: int, selected: int, count: int) -> bool:
+        """Tell whether a filter that lets `selected` of `count` through is better applied to more than k results.
 
-    def remove(self, ids: RowIds) -> None:
-        """Remove vectors, and forget the copy."""
-        self._on_gpu = None
-        super().remove(ids)
+        Of the vectors that a GPU finds, about as many are allowed as of all.
+        """
+        return self._flat and not self._failed and 2 * k * count <= _MOST_WIDENED * selected
 
-    def _find(
-        self, queries: Vectors, k: int, selected: RowIds | None, given: Mapping[str, int]
-    ) -> tuple[Vectors, RowIds]:
-        gpu = not self._failed and self.kind.family == "flat"
-        # Of the vectors that a GPU finds, about as many are allowed as of all.
-        if gpu and selected is not None and 2 * k * len(self.ids.by_position) <= _MOST_WIDENED * len(selected):
-            return self._widen(queries, k, selected, given)
-        return super()._find(queries, k, selected, given)
+    def forget(self) -> None:
+        """Drop the copy: the index has changed."""
+        self._replicas, self._resources = [], []
 
-    def _run(self, queries: Vectors, k: int, values: Mapping[str, int], selector: Any) -> tuple[Vectors, RowIds]:
-        within = k <= MOST_RESULTS and values.get("nprobe", 1) <= MOST_RESULTS
-        if selector is None and within and not self._failed:
-            with self._lock:
-                try:
-                    if self._on_gpu is None:
-                        self._on_gpu = copy_to_gpus(self.index, self._copy)
-                    return self._on_gpu.search(queries, k, values)
-                except RuntimeError as error:  # FAISS's exceptions, those of CUDA among them
-                    self._on_gpu, self._failed = None, True
-                    reason = str(error).strip().split("\n")[0]
-                    logger.warning("the GPU failed (%s): from now on searching on the CPU", reason)
-        return super()._run(queries, k, values, selector)
+    def search(self, index: Any, queries: Vectors, k: int, widths: Mapping[str, int]) -> tuple[Vectors, RowIds] | None:
+        """Return scores and labels, or None where the CPU is to search. Shapes: (n, k) both."""
+        if self._failed or k > self._most_results or widths.get("nprobe", 1) > MOST_RESULTS:
+            return None
+        with self._lock:
+            try:
+                if not self._replicas:
+                    self._replicas = self._copied(index)
+                return self._ask(index, queries, k, widths)
+            except RuntimeError as error:  # FAISS's exceptions, those of CUDA among them
+                self.forget()
+                self._failed = True
+                reason = str(error).strip().split("\n")[0]
+                logger.warning("the GPU failed (%s): from now on searching on the CPU", reason)
+        return None
+
+    def _ask(self, index: Any, queries: Vectors, k: int, widths: Mapping[str, int]) -> tuple[Vectors, RowIds]:
+        options = {name: value for name, value in widths.items() if name == "nprobe"}
+        parameters = search_parameters(index, options) if options else None
+        blocks = np.array_split(queries, min(len(self._replicas), max(1, len(queries))))
+        threads = shard_pool(len(self._replicas))
+        jobs = [  # FAISS's IndexReplicas takes no parameters
+            threads.submit(replica.search, block, k, params=parameters)
+            for replica, block in zip(self._replicas, blocks, strict=False)
+        ]
+        results = [job.result() for job in jobs]
+        return np.concatenate([scores for scores, _ in results]), np.concatenate([labels for _, labels in results])
+
+    def _copied(self, index: Any) -> list[Any]:
+        """Copy an index to the GPUs. Inverted lists go one by one as they are.
+
+        Raises:
+            RuntimeError: FAISS's, where memory is short or the index has no GPU form.
+        """
+        faiss = require("faiss", extra="cpu")
+        self._resources = resources = [faiss.StandardGpuResources() for _ in self._devices]
+        if isinstance(index, faiss.IndexFlat):
+            return self._copied_flat(index)
+        options = faiss.GpuMultipleClonerOptions()
+        options.useFloat16 = self._float16
+        options.shard = self._shard
+        options.allowCpuCoarseQuantizer = True  # a graph that finds the lists has no GPU form
+        groups = [(resources, list(self._devices))]
+        if not self._shard:
+            groups = [([memory], [device]) for memory, device in zip(resources, self._devices, strict=True)]
+        return [faiss.index_cpu_to_gpu_multiple_py(memory, index, options, devices) for memory, devices in groups]
+
+    def _copied_flat(self, index: Any) -> list[Any]:
+        """Copy a `Flat` index in chunks: in one piece it would, in half precision, need three times its room for a moment."""
+        faiss = require("faiss", extra="cpu")
+        count, number, dim = int(index.ntotal), len(self._devices), index.d
+        step = max(1, _CHUNK_BYTES // (4 * dim))
+        copies = []
+        for place, (device, memory) in enumerate(zip(self._devices, self._resources, strict=True)):
+            first, last = (count * place // number, count * (place + 1) // number) if self._shard else (0, count)
+            config = faiss.GpuIndexFlatConfig()
+            config.device, config.useFloat16 = device, self._float16
+            there = faiss.GpuIndexFlatIP(memory, dim, config)
+            if first < last:
+                vectors = faiss.rev_swig_ptr(index.get_xb(), count * dim).reshape(-1, dim)
+                for start in range(first, last, step):
+                    there.add(vectors[start : min(start + step, last)])
+            copies.append(there)
+        if number == 1 or not self._shard:
+            return copies
+        # Shards count on from one another, so that what they find are positions in the whole.
+        joined = faiss.IndexShards(dim, True, True)
+        for there in copies:
+            joined.add_shard(there)
+        self._resources = [*copies, *self._resources]
+        return [joined]
 
 
 def _numbers(device: object) -> list[int]:
     devices = list(device) if isinstance(device, Sequence) and not isinstance(device, str) else [device]
-    found = [re.fullmatch(r"cuda(?::(\d+))?", device) if isinstance(device, str) else None for device in devices]
-    numbers = [int(match[1] or 0) for match in found if match]
-    if not numbers or len(numbers) < len(found) or len(set(numbers)) < len(numbers):
+    matches = [re.fullmatch(r"cuda(?::(\d+))?", device) if isinstance(device, str) else None for device in devices]
+    numbers = [int(match[1] or 0) for match in matches if match]
+    if not numbers or len(numbers) < len(matches) or len(set(numbers)) < len(numbers):
         message = f'expected a device such as "cpu", "cuda", "cuda:1" or ["cuda:0", "cuda:1"], got {device!r}'
         raise InvalidInputError(message)
     return numbers
@@ -192,6 +254,18 @@ def _has_gpu_form(index: VectorIndex) -> bool:
     core, _ = innermost(index.parts[0].index)
     lists = (faiss.IndexIVFFlat, faiss.IndexIVFScalarQuantizer, faiss.IndexIVFPQ)
     return index.ability.family == "flat" or type(core) in lists
+
+
+def _most_results(index: Any) -> int:
+    faiss = require("faiss", extra="cpu")
+    core, _ = innermost(index)
+    with_tables = [getattr(faiss.ScalarQuantizer, f"QT_{bits}bit") for bits in (4, 6, 8)]
+    if type(core) is not faiss.IndexIVFScalarQuantizer or core.sq.qtype not in with_tables:
+        return MOST_RESULTS
+    most, room = _MOST_BESIDE_TABLES, _SHARED_BYTES - 2 * 4 * int(core.d)
+    while most and 48 * most > room:
+        most //= 2
+    return most
 
 
 @lru_cache(maxsize=8)

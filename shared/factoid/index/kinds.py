@@ -18,6 +18,7 @@ Refinement with exact vectors, ids and normalising are this package's own, so `R
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -36,6 +37,15 @@ _CONSTRUCTION = 200  # candidates when a vector is put into a graph; FAISS's own
 _SMALLEST_TRAINING = 256
 _SMALLEST_SAMPLE = 65_536
 
+_CLASSES = {
+    "flat": ["IndexFlat", "IndexFlatIP"],
+    "codes": ["IndexScalarQuantizer", "IndexPQ", "IndexRaBitQ", "IndexPQFastScan", "IndexRaBitQFastScan"],
+    "graph": ["IndexHNSWFlat", "IndexHNSWSQ"],
+    "lists": [
+        *("IndexIVFFlat", "IndexIVFScalarQuantizer", "IndexIVFPQ", "IndexIVFPQFastScan"),
+        *("IndexIVFRaBitQ", "IndexIVFRaBitQFastScan"),
+    ],
+}
 _EXAMPLES = '"Flat", "HNSW32", "IVF4096,Flat", "IVF4096,SQ8", "SQ8", "RaBitQ", "OPQ48,PQ48" or "auto"'
 
 
@@ -57,6 +67,7 @@ class Kind:
         min_training: Vectors below which training is refused, because its centroids would be poor. 0 if not trained.
         max_training: Vectors above which training takes a sample. 0 if not trained.
         code_bytes: Bytes for each vector, without links and ids.
+        holds_vectors: The vectors can be read back as they were added.
     """
 
     name: str
@@ -72,6 +83,7 @@ class Kind:
     min_training: int
     max_training: int
     code_bytes: int
+    holds_vectors: bool
 
 
 def make(kind: str, dim: int) -> Any:
@@ -120,12 +132,11 @@ def check_kind(kind: str, dim: int) -> Kind:
             f"without Refine, IDMap, L2norm and PCA, for example {_EXAMPLES}"
         )
         raise InvalidInputError(message)
-    faiss = require("faiss", extra="cpu")
-    holder = faiss.downcast_index(core.storage) if family == "graph" else core
-    unchanged = not transformed and isinstance(holder, faiss.IndexFlat | faiss.IndexIVFFlat)
+    holder = _holder(core)
+    unchanged = not transformed and _is_a(holder, "IndexFlat", "IndexFlatIP", "IndexIVFFlat")
     lists = int(core.nlist) if family == "lists" else 0
     trained = not index.is_trained
-    centroids = max(lists, _codewords(holder), _rotation_codewords(index))
+    centroids = max(lists, _centroids(index, holder))
     least = max(_SMALLEST_TRAINING, _POINTS_PER_CENTROID * centroids, dim if transformed else 0)
     return Kind(
         name=kind,
@@ -135,12 +146,13 @@ def check_kind(kind: str, dim: int) -> Kind:
         lossy=not unchanged,
         trained=trained,
         removable=family != "graph",
-        filterable=not isinstance(core, _without_selector()),
+        filterable=not _is_a(core, "IndexPQ", "IndexPQFastScan", "IndexRaBitQFastScan"),
         parameters=_parameters(core, family),
         lists=lists,
         min_training=least if trained else 0,
         max_training=max(_SMALLEST_SAMPLE, _SAMPLED_PER_CENTROID * centroids, least) if trained else 0,
         code_bytes=int(holder.code_size),
+        holds_vectors=unchanged and family != "lists",
     )
 
 
@@ -150,40 +162,17 @@ def check_factory(kind: str) -> None:
     Raises:
         InvalidInputError: FAISS cannot build it for any usual number of dimensions.
     """
-    refused = []
     for dim in _USUAL_DIMS:
-        try:
+        with suppress(InvalidInputError):
             check_kind(kind, dim)
-        except InvalidInputError as error:
-            refused.append(error)
-        else:
             return
-    raise refused[0]
-
-
-def min_training(kind: str, dim: int) -> int:
-    """Return how many vectors a kind must have seen before it can hold any; 0 for kinds that are not trained."""
-    return check_kind(kind, dim).min_training
-
-
-def matches(index: Any, kind: Kind) -> bool:
-    """Whether a FAISS index that was read is of a kind."""
-    faiss = require("faiss", extra="cpu")
-    expected = make(kind.name, kind.dim)
-    if index.d != kind.dim or index.metric_type != expected.metric_type:
-        return False
-    if isinstance(expected, faiss.IndexPreTransform) != isinstance(index, faiss.IndexPreTransform):
-        return False
-    core, _ = innermost(index)
-    if _family(core) != kind.family:
-        return False
-    holder = faiss.downcast_index(core.storage) if kind.family == "graph" else core
-    return int(holder.code_size) == kind.code_bytes and (kind.family != "lists" or int(core.nlist) == kind.lists)
+    check_kind(kind, _USUAL_DIMS[0])
 
 
 def innermost(index: Any) -> tuple[Any, bool]:
     """Return the index behind linear transforms, and whether there are any."""
-    faiss = require("faiss", extra="cpu")
+    import faiss
+
     transformed = False
     while isinstance(index, faiss.IndexPreTransform):
         chain = [faiss.downcast_VectorTransform(index.chain.at(i)) for i in range(index.chain.size())]
@@ -194,51 +183,43 @@ def innermost(index: Any) -> tuple[Any, bool]:
     return index, transformed
 
 
-def _classes(*names: str) -> tuple[type, ...]:
-    """Classes of FAISS, as far as this version has them."""
-    faiss = require("faiss", extra="cpu")
-    return tuple(getattr(faiss, name) for name in names if hasattr(faiss, name))
+def _holder(core: Any) -> Any:
+    """Return the index that holds the vectors or codes: of a graph, what it links."""
+    import faiss
+
+    return faiss.downcast_index(core.storage) if isinstance(core, faiss.IndexHNSW) else core
 
 
-def _without_selector() -> tuple[type, ...]:
-    return _classes("IndexPQ", "IndexPQFastScan", "IndexRaBitQFastScan")
+def _is_a(index: Any, *names: str) -> bool:
+    """Tell whether an index is of one of these classes of FAISS exactly: a subclass such as IndexIVFPQR behaves otherwise."""
+    return type(index).__name__ in names
 
 
 def _family(core: Any) -> str | None:
-    faiss = require("faiss", extra="cpu")
+    import faiss
+
     if core.metric_type != faiss.METRIC_INNER_PRODUCT:
         return None
-    lists = "IndexIVFFlat IndexIVFScalarQuantizer IndexIVFPQ IndexIVFPQFastScan IndexIVFRaBitQ IndexIVFRaBitQFastScan".split()
-    codes = ("IndexScalarQuantizer", "IndexPQ", "IndexRaBitQ", "IndexPQFastScan", "IndexRaBitQFastScan")
-    known = {
-        "flat": _classes("IndexFlat", "IndexFlatIP"),
-        "codes": _classes(*codes),
-        "graph": _classes("IndexHNSWFlat", "IndexHNSWSQ"),
-        "lists": _classes(*lists),
-    }
-    # Exact types: a subclass such as IndexIVFPQR or IndexIVFFlatDedup behaves otherwise.
-    return next((family for family, types in known.items() if type(core) in types), None)
+    return next((family for family, names in _CLASSES.items() if _is_a(core, *names)), None)
 
 
-def _codewords(holder: Any) -> int:
-    """Centroids of each product quantiser, 0 where there is none."""
-    return int(holder.pq.ksub) if hasattr(holder, "pq") else 0
+def _centroids(index: Any, holder: Any) -> int:
+    """Return how many centroids each product quantiser has, that of an optimised rotation (OPQ) too; 0 where there is none."""
+    import faiss
 
-
-def _rotation_codewords(index: Any) -> int:
-    """Centroids of each product quantiser that an optimised rotation (OPQ) is learnt with, 0 where there is none."""
-    faiss = require("faiss", extra="cpu")
+    of_codes = int(holder.pq.ksub) if hasattr(holder, "pq") else 0
     if not isinstance(index, faiss.IndexPreTransform):
-        return 0
+        return of_codes
     steps = [faiss.downcast_VectorTransform(index.chain.at(step)) for step in range(index.chain.size())]
-    return 256 if any(isinstance(step, faiss.OPQMatrix) for step in steps) else 0
+    return max(of_codes, 256 if any(isinstance(step, faiss.OPQMatrix) for step in steps) else 0)
 
 
 def _parameters(core: Any, family: str) -> tuple[str, ...]:
-    faiss = require("faiss", extra="cpu")
+    import faiss
+
     names = {"lists": ["nprobe"], "graph": ["efSearch"]}.get(family, [])
     if family == "lists" and isinstance(faiss.downcast_index(core.quantizer), faiss.IndexHNSW):
         names = [*names, "quantizer_efSearch"]
-    if isinstance(core, _classes("IndexRaBitQ", "IndexIVFRaBitQ")):
+    if _is_a(core, "IndexRaBitQ", "IndexIVFRaBitQ"):
         names = [*names, "qb"]
     return tuple(names)

@@ -19,10 +19,10 @@ goes on.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
-from factoid._optional import require
 from factoid.errors import InvalidInputError
 from factoid.index.kinds import Kind
 
@@ -30,44 +30,42 @@ Parameters = Mapping[str, int]
 
 _QUERY_BITS = 8
 
-
 # All that a search of some kind can be told.
 NAMES = frozenset({"nprobe", "quantizer_efSearch", "efSearch", "qb"})
 
 
-def check_parameters(kind: Kind, parameters: Parameters | None) -> dict[str, int]:
+def check_parameters(kind: Kind, parameters: Parameters) -> dict[str, int]:
     """Return the parameters as a dict.
 
     Raises:
         InvalidInputError: The kind has no such parameter, or the value is out of its range.
     """
     checked = {}
-    for name, value in (parameters or {}).items():
+    for name, value in parameters.items():
         if name not in kind.parameters:
             known = ", ".join(map(repr, kind.parameters)) or "none"
             message = f"the index {kind.name!r} has no search parameter {name!r}: it has {known}"
             raise InvalidInputError(message)
-        lowest = 0 if name == "qb" else 1
-        highest = _QUERY_BITS if name == "qb" else None
-        if isinstance(value, bool) or not isinstance(value, int) or value < lowest or (highest and value > highest):
-            span = f"from {lowest} to {highest}" if highest else f"of {lowest} or more"
+        allowed = range(_QUERY_BITS + 1) if name == "qb" else range(1, sys.maxsize)
+        if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
+            span = f"from 0 to {_QUERY_BITS}" if name == "qb" else "of 1 or more"
             message = f"{name} must be a whole number {span}, got {value!r}"
             raise InvalidInputError(message)
         checked[name] = value
     return checked
 
 
-def widths(kind: Kind, given: Mapping[str, int], *, share: float, k: int, count: int) -> dict[str, int]:
+def widths(kind: Kind, parameters: Mapping[str, int], *, share: float, k: int, count: int) -> dict[str, int]:
     """Fill in defaults.
 
     Args:
         kind: The kind of the index.
-        given: What the caller asked for.
+        parameters: What the caller asked for.
         share: How much of the index may be found, above 0.
         k: How many are wanted.
         count: Vectors in the index, hidden ones too.
     """
-    filled = dict(given)
+    filled = dict(parameters)
     if kind.family == "lists":
         probes = filled.setdefault("nprobe", int(max(16, 2 * math.isqrt(kind.lists)) / share))
         filled["nprobe"] = min(probes, kind.lists)
@@ -83,7 +81,8 @@ def widths(kind: Kind, given: Mapping[str, int], *, share: float, k: int, count:
 
 def search_parameters(index: Any, values: Mapping[str, int], selector: Any = None) -> Any:
     """Build FAISS's object for one call, nested as the index is, or None where there is nothing to say."""
-    faiss = require("faiss", extra="cpu")
+    import faiss
+
     if isinstance(index, faiss.IndexPreTransform):
         inner = search_parameters(faiss.downcast_index(index.index), values, selector)
         return None if inner is None else faiss.SearchParametersPreTransform(index_params=inner)

@@ -2,25 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.ids import IdTable, RowIds
-from factoid.index.kinds import Kind, innermost, make, matches
+from factoid.index.kinds import Kind, innermost, make
 from factoid.index.parameters import search_parameters, widths
-from factoid.index.scan import LEAST_COMPONENTS, LEAST_QUERIES, scan, shared_scan
+from factoid.index.scan import LEAST_COMPONENTS, LEAST_QUERIES, RowIds, scan, shared_scan
+
+if TYPE_CHECKING:
+    from factoid.index.gpu import GpuCopy
 
 # A walk through a graph compares about this many vectors for each of its `efSearch` candidates. Where there are no more to
 # choose from, comparing them all is as fast, and exact.
 _COMPARED_PER_CANDIDATE = 20
 
-# Numbers in one block of results of a search that is widened.
-_BLOCK = 1 << 24
+_BLOCK = 1 << 24  # numbers in one block of results of a search that is widened
+
+# Looking up m of n ids by bisection costs about as much as marking all n where m is this fraction of n.
+_BISECTION = 16
+# A mark for every number up to the highest is worth its memory while ids are at most this sparse.
+_SPARSE = 16
+_TABLE_LEAST = 1 << 16
+
+
+def membership(values: RowIds, chosen: RowIds) -> NDArray[np.bool_]:
+    """Return which values are among the chosen, as `numpy.isin` does, several times faster where ids are small and dense."""
+    if len(values) == 0 or len(chosen) == 0:
+        return np.zeros(len(values), np.bool_)
+    low, high = int(values.min()), int(values.max())
+    if high - low >= max(_SPARSE * len(values), _TABLE_LEAST):
+        return np.isin(values, chosen)
+    table = np.zeros(high - low + 1, np.bool_)
+    table[chosen[(chosen >= low) & (chosen <= high)] - low] = True
+    members: NDArray[np.bool_] = table[values if low == 0 else values - low]
+    return members
+
+
+class IdTable:
+    """Which vector has which id: FAISS counts positions, a store counts rows.
+
+    Attributes:
+        by_position: The id of each position, -1 where it is hidden.
+        hidden: How many are.
+        highest: A number that no id is above, -1 if there never was one.
+    """
+
+    def __init__(self, ids: RowIds | Iterable[int] = ()) -> None:
+        self.by_position: RowIds = np.array(ids, dtype=np.int64)
+        self.hidden = int((self.by_position < 0).sum())
+        self.highest = int(self.by_position.max(initial=-1))
+        self._sorted: tuple[RowIds, RowIds | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.by_position) - self.hidden
+
+    @property
+    def live(self) -> RowIds:
+        """All ids, ascending."""
+        return self._lookup()[0]
+
+    def append(self, ids: RowIds) -> None:
+        """Give the next positions these ids."""
+        self.by_position = np.concatenate([self.by_position, ids])
+        self.highest = max(self.highest, int(ids.max(initial=-1)))
+        self._sorted = None
+
+    def drop(self, positions: RowIds) -> None:
+        """Take positions out: those after them move up."""
+        self.by_position = np.delete(self.by_position, positions)
+        self._sorted = None
+
+    def hide(self, positions: RowIds) -> None:
+        """Leave positions without an id."""
+        self.by_position[positions] = -1
+        self.hidden += len(positions)
+        self._sorted = None
+
+    def positions(self, ids: RowIds) -> RowIds:
+        """Return the position of each id, in their order, or -1 where it is not there."""
+        live, order = self._lookup()
+        if not len(live):
+            return np.full(len(ids), -1, dtype=np.int64)
+        ranks = np.minimum(np.searchsorted(live, ids), len(live) - 1)
+        return np.where(live[ranks] == ids, ranks if order is None else order[ranks], -1)
+
+    def known(self, ids: RowIds) -> NDArray[np.bool_]:
+        """Return which ids are there. Rows that grow, as a database gives them, need no look-up."""
+        if len(ids) and ids.min() > self.highest:
+            return np.zeros(len(ids), dtype=bool)
+        return self.positions(ids) >= 0
+
+    def select(self, ids: RowIds) -> RowIds:
+        """Return the positions of those of some ids, ascending and each once, that are there; ascending, too."""
+        if len(ids) * _BISECTION < len(self.by_position):
+            positions = self.positions(ids)
+            return np.sort(positions[positions >= 0])
+        return np.flatnonzero(membership(self.by_position, ids))
+
+    def live_positions(self) -> RowIds:
+        """Return the positions that are not hidden, ascending."""
+        return np.flatnonzero(self.by_position >= 0)
+
+    def _lookup(self) -> tuple[RowIds, RowIds | None]:
+        """Return the ids ascending, and the position of each; None where that is its rank. Threads may both make it."""
+        if self._sorted is None:
+            positions = self.live_positions() if self.hidden else None
+            live = self.by_position if positions is None else self.by_position[positions]
+            if not (live[1:] > live[:-1]).all():
+                order = np.argsort(live, kind="stable")
+                live, positions = live[order], order if positions is None else positions[order]
+            self._sorted = live, positions
+        return self._sorted
 
 
 class Part:
@@ -40,17 +137,16 @@ class Part:
         self.kind = kind
         self.index = make(kind.name, kind.dim) if index is None else index
         self.ids = IdTable(() if ids is None else ids)
+        self.gpu: GpuCopy | None = None
         self._mapped = mapped
         self._owner = owner
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
     def stored(self) -> Any:
         """Return what FAISS writes: the index, in an `IndexIDMap` that holds the ids of positions, -1 for hidden ones."""
+        import faiss
+
         if self.kind.family == "lists":
             return self.index
-        faiss = require("faiss", extra="cpu")
         # An IndexIDMap is only made around an empty index. It does not own what it points to: this part does.
         wrapped = faiss.IndexIDMap(faiss.IndexFlatIP(self.kind.dim))
         wrapped.index, wrapped.own_fields = self.index, False
@@ -59,26 +155,28 @@ class Part:
         return wrapped
 
     @classmethod
-    def restored(cls, kind: Kind, read: Any, *, mapped: bool) -> Part | None:
-        """Take over what FAISS read, or return None if it is not what `stored` gave for this kind."""
-        faiss = require("faiss", extra="cpu")
+    def restored(cls, kind: Kind, stored: Any, *, mapped: bool) -> Part:
+        """Take over what `stored` gave for this kind.
+
+        Raises:
+            ValueError: It is something else.
+        """
+        import faiss
+
         if kind.family == "lists":
-            index, core = read, innermost(read)[0]
-            if not isinstance(core, faiss.IndexIVF):
-                return None
-            lists = core.invlists
-            held = [_list(lists, number) for number in range(core.nlist)]
-            ids = np.concatenate(held) if held else np.empty(0, np.int64)
+            index = stored
+            lists = innermost(stored)[0].invlists
+            ids = np.concatenate([np.empty(0, np.int64), *(_list(lists, number) for number in range(lists.nlist))])
         else:
-            if type(read) is not faiss.IndexIDMap:
-                return None
-            index, ids = faiss.downcast_index(read.index), faiss.vector_to_array(read.id_map)
-        fits = matches(index, kind) and index.ntotal == len(ids)
-        return cls(kind, index, ids, mapped=mapped, owner=read) if fits else None
+            index, ids = faiss.downcast_index(stored.index), faiss.vector_to_array(stored.id_map)
+        if (index.d, index.ntotal) != (kind.dim, len(ids)):
+            message = f"expected {len(ids)} vectors of {kind.dim} dimensions, got {index.ntotal} of {index.d}"
+            raise ValueError(message)
+        return cls(kind, index, ids, mapped=mapped, owner=stored)
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
         """Add vectors that are prepared, under ids that are not there."""
-        self._own()
+        self._make_changeable()
         if self.kind.family == "lists":
             self.index.add_with_ids(vectors, ids)
         else:
@@ -87,6 +185,8 @@ class Part:
 
     def remove(self, ids: RowIds) -> None:
         """Take vectors out, or hide them where the kind cannot."""
+        import faiss
+
         positions = np.unique(self.ids.positions(ids))
         positions = positions[positions >= 0]
         if not len(positions):
@@ -94,67 +194,80 @@ class Part:
         if not self.kind.removable:
             self.ids.hide(positions)
             return
-        self._own()
+        self._make_changeable()
         labels = self.ids.by_position[positions] if self.kind.family == "lists" else positions
-        self.index.remove_ids(require("faiss", extra="cpu").IDSelectorBatch(labels))
+        self.index.remove_ids(faiss.IDSelectorBatch(labels))
         self.ids.drop(positions)
 
     def search(
-        self, queries: Vectors, k: int, allowed: RowIds | None, given: Mapping[str, int]
+        self, queries: Vectors, k: int, allowed: RowIds | None, parameters: Mapping[str, int]
     ) -> tuple[Vectors, RowIds]:
         """Return scores and ids, best first. Shapes: (n, min(k, candidates)); -inf and -1 where nothing was found."""
-        selected = None if allowed is None else self.ids.select(allowed)
-        wanted = min(k, len(self) if selected is None else len(selected))
+        by_position = self.ids.by_position
+        selected = None
+        if allowed is not None:
+            selected = self.ids.select(allowed)
+        elif self.ids.hidden:
+            selected = self.ids.live_positions()
+        if selected is not None and len(selected) == len(by_position):
+            selected = None
+        wanted = min(k, len(by_position) if selected is None else len(selected))
         if not wanted:
             return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
-        if selected is None and self.ids.hidden:
-            selected = self.ids.live_positions()
-        elif selected is not None and len(selected) == len(self.ids.by_position):
-            selected = None
-        scores, labels = self._find(queries, wanted, selected, given)
+        if selected is None and self.kind.exact and self.gpu is None:
+            if len(queries) >= LEAST_QUERIES:
+                scores, labels = scan(self._matrix(self.index), queries, wanted)
+            elif len(by_position) * self.kind.dim >= LEAST_COMPONENTS:
+                scores, labels = shared_scan(self._matrix(self.index), queries, wanted)
+            else:
+                scores, labels = self.index.search(queries, wanted)
+        else:
+            scores, labels = self._search(queries, wanted, selected, parameters)
         missing = labels < 0
-        ids = labels if self.kind.family == "lists" else self.ids.by_position[labels]
+        ids = labels if self.kind.family == "lists" else by_position[labels]
         if missing.any():
             scores, ids = np.where(missing, np.float32(-np.inf), scores), np.where(missing, -1, ids)
         return scores, ids
 
     def vectors(self, ids: RowIds) -> Vectors | None:
         """Return the vectors as they were added, or None if the kind does not hold them by position."""
-        if self.kind.lossy or self.kind.family == "lists":
+        if not self.kind.holds_vectors:
             return None
         positions = self.ids.positions(ids)
-        if (positions < 0).any():
+        if len(positions) and positions.min() < 0:
             message = f"the index holds no vector under the id {ids[positions < 0][0]}"
             raise InvalidInputError(message)
-        faiss = require("faiss", extra="cpu")
-        holder = self.index if self.kind.exact else faiss.downcast_index(self.index.storage)
         if not len(positions):
             return np.empty((0, self.kind.dim), np.float32)
-        found: Vectors = self._matrix(holder)[positions]
-        return found
+        vectors: Vectors = self._matrix(self.index if self.kind.exact else self._storage(self.index))[positions]
+        return vectors
 
     def _matrix(self, flat: Any) -> Vectors:
         """Return the vectors of a flat index, where they lie. Shape: (count, dim)."""
-        faiss = require("faiss", extra="cpu")
-        held: Vectors = faiss.rev_swig_ptr(flat.get_xb(), int(flat.ntotal) * self.kind.dim)
-        return held.reshape(-1, self.kind.dim)
+        import faiss
 
-    def _find(
-        self, queries: Vectors, k: int, selected: RowIds | None, given: Mapping[str, int]
+        components: Vectors = faiss.rev_swig_ptr(flat.get_xb(), int(flat.ntotal) * self.kind.dim)
+        return components.reshape(-1, self.kind.dim)
+
+    @staticmethod
+    def _storage(graph: Any) -> Any:
+        import faiss
+
+        return faiss.downcast_index(graph.storage)
+
+    def _search(
+        self, queries: Vectors, k: int, selected: RowIds | None, parameters: Mapping[str, int]
     ) -> tuple[Vectors, RowIds]:
         """Search the positions that are selected. Returns labels."""
         kind, count = self.kind, len(self.ids.by_position)
-        if selected is not None and not kind.filterable:
-            return self._widen(queries, k, selected, given)
-        if kind.exact and selected is None:
-            if len(queries) >= LEAST_QUERIES:
-                return scan(self._matrix(self.index), queries, k)
-            if count * kind.dim >= LEAST_COMPONENTS:
-                return shared_scan(self._matrix(self.index), queries, k)
+        if selected is not None and (
+            not kind.filterable or (self.gpu is not None and self.gpu.widens(k, len(selected), count))
+        ):
+            return self._widen(queries, k, selected, parameters)
         candidates = count if selected is None else len(selected)
-        values = widths(kind, given, share=candidates / count, k=k, count=count)
-        if kind.family == "graph" and not given and candidates <= _COMPARED_PER_CANDIDATE * values["efSearch"]:
-            return self._scan(queries, k, selected)
+        values = widths(kind, parameters, share=candidates / count, k=k, count=count)
+        if kind.family == "graph" and not parameters and candidates <= _COMPARED_PER_CANDIDATE * values["efSearch"]:
+            return self._compare(queries, k, selected)
         selector = None if selected is None else self._selector(selected)
         scores, labels = self._run(queries, k, values, selector)
         # The lists that were searched, or the part of the graph that was walked, may hold fewer than there are.
@@ -162,58 +275,63 @@ class Part:
             if kind.family == "lists" and values["nprobe"] < kind.lists:
                 values["nprobe"] = min(4 * values["nprobe"], kind.lists)
                 scores[short], labels[short] = self._run(queries[short], k, values, selector)
-            elif kind.family == "graph":
-                scores[short], labels[short] = self._scan(queries[short], k, selected)
-                break
             else:
+                if kind.family == "graph":
+                    scores[short], labels[short] = self._compare(queries[short], k, selected)
                 break
         return scores, labels
 
     def _run(self, queries: Vectors, k: int, values: Mapping[str, int], selector: Any) -> tuple[Vectors, RowIds]:
-        found: tuple[Vectors, RowIds] = self.index.search(
-            queries, k, params=search_parameters(self.index, values, selector)
-        )
-        return found
+        results: tuple[Vectors, RowIds] | None = None
+        if selector is None and self.gpu is not None:
+            results = self.gpu.search(self.index, queries, k, values)
+        if results is None:
+            results = self.index.search(queries, k, params=search_parameters(self.index, values, selector))
+        return results
 
-    def _scan(self, queries: Vectors, k: int, selected: RowIds | None) -> tuple[Vectors, RowIds]:
+    def _compare(self, queries: Vectors, k: int, selected: RowIds | None) -> tuple[Vectors, RowIds]:
         """Compare all vectors of a graph that are selected."""
-        faiss = require("faiss", extra="cpu")
+        import faiss
+
         outer = self.index
         while isinstance(outer, faiss.IndexPreTransform):
             for step in range(outer.chain.size()):
                 queries = faiss.downcast_VectorTransform(outer.chain.at(step)).apply(queries)
             outer = faiss.downcast_index(outer.index)
-        storage = faiss.downcast_index(outer.storage)
+        storage = self._storage(outer)
         selector = None if selected is None else self._selector(selected, storage)
-        found: tuple[Vectors, RowIds] = storage.search(queries, k, params=search_parameters(storage, {}, selector))
-        return found
+        results: tuple[Vectors, RowIds] = storage.search(queries, k, params=search_parameters(storage, {}, selector))
+        return results
 
-    def _widen(self, queries: Vectors, k: int, selected: RowIds, given: Mapping[str, int]) -> tuple[Vectors, RowIds]:
-        """Search all vectors for more than k, until k of those that were found are selected, or all were searched."""
+    def _widen(
+        self, queries: Vectors, k: int, selected: RowIds, parameters: Mapping[str, int]
+    ) -> tuple[Vectors, RowIds]:
+        """Search all vectors for more than k, until k of the results are selected, or all vectors were searched."""
         count = len(self.ids.by_position)
         marks = np.zeros(count + 1, dtype=bool)  # the last one is what a missing result, -1, looks up
         marks[selected] = True
         scores = np.full((len(queries), k), -np.inf, np.float32)
         labels = np.full((len(queries), k), -1, np.int64)
-        open_, width = np.arange(len(queries)), min(count, 2 * k * count // len(selected))
-        while len(open_):
+        pending, width = np.arange(len(queries)), min(count, 2 * k * count // len(selected))
+        while len(pending):
             unfinished = []
-            for rows in np.array_split(open_, -(-len(open_) * width // _BLOCK)):
-                values, found = self._run(queries[rows], width, given, None)
-                keep = marks[found]
-                order = np.argsort(~keep, axis=1, kind="stable")[:, :k]
-                kept = np.take_along_axis(keep, order, axis=1)
-                scores[rows] = np.where(kept, np.take_along_axis(values, order, axis=1), -np.inf)
-                labels[rows] = np.where(kept, np.take_along_axis(found, order, axis=1), -1)
-                unfinished.append(rows[~kept.all(axis=1)])
+            for rows in np.array_split(pending, -(-len(pending) * width // _BLOCK)):
+                values, positions = self._run(queries[rows], width, parameters, None)
+                passing = marks[positions]
+                order = np.argsort(~passing, axis=1, kind="stable")[:, :k]
+                passing = np.take_along_axis(passing, order, axis=1)
+                scores[rows] = np.where(passing, np.take_along_axis(values, order, axis=1), -np.inf)
+                labels[rows] = np.where(passing, np.take_along_axis(positions, order, axis=1), -1)
+                unfinished.append(rows[~passing.all(axis=1)])
             if width == count:
                 break
-            open_, width = np.concatenate(unfinished), min(count, 4 * width)
+            pending, width = np.concatenate(unfinished), min(count, 4 * width)
         return scores, labels
 
     def _selector(self, positions: RowIds, index: Any = None) -> Any:
         """Build the selector that is fastest for the kind, of its labels."""
-        faiss = require("faiss", extra="cpu")
+        import faiss
+
         core = innermost(self.index)[0] if index is None else index
         if isinstance(core, faiss.IndexFlat):
             return faiss.IDSelectorArray(positions)  # FAISS goes straight to these vectors
@@ -226,24 +344,28 @@ class Part:
         marks[labels] = True
         bits = np.packbits(marks, bitorder="little")
         selector = faiss.IDSelectorBitmap(bits)
-        selector.kept = bits  # FAISS holds a bare pointer
+        selector.bits = bits  # FAISS holds a bare pointer
         return selector
 
-    def _own(self) -> None:
-        """Copy an index that lies in a mapped file into memory: FAISS ends the process if such a one grows."""
+    def _make_changeable(self) -> None:
+        """Copy an index out of a mapped file: FAISS ends the process if one there grows. A copy on GPUs is dropped."""
+        if self.gpu is not None:
+            self.gpu.forget()
         if self._mapped:
-            faiss = require("faiss", extra="cpu")
+            import faiss
+
             self.index = faiss.deserialize_index(faiss.serialize_index(self.index))
             self._mapped, self._owner = False, None
 
 
 def _list(lists: Any, number: int) -> RowIds:
     """Copy the ids of one inverted list."""
-    faiss = require("faiss", extra="cpu")
+    import faiss
+
     size = lists.list_size(number)
-    found: RowIds = np.empty(0, np.int64)
-    if size:
-        pointer = lists.get_ids(number)
-        found = faiss.rev_swig_ptr(pointer, size).copy()
-        lists.release_ids(number, pointer)
-    return found
+    if not size:
+        return np.empty(0, np.int64)
+    pointer = lists.get_ids(number)
+    ids: RowIds = faiss.rev_swig_ptr(pointer, size).copy()
+    lists.release_ids(number, pointer)
+    return ids

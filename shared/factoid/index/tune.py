@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.ids import RowIds
-from factoid.index.kinds import Kind, check_kind
-from factoid.index.shards import best
-from factoid.index.similarity import Similarity, prepare
-from factoid.index.vector_index import VectorIndex, check_k, check_vectors
+from factoid.index.kinds import check_kind
+from factoid.index.scan import scan
+from factoid.index.vector_index import Similarity, VectorIndex, check_k, check_vectors, prepare
 from factoid.products import products
 from factoid.progress import progress
 
-Grid = Mapping[str, Iterable[Mapping[str, int]]]
-
-_CHUNK = 65_536
-_WIDTHS = (16, 32, 64, 128, 256, 512)
-_PROBES = (1, 4, 16, 64, 256, 1024)
+_SETTINGS = {"nprobe": (1, 4, 16, 64, 256, 1024), "efSearch": (16, 32, 64, 128, 256, 512)}
 
 logger = logging.getLogger(__name__)
 
@@ -59,11 +52,10 @@ def tune(
     *,
     k: int = 10,
     similarity: Similarity = Similarity.INNER_PRODUCT,
-    parameter_grid: Grid | None = None,
     refine: int = 4,
     show_progress: bool = False,
 ) -> list[TuneRow]:
-    """Build an index of each kind and search it with each setting.
+    """Build an index of each kind and search it with each setting that is worth a try.
 
     Args:
         vectors: What is indexed. Shape: (n, dim).
@@ -71,7 +63,6 @@ def tune(
         kinds: Factory strings; those that need more vectors to be trained are left out, with a line in the log.
         k: How many are to be found.
         similarity: What the score is.
-        parameter_grid: Settings to try for each kind; kinds that are not in it get those of `settings`.
         refine: Lossy kinds are asked for this many times k, which are scored again with the exact vectors; 0 for not.
         show_progress: Show a progress bar over kinds.
 
@@ -85,11 +76,11 @@ def tune(
         )
         raise InvalidInputError(message)
     check_k(k)
-    for each in (vectors, queries):
-        check_vectors(each, vectors.shape[1])
+    for array in (vectors, queries):
+        check_vectors(array, vectors.shape[1])
     checked = [check_kind(kind, vectors.shape[1]) for kind in kinds]
     vectors, queries = prepare(vectors, similarity), prepare(queries, similarity)
-    least = exact_search(vectors, queries, k)[0][:, -1]
+    least = scan(vectors, queries, min(k, len(vectors)))[0][:, -1]
     rows = []
     for kind in progress(checked, show=show_progress, unit=" kinds"):
         if len(vectors) < kind.min_training:
@@ -101,40 +92,14 @@ def tune(
         index.add(np.arange(len(vectors)), vectors)
         build_s = time.perf_counter() - start
         size = _size(index) / len(vectors)
-        for parameters in (parameter_grid or {}).get(kind.name) or settings(kind):
+        settings = [{name: value} for name, values in _SETTINGS.items() if name in kind.parameters for value in values]
+        for parameters in settings or [{}]:
+            if parameters.get("nprobe", 0) > kind.lists:
+                continue
             recall, times = _measure(index, vectors, queries, k, least, parameters, refine if kind.lossy else 0)
             median, p95 = (float(np.percentile(times, share)) * 1000 for share in (50, 95))
-            rows.append(TuneRow(kind.name, dict(parameters), recall, median, p95, size, build_s))
+            rows.append(TuneRow(kind.name, parameters, recall, median, p95, size, build_s))
     return rows
-
-
-def settings(kind: Kind) -> list[dict[str, int]]:
-    """Return the settings that are worth a try."""
-    if kind.family == "lists":
-        return [{"nprobe": probes} for probes in _PROBES if probes <= kind.lists]
-    if kind.family == "graph":
-        return [{"efSearch": width} for width in _WIDTHS]
-    return [{}]
-
-
-def exact_search(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
-    """Compare every query with every vector by their inner product, in chunks and without an index.
-
-    Returns:
-        Scores and positions, best first. Shapes: (n, min(k, vectors)) both.
-    """
-    scores = np.empty((len(queries), 0), np.float32)
-    ids = np.empty((len(queries), 0), np.int64)
-    for start in range(0, len(vectors), _CHUNK):
-        found = products(queries, vectors[start : start + _CHUNK].T)
-        numbers = np.broadcast_to(np.arange(start, start + found.shape[1]), found.shape)
-        some = min(k, found.shape[1])
-        if some < found.shape[1]:
-            keep = np.argpartition(-found, some - 1, axis=1)[:, :some]
-            found, numbers = np.take_along_axis(found, keep, axis=1), np.take_along_axis(numbers, keep, axis=1)
-        scores, ids = np.concatenate([scores, found], axis=1), np.concatenate([ids, numbers], axis=1)
-        scores, ids = best(scores, ids, min(k, scores.shape[1]))
-    return scores, ids
 
 
 def _measure(
@@ -143,28 +108,27 @@ def _measure(
     queries: Vectors,
     k: int,
     least: Vectors,
-    parameters: Mapping[str, int],
+    parameters: dict[str, int],
     refine: int,
 ) -> tuple[float, list[float]]:
     """Return the recall and the seconds of each query."""
-    found, times, wanted = 0, [], min(k, len(vectors))
+    hits, times, wanted = 0, [], min(k, len(vectors))
     index.search(queries[:1], wanted, parameters=parameters)  # the first one starts threads, and is not timed
     for query, threshold in zip(queries, least, strict=True):
         start = time.perf_counter()
         _, ids = index.search(query[None], wanted * max(refine, 1), parameters=parameters)
-        own = ids[0][ids[0] >= 0]
-        scores = products(vectors[own], query)
+        scores = products(vectors[ids[0][ids[0] >= 0]], query)
         if refine:
-            chosen = np.argsort(-scores, kind="stable")[:wanted]
-            own, scores = own[chosen], scores[chosen]
+            scores = -np.sort(-scores, kind="stable")[:wanted]
         times.append(time.perf_counter() - start)
         # The same product may be rounded another way.
-        found += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
-    return found / (wanted * len(queries)), times
+        hits += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
+    return hits / (wanted * len(queries)), times
 
 
 def _size(index: VectorIndex) -> int:
-    faiss = require("faiss", extra="cpu")
+    import faiss
+
     sizes: list[int] = []
     for part in index.parts:
         faiss.write_index(part.stored(), faiss.PyCallbackIOWriter(lambda data: sizes.append(len(data)), 1 << 20))

@@ -1,22 +1,59 @@
-"""Vectors under row ids, in one FAISS index or in several shards of it (Dense X Retrieval, Appendix C: eight)."""
+"""Vectors under row ids, in one FAISS index or in several shards of it (Dense X Retrieval, Appendix C: eight).
+
+FAISS's own `IndexShards` searches shards in C++, but gives all of them one selector, which for positions (see `Part`) is not
+possible; the threads here spend their time in FAISS, which lets go of Python's lock.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
 
 import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.index.ids import RowIds, unique_ids
 from factoid.index.kinds import EXACT, Kind, check_kind
 from factoid.index.parameters import Parameters, check_parameters
 from factoid.index.part import Part
-from factoid.index.shards import search_parts
-from factoid.index.similarity import Similarity, prepare
-from factoid.index.training import train_parts
+from factoid.index.scan import RowIds, pool
 
 _CHUNK = 65_536  # vectors that are prepared, and copied, at a time
+_SEED = 0
+
+
+class Similarity(StrEnum):
+    """What the score of a vector is (Dense X Retrieval, Appendix C, uses the inner product). Higher is better."""
+
+    INNER_PRODUCT = "inner_product"
+    COSINE = "cosine"
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        message = f"unknown similarity {value!r}: expected one of {', '.join(cls)}"
+        raise InvalidInputError(message)
+
+
+def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
+    """Bring vectors into the form whose inner product is the similarity.
+
+    Args:
+        vectors: Queries or stored vectors. Shape: (n, dim).
+        similarity: For the cosine, rows are divided by their norms; a zero vector stays zero, and so scores 0 with all.
+
+    Returns:
+        float32, contiguous; the argument itself where nothing had to change.
+    """
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    if similarity is Similarity.INNER_PRODUCT or not len(vectors):
+        return vectors
+    # Divided by the largest component first: the square of a large or tiny float32 is infinite or zero.
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    scaled = vectors / np.where(largest > 0, largest, 1)
+    norms = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return np.ascontiguousarray(scaled / np.where(norms > 0, norms, 1), dtype=np.float32)
 
 
 class VectorIndex:
@@ -27,6 +64,11 @@ class VectorIndex:
         kind: A FAISS factory string (see `factoid.index.kinds`).
         similarity: What the score is.
         shards: Number of parts that are searched side by side; a vector lies in the part that its id names, modulo this.
+
+    Attributes:
+        ability: What the kind can do.
+        exact: Whether every search compares every vector, and as it is.
+        lossy: Whether scores are those of codes, and should be refined with exact vectors.
 
     Raises:
         InvalidInputError: The kind does not exist or does not fit the dimensions.
@@ -49,30 +91,12 @@ class VectorIndex:
         self.dim = dim
         self.kind = kind
         self.similarity = Similarity(similarity)
+        self.exact, self.lossy = self.ability.exact, self.ability.lossy
         self.parts: tuple[Part, ...] = tuple(_parts or (Part(self.ability) for _ in range(shards)))
+        self.shards = len(self.parts)
 
     def __len__(self) -> int:
-        return sum(map(len, self.parts))
-
-    @property
-    def shards(self) -> int:
-        """Number of parts."""
-        return len(self.parts)
-
-    @property
-    def exact(self) -> bool:
-        """Whether every search compares every vector, and as it is."""
-        return self.ability.exact
-
-    @property
-    def lossy(self) -> bool:
-        """Whether scores are those of codes, and should be refined with exact vectors."""
-        return self.ability.lossy
-
-    @property
-    def holds_vectors(self) -> bool:
-        """Whether `vectors` returns them, instead of None."""
-        return not self.ability.lossy and self.ability.family != "lists"
+        return len(self.parts[0].ids) if self.shards == 1 else sum(len(part.ids) for part in self.parts)
 
     @property
     def trained(self) -> bool:
@@ -101,8 +125,20 @@ class VectorIndex:
             InvalidInputError: They are fewer than the kind's `min_training`.
         """
         check_vectors(vectors, self.dim)
-        if not self.trained:
-            train_parts(self.parts, vectors, self.similarity)
+        if self.trained:
+            return
+        if len(vectors) < self.ability.min_training:
+            message = (
+                f"the index {self.kind!r} needs {self.ability.min_training} vectors to be trained, got {len(vectors)}: "
+                'add more, choose a kind with fewer centroids, or "Flat"'
+            )
+            raise InvalidInputError(message)
+        import faiss
+
+        self.parts[0].index.train(prepare(_sample(vectors, self.ability.max_training), self.similarity))
+        trained = faiss.serialize_index(self.parts[0].index)  # some kinds cannot be cloned
+        for part in self.parts[1:]:
+            part.index = faiss.deserialize_index(trained)
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
         """Add vectors.
@@ -116,7 +152,7 @@ class VectorIndex:
             InvalidInputError: Ids that cannot be added, or an index that is not trained.
         """
         check_vectors(vectors, self.dim)
-        ids = unique_ids(ids)
+        ids = _new_ids(ids)
         if len(ids) != len(vectors):
             message = f"got {len(ids)} ids for {len(vectors)} vectors"
             raise InvalidInputError(message)
@@ -139,16 +175,32 @@ class VectorIndex:
         for part, rows in self._split(ids):
             part.remove(ids[rows])
 
+    def prepare(self, queries: Vectors) -> Vectors:
+        """Return queries in the form that searches compare. Shape: (n, dim).
+
+        Raises:
+            EncoderMismatchError: Queries of another dimension, or with components that are not finite.
+        """
+        check_vectors(queries, self.dim, "the vector of a query is not finite: the encoder failed on it")
+        return prepare(queries, self.similarity)
+
     def search(
-        self, queries: Vectors, k: int, *, allowed: RowIds | None = None, parameters: Parameters | None = None
+        self,
+        queries: Vectors,
+        k: int,
+        *,
+        allowed: RowIds | None = None,
+        parameters: Parameters | None = None,
+        prepared: bool = False,
     ) -> tuple[Vectors, RowIds]:
         """Find the k best vectors for each query.
 
         Args:
             queries: Shape: (n, dim).
             k: How many, at least 1.
-            allowed: Only these ids take part: ascending, each once. None for all.
+            allowed: Only these ids take part: ascending, each once, int64. None for all.
             parameters: What this search is told, for example `{"nprobe": 64}` (see `factoid.index.parameters`).
+            prepared: The queries come from `prepare`.
 
         Returns:
             Scores and ids, best first, equal scores in the order of their ids; -inf and -1 after the last. Exact kinds find
@@ -158,12 +210,21 @@ class VectorIndex:
             EncoderMismatchError: Queries of another dimension, or with components that are not finite.
             InvalidInputError: k or a parameter is out of its range, or the kind has no such parameter.
         """
-        check_vectors(queries, self.dim, "the vector of a query is not finite: the encoder failed on it")
-        k = check_k(k)
-        given = check_parameters(self.ability, parameters)
-        if allowed is not None:
-            allowed = np.ascontiguousarray(allowed, dtype=np.int64)
-        return search_parts(self.parts, prepare(queries, self.similarity), k, allowed, given)
+        if not prepared:
+            check_k(k)
+            queries = self.prepare(queries)
+        widths = check_parameters(self.ability, parameters) if parameters else {}
+        if self.shards == 1:
+            scores, ids = self.parts[0].search(queries, k, allowed, widths)
+            ranked = not (scores[:, 1:] == scores[:, :-1]).any()
+        else:
+            threads = shard_pool(self.shards)
+            jobs = [threads.submit(part.search, queries, k, allowed, widths) for part in self.parts]
+            results = [job.result() for job in jobs]
+            scores = np.concatenate([scores for scores, _ in results], axis=1)
+            ids = np.concatenate([ids for _, ids in results], axis=1)
+            ranked = False
+        return (scores, ids) if ranked and scores.shape[1] == k else best(scores, ids, k)
 
     def vectors(self, ids: RowIds) -> Vectors | None:
         """Return the vectors of these ids as they are compared, or None if the kind does not hold them as they are.
@@ -173,22 +234,67 @@ class VectorIndex:
         Raises:
             InvalidInputError: An id is not there.
         """
-        ids = np.asarray(ids, dtype=np.int64)
-        found = np.empty((len(ids), self.dim), np.float32)
+        if self.shards == 1:
+            return self.parts[0].vectors(ids)
+        gathered = np.empty((len(ids), self.dim), np.float32)
         for part, rows in self._split(ids):
-            own = part.vectors(ids[rows])
-            if own is None:
+            vectors = part.vectors(ids[rows])
+            if vectors is None:
                 return None
-            found[rows] = own
-        return found
+            gathered[rows] = vectors
+        return gathered
 
     def _split(self, ids: RowIds) -> Iterator[tuple[Part, RowIds]]:
-        """Yield each part and the positions in `ids` that are its."""
+        """Yield each part and the positions in `ids` of the vectors that lie in it."""
         if self.shards == 1:
             yield self.parts[0], np.arange(len(ids))
             return
         for number, part in enumerate(self.parts):
             yield part, np.flatnonzero(ids % self.shards == number)
+
+
+def best(scores: Vectors, ids: RowIds, k: int) -> tuple[Vectors, RowIds]:
+    """Return the k best of each row, equal scores by id, padded with -inf and -1. Shapes: (n, m) both to (n, k)."""
+    order = np.lexsort((ids, -scores))[:, :k]
+    scores, ids = np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
+    missing = k - scores.shape[1]
+    if missing > 0:
+        scores = np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)
+        ids = np.pad(ids, ((0, 0), (0, missing)), constant_values=-1)
+    return scores, ids
+
+
+def shard_pool(shards: int) -> ThreadPoolExecutor:
+    """Return the threads that search as many shards, with a fair share of the cores each."""
+    cores = os.cpu_count() or 1
+    return pool("shard", min(shards, 2 * cores), max(1, cores // shards))
+
+
+def _new_ids(ids: RowIds) -> RowIds:
+    """Return ids that are to be added as int64.
+
+    Raises:
+        InvalidInputError: They are not whole numbers from 0 up in one row, or one stands there twice.
+    """
+    ids = np.asarray(ids)
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        message = f"ids must be whole numbers in one row, got shape {ids.shape} of {ids.dtype}"
+        raise InvalidInputError(message)
+    ids = np.ascontiguousarray(ids, dtype=np.int64)
+    if ids.size and ids.min() < 0:
+        message = f"ids must be 0 or more, got {ids.min()}"
+        raise InvalidInputError(message)
+    if len(np.unique(ids)) < len(ids):
+        message = "an id stands twice in what is to be added"
+        raise InvalidInputError(message)
+    return ids
+
+
+def _sample(vectors: Vectors, size: int) -> Vectors:
+    """Return at most `size` rows, chosen at random, the same ones every time, in their order."""
+    if len(vectors) > size:
+        vectors = vectors[np.sort(np.random.default_rng(_SEED).choice(len(vectors), size, replace=False))]
+    return np.asarray(vectors, dtype=np.float32)
 
 
 def check_vectors(
@@ -202,12 +308,13 @@ def check_vectors(
     if vectors.ndim != 2 or vectors.shape[1] != dim:
         message = f"expected vectors of {dim} dimensions, got shape {vectors.shape}: was another encoder used?"
         raise EncoderMismatchError(message)
-    if not all(np.isfinite(vectors[start : start + _CHUNK]).all() for start in range(0, len(vectors), _CHUNK)):
-        raise EncoderMismatchError(not_finite)
+    for start in range(0, len(vectors), _CHUNK):
+        if not np.isfinite(vectors[start : start + _CHUNK]).all():
+            raise EncoderMismatchError(not_finite)
 
 
-def check_k(k: int) -> int:
-    """Return a number of results.
+def check_k(k: int) -> None:
+    """Refuse what is no number of results.
 
     Raises:
         InvalidInputError: It is not a whole number of 1 or more.
@@ -215,4 +322,3 @@ def check_k(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         message = f"k must be a whole number of 1 or more, got {k!r}"
         raise InvalidInputError(message)
-    return int(k)

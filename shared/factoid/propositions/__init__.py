@@ -1,6 +1,7 @@
 """Passages into propositions: atomic, self-contained facts (Dense X Retrieval, §2 and §3)."""
 
-from factoid.propositions.caching.cache import CachedPropositionizer, PropositionCache
+from factoid.propositions.cache import PropositionCache
+from factoid.propositions.cached_propositionizer import CachedPropositionizer
 from factoid.propositions.decompose import Decomposition, adecompose, decompose, propositionize
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.prompting.batches import PropositionBatch

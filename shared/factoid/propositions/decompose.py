@@ -9,15 +9,9 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from factoid.errors import InvalidInputError
-from factoid.propositions.ground import (
-    Source,
-    align,
-    content_tokens,
-    context_words,
-    is_supported,
-    source_words,
-    uncovered,
-)
+from factoid.markdown import is_code, visible
+from factoid.propositions.ground import align, context_words, is_supported, read_source, source_words, uncovered
+from factoid.propositions.parse import mended
 from factoid.propositions.protocol import (
     NoPropositions,
     Propositionizer,
@@ -31,22 +25,20 @@ from factoid.split import split_sentences
 from factoid.units import Granularity, Unit, make_unit
 
 Policy = Literal["drop", "keep", "sentence"]
-UNCOVERED, UNSUPPORTED = (
-    "uncovered sentence",
-    "unsupported proposition",
-)  # why a sentence stands in, where nothing failed
+# Why a sentence stands in for a proposition, where nothing failed.
+UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """The propositions of some passages, and the account of how they came about.
+    """The propositions of some passages, and counts of how they came about.
 
     Attributes:
         units: Propositions, and the sentences that stand in for some.
         report: The counts.
-        retry: Passages that fell back to their sentences for a reason that another try may mend.
+        retry: Passages that failed for a transient reason, and fell back to their sentences.
     """
 
     units: list[Unit] = field(default_factory=list)
@@ -65,11 +57,11 @@ def propositionize(
     Args:
         passages: Passages, as `split_passages` gives them.
         propositionizer: Any object with a `propositionize` method.
-        unsupported: What becomes of a proposition with names, numbers or content words that are not in its passage,
-            title or section: left out, kept, or replaced by the sentence it came from.
+        unsupported: What to do with a proposition whose names, numbers or content words are not in its passage, title
+            or section: "drop" it, "keep" it, or replace it with the "sentence" it came from.
 
     Raises:
-        InvalidInputError: Unknown policy, something else than passages, or no propositionizer.
+        InvalidInputError: The policy is unknown, or the arguments are not passages and a propositionizer.
         PropositionizerError: The propositionizer did not return one list of strings for each passage.
     """
     return decompose(passages, propositionizer, unsupported=unsupported).units
@@ -101,8 +93,8 @@ def ground(
     report = Report()
     retry: list[Unit] = []
     for passage, texts in zip(passages, outputs, strict=True):
-        own, account = _ground_passage(passage, texts, unsupported)
-        units.extend(own)
+        grounded, account = _ground_passage(passage, texts, unsupported)
+        units.extend(grounded)
         report += account
         if account.transient:
             retry.append(passage)
@@ -127,8 +119,8 @@ def _check(passages: Sequence[Unit], propositionizer: Propositionizer, policy: P
 
 
 def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tuple[list[Unit], Report]:
-    sources = [Source(sentence, content_tokens(sentence.text)) for sentence in split_sentences(passage)]
-    cleaned = [" ".join(_mended(text).split()) for text in texts]
+    sources = [read_source(sentence) for sentence in split_sentences(passage)]
+    cleaned = [" ".join(mended(text).split()) for text in texts]
     distinct = [text for text in dict.fromkeys(cleaned) if text]
     cached = int(getattr(texts, "cached", False))
     if not distinct:
@@ -138,31 +130,30 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
         return failed, Report(1, len(failed), {reason: 1} if sources else {}, cached=cached, transient=transient)
     known, context = source_words(passage), context_words(passage)
     placed: list[tuple[int, Unit]] = []
-    refused = 0
+    unsupported = 0
     for text in distinct:
+        supported = is_supported(text, known)
+        unsupported += not supported
+        if not supported and policy == "drop":
+            continue
         index, start, end = align(text, sources, context) if sources else (-1, passage.start, passage.end)
-        if not is_supported(text, known):
-            refused += 1
-            if policy == "drop":
-                continue
-            if policy == "sentence":
-                if sources:
-                    placed.append((index, _stand_in(passage, sources[max(index, 0)].sentence, UNSUPPORTED)))
-                continue
+        if not supported and policy == "sentence":
+            if sources:
+                placed.append((index, _stand_in(passage, sources[max(index, 0)].sentence, UNSUPPORTED)))
+            continue
+        if index >= 0 and text == sources[index].readings[0][0] and is_code(sources[index].sentence.text):
+            code = sources[index].sentence  # with its lines and its indentation
+            text, start, end = code.text, code.start, code.end
         placed.append((index, _proposition(passage, text, start, end)))
     missed = uncovered(sources, [unit.text for _, unit in placed])
     placed += [(index, _stand_in(passage, sources[index].sentence, UNCOVERED)) for index in missed]
-    placed.sort(key=lambda pair: pair[0])  # stable: reading order by sentence, the propositionizer's within one
+    placed.sort(key=lambda pair: pair[0])  # stable: reading order by sentence, then the propositionizer's order
     units: dict[str, Unit] = {}
     for _, unit in placed:
-        if unit.id not in units or unit.metadata == passage.metadata:  # what was said counts before a stand-in for it
+        if unit.id not in units or unit.metadata == passage.metadata:  # a proposition goes before a stand-in
             units[unit.id] = unit
-    return list(units.values()), Report(1, len(units), {}, refused, len(missed), len(cleaned) - len(distinct), cached)
-
-
-def _mended(text: str) -> str:
-    """Replace lone surrogates, which models write as broken JSON escapes and no encoder takes."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    duplicates = len(cleaned) - len(distinct)
+    return list(units.values()), Report(1, len(units), {}, unsupported, len(missed), duplicates, cached)
 
 
 def _proposition(passage: Unit, text: str, start: int, end: int, fallback: str = "") -> Unit:
@@ -180,5 +171,6 @@ def _proposition(passage: Unit, text: str, start: int, end: int, fallback: str =
 
 
 def _stand_in(passage: Unit, sentence: Unit, reason: str) -> Unit:
-    """Return a proposition that is a sentence as it stands."""
-    return _proposition(passage, sentence.text, sentence.start, sentence.end, reason)
+    """Return a proposition that is a sentence as a reader sees it."""
+    text = visible(sentence.text).text.strip() or sentence.text
+    return _proposition(passage, sentence.text if is_code(text) else text, sentence.start, sentence.end, reason)

@@ -12,17 +12,17 @@ from tqdm.auto import tqdm
 
 from factoid.errors import InvalidInputError
 from factoid.propositions.engines import EngineName, check_choice, choose, load
-from factoid.propositions.engines.batching import Budget, generate
+from factoid.propositions.engines.batching import Budget, generate, model_inputs
 from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
-from factoid.propositions.engines.inputs import model_inputs
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.protocol import NoPropositions
+from factoid.propositions.streams import in_order
 from factoid.units import Unit
 
 if TYPE_CHECKING:
     import torch
 
-    from factoid.propositions.engines.engine import Engine, Written
+    from factoid.propositions.engines.batching import Engine, Written
 
 DEFAULT_MODEL = "chentong00/propositionizer-wiki-flan-t5-large"
 _MAX_NEW_TOKENS = 512
@@ -32,8 +32,8 @@ class FlanT5Propositionizer:
     """Decomposes passages with a seq2seq model that answers `passage_input` with a JSON list.
 
     The model is loaded on first use. Outputs are greedy, in batches of passages of similar length; a batch that does
-    not fit into memory is halved and tried again. An output that repeats the same propositions four times over is cut
-    off there: repetitions are left out anyway. One object may be used from several threads, which then take turns.
+    not fit into memory is halved and tried again. An output that repeats the same propositions four times is cut off.
+    Threads that share one object take turns.
 
     Args:
         model: Name on the Hugging Face hub, or a folder as `save_pretrained` writes it.
@@ -48,8 +48,8 @@ class FlanT5Propositionizer:
             are but for near ties.
         batch_tokens: Most tokens of a batch, padding and expected outputs included; None for what suits the device.
         max_new_tokens: Longest output. Of an output that is cut off the complete propositions are kept.
-        copy: Whether the transformers engine drafts from the passage: the same output in fewer steps. None for where it
-            wins: with every T5.
+        copy: Whether the transformers engine drafts from the passage: the same output in fewer steps. None for yes, with
+            every T5.
         revision: Branch, tag or commit of a model on the hub.
         show_progress: Whether to show a bar when there is more than one passage.
 
@@ -96,9 +96,8 @@ class FlanT5Propositionizer:
     def name(self) -> str:
         """What the output depends on, besides the passage.
 
-        That is the model with its commit, looked up once, or a folder with the fingerprint of its files; what it
-        computes in, unless that is float32; and a length limit of one's own. Engines agree in float32 and are left out,
-        but each has its own way with int8. What was left open is settled by what this machine has.
+        That is the model with its commit, or the fingerprint of its folder; the dtype unless it is float32, in which all
+        engines agree; and `max_new_tokens` unless it is the default. Options of None depend on this machine.
         """
         folder = Path(self.model)
         if folder.is_dir():
@@ -121,42 +120,31 @@ class FlanT5Propositionizer:
             MissingDependencyError: A package that the engine needs is not installed.
             InvalidInputError: A passage holds lone surrogates.
         """
-        results: list[list[str]] = [[] for _ in passages]
-        for index, texts in self.stream(passages):
-            results[index] = texts
-        return results
+        return in_order(self.stream(passages))
 
     def stream(self, passages: Sequence[Unit]) -> Iterator[tuple[int, list[str]]]:
         """Yield the position of each passage with its propositions as soon as its batch is done. Raises as above."""
-        filled = []
-        for index, passage in enumerate(passages):
-            if passage.text.strip():
-                filled.append(index)
-            else:
-                yield index, NoPropositions("empty passage")
+        filled = [index for index, passage in enumerate(passages) if passage.text.strip()]
+        for index in sorted(set(range(len(passages))).difference(filled)):
+            yield index, NoPropositions("empty passage")
         if not filled:
             return
         engine, budget = self._load()
-        parts = [
-            (index, tokens)
-            for index, inputs in zip(
-                filled, model_inputs([passages[index] for index in filled], engine.tokenizer, engine.limit), strict=True
-            )
-            for tokens in inputs
-        ]
-        own: dict[int, list[int]] = {index: [] for index in filled}
+        inputs = model_inputs([passages[index] for index in filled], engine.tokenizer, engine.limit)
+        parts = [(index, tokens) for index, texts in zip(filled, inputs, strict=True) for tokens in texts]
+        parts_of: dict[int, list[int]] = {index: [] for index in filled}
         for part, (index, _) in enumerate(parts):
-            own[index].append(part)
-        found: dict[int, list[str]] = {}
+            parts_of[index].append(part)
+        results: dict[int, list[str]] = {}
         hidden = not self.show_progress or len(filled) == 1
         with tqdm(total=len(filled), desc="propositions", unit="passage", disable=hidden) as bar:
-            for batch in generate(engine, [tokens for _, tokens in parts], budget, self.max_new_tokens):
-                for at, part in enumerate(batch.inputs):
+            for batch, outputs in generate(engine, [tokens for _, tokens in parts], budget, self.max_new_tokens):
+                for at, part in enumerate(batch):
                     index = parts[part][0]
-                    found[part] = _read(engine, None if batch.outputs is None else batch.outputs[at])
-                    if all(each in found for each in own[index]):
+                    results[part] = _read(engine, None if outputs is None else outputs[at])
+                    if all(number in results for number in parts_of[index]):
                         bar.update()
-                        yield index, _joined([found.pop(each) for each in own[index]])
+                        yield index, _joined([results.pop(number) for number in parts_of[index]])
 
     def _load(self) -> tuple[Engine, Budget]:
         with self._lock:
@@ -168,7 +156,7 @@ class FlanT5Propositionizer:
             return self._loaded
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the lock and the model, so that worker processes can be handed the object."""
+        """Leave out the lock and the model, so that the object can be sent to worker processes."""
         return {**self.__dict__, "_loaded": None, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -176,7 +164,7 @@ class FlanT5Propositionizer:
 
 
 def _read(engine: Engine, written: Written | None) -> list[str]:
-    """Return the propositions of one output; None is an input that memory did not suffice for."""
+    """Return the propositions of one output; None stands for an input that did not fit into memory."""
     if written is None:
         return NoPropositions("out of memory", transient=True)
     answer = engine.tokenizer.decode(written.tokens, skip_special_tokens=True)
@@ -186,8 +174,7 @@ def _read(engine: Engine, written: Written | None) -> list[str]:
 def _joined(parts: list[list[str]]) -> list[str]:
     """Return the propositions of all parts of a passage.
 
-    A part that failed shows as sentences that no proposition covers; the reason counts if all parts failed, or if another
-    try may succeed.
+    Sentences of a part that failed show as uncovered. The failure is returned if all parts failed, or if it is transient.
     """
     for part in parts:
         if isinstance(part, NoPropositions) and part.transient:

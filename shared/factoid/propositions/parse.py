@@ -1,9 +1,12 @@
 """Propositions out of a model's answer: one tolerant parser for every model.
 
-The answer should be a JSON list of strings. What comes is also fenced, wrapped in prose, truncated, single-quoted, an
-object around the list, or broken by quotes that were not escaped. The parser reads lists token by token and decides at
-every quote whether it ends its string, by what follows. On correct JSON, whole or cut off anywhere, that decision is
-exact; elsewhere it is the likelier reading. Every character is looked at a bounded number of times.
+The answer should be a JSON list of strings. Real answers are also fenced, wrapped in prose, truncated, single-quoted,
+inside an object, or broken by unescaped quotes. The parser reads lists token by token and decides at every quote, by what
+follows, whether it ends its string. On valid JSON, whole or cut off anywhere, that decision is exact; elsewhere it is the
+likelier reading. Time is linear.
+
+`json-repair` does not serve here: it returns the broken half of a truncated string as a proposition, merges strings with
+apostrophes, skips lists without brackets, and takes quadratic time on repeated brackets.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ class _Item(NamedTuple):
 
 
 class _List(NamedTuple):
-    """What one bracket held, where reading may go on, and whether it was a closed list without numbers or nulls."""
+    """The items in one bracket, where it ends, and whether it was a closed list without numbers or nulls."""
 
     items: list[_Item]
     end: int
@@ -68,8 +71,8 @@ def parse_propositions(output: str) -> list[str]:
 
     White space and control characters become single spaces.
 
-    Of a truncated list the complete strings are returned. Elements that are not strings are left out. Of objects, what
-    stands under a key with "proposition" in it is taken if there is such a key, else all lists.
+    A truncated list gives its complete strings. Elements that are not strings are left out. An object gives the values of
+    its keys with "proposition" in them, else all its lists.
 
     Returns:
         Non-empty strings. The list is empty only if the output is a list without any.
@@ -77,16 +80,16 @@ def parse_propositions(output: str) -> list[str]:
     Raises:
         UnreadableOutputError: The output holds no list (a refusal, prose) or ends within its first string.
     """
-    answer = _mended(output).rpartition("</think>")[2]
-    found = _lists(answer)
-    texts = _texts(found)
-    if not found and '\\"' in answer:
+    answer = mended(output).rpartition("</think>")[2]
+    lists = _lists(answer)
+    texts = _texts(lists)
+    if not lists and '\\"' in answer:
         texts = _texts(_lists(answer.replace('\\"', '"')))  # a list inside a JSON string
     if not texts and answer.lstrip()[:1] in {'"', "“"}:
         bare = _read(answer, 0, bare=True)  # brackets forgotten
         texts = [item.text for item in bare.items] if bare.whole or len(bare.items) > 1 else []
     texts = texts or _bullets(answer)
-    if not texts and not any(part.whole for part in found):
+    if not texts and not any(part.whole for part in lists):
         start = output if len(output) <= 80 else f"{output[:80]}…"
         message = f"expected a JSON list of strings from the model, got {start!r}"
         raise UnreadableOutputError(message)
@@ -94,7 +97,7 @@ def parse_propositions(output: str) -> list[str]:
 
 
 def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
-    """Do as `parse_propositions`, with the reason in place of an error, as propositionizers return it.
+    """Do as `parse_propositions`, but return `NoPropositions` with the reason instead of raising.
 
     Args:
         output: The model's answer.
@@ -111,18 +114,18 @@ def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
 
 
 def _lists(text: str) -> list[_List]:
-    found: list[_List] = []
+    lists: list[_List] = []
     at = 0
     while match := _START.search(text, at):
-        if found and found[-1].items and "Input:" in text[at : match.start()]:
+        if lists and lists[-1].items and "Input:" in text[at : match.start()]:
             break  # the model went on to invent another example
-        found.append(_read(text, match.start()))
-        at = max(found[-1].end, match.end())
-    return found
+        lists.append(_read(text, match.start()))
+        at = max(lists[-1].end, match.end())
+    return lists
 
 
-def _texts(found: list[_List]) -> list[str]:
-    items = [item for part in found for item in part.items]
+def _texts(lists: list[_List]) -> list[str]:
+    items = [item for part in lists for item in part.items]
     named = [item for item in items if item.key.lower().rstrip("s0123456789_- ").endswith("proposition")]
     # {"1": "A.", "2": "B."} is a list too; {"error": "I cannot."} is none.
     return [item.text for item in named or items if named or item.listed or item.key[-1:].isdigit()]
@@ -217,7 +220,7 @@ def _forgotten(text: str, quote: int) -> bool:
 
 def _strings(raw: str, opener: str) -> Iterator[str]:
     for part in _RUN_ON.split(raw) if opener == '"' else [raw]:
-        if text := " ".join(_words(_mended(_ESCAPE.sub(_unescape, part)))):
+        if text := " ".join(_words(mended(_ESCAPE.sub(_unescape, part)))):
             yield text
 
 
@@ -225,8 +228,8 @@ def _words(text: str) -> list[str]:
     return _CONTROLS.sub(" ", text).split()
 
 
-def _mended(text: str) -> str:
-    """Join halves of characters, as JSON escapes give them; a half without its other half becomes U+FFFD."""
+def mended(text: str) -> str:
+    """Join halves of characters, as broken JSON escapes give them; a half without its other half becomes U+FFFD."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

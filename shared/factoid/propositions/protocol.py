@@ -1,4 +1,4 @@
-"""What a propositionizer is, and the account of what became of its output."""
+"""What a propositionizer is, and the report on its output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from factoid.units import Unit
 
 
 class NoPropositions(list[str]):
-    """The empty result for one passage, and the reason for it. The passage falls back to its sentences.
+    """An empty result for one passage, and the reason. The passage falls back to its sentences.
 
     Args:
         reason: In a few words, the same for the same kind of failure: reports count by it.
@@ -53,7 +53,7 @@ class AsyncPropositionizer(Propositionizer, Protocol):
 
 @runtime_checkable
 class StreamingPropositionizer(Propositionizer, Protocol):
-    """A propositionizer that hands out each passage's result when it is done, so that it can be kept at once."""
+    """A propositionizer that yields each result when it is done, so that it can be stored at once."""
 
     def stream(self, passages: Sequence[Unit]) -> Iterator[tuple[int, list[str]]]:
         """Yield the position of a passage and its propositions, every position once, in any order."""
@@ -77,11 +77,7 @@ async def apropositions(propositionizer: Propositionizer, passages: Sequence[Uni
 
 
 def check_propositionizer(propositionizer: object) -> None:
-    """Refuse what cannot be asked for propositions.
-
-    Raises:
-        InvalidInputError: It is a class, or has no method `propositionize`.
-    """
+    """Raise `InvalidInputError` for a class, or an object without a method `propositionize`."""
     if isinstance(propositionizer, type):
         message = f"expected a propositionizer, got the class {propositionizer.__name__}: make one of it"
         raise InvalidInputError(message)
@@ -94,11 +90,7 @@ def check_propositionizer(propositionizer: object) -> None:
 
 
 def check_passages(passages: object) -> None:
-    """Refuse what is no sequence of passages.
-
-    Raises:
-        InvalidInputError: A text, an iterator, or a sequence with anything but units.
-    """
+    """Raise `InvalidInputError` for anything but a sequence of units."""
     expected = "expected a list of passages, as split_passages(document) returns it"
     if isinstance(passages, str | bytes) or not isinstance(passages, Sequence):
         message = f"{expected}, got {_kind(passages)}"
@@ -109,43 +101,40 @@ def check_passages(passages: object) -> None:
             raise InvalidInputError(message)
 
 
+def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
+    """Raise `PropositionizerError` for outputs that are not one list of strings for each passage."""
+    expected = ""
+    if not isinstance(outputs, list | tuple):
+        expected = f"{_kind(outputs)}: expected a list with one list of strings for each passage"
+    elif len(outputs) != count:
+        expected = f"{len(outputs)} lists for {count} passages: expected one each"
+    else:
+        for texts in outputs:
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+                expected = f"{texts!r:.80} for a passage: expected a list of strings"
+                break
+    if expected:
+        message = f"the propositionizer returned {expected}"
+        raise PropositionizerError(message)
+
+
 def _kind(value: object) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__} ({value!r:.60})"
 
 
-def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
-    """Refuse what no propositionizer may return for so many passages.
-
-    Raises:
-        PropositionizerError: Another number of results than of passages, or anything but lists of strings.
-    """
-    if not isinstance(outputs, list | tuple):
-        message = (
-            f"the propositionizer returned {_kind(outputs)}: expected a list with one list of strings for each passage"
-        )
-        raise PropositionizerError(message)
-    if len(outputs) != count:
-        message = f"the propositionizer returned {len(outputs)} lists for {count} passages: expected one each"
-        raise PropositionizerError(message)
-    for texts in outputs:
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            message = f"the propositionizer returned {texts!r:.80} for a passage: expected a list of strings"
-            raise PropositionizerError(message)
-
-
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of some passages. Reports add up.
+    """Counts of what became of some passages. Reports add up.
 
     Attributes:
-        passages: Number of passages given.
+        passages: Number of passages.
         propositions: Number of units returned, those that stand in for failures included.
         failures: Passages that fell back to their sentences, counted by reason.
         unsupported: Propositions whose names, numbers or content words their passage does not hold.
         uncovered: Sentences that no proposition covered and that were added as they stand.
         duplicates: Propositions that repeated another one of the same passage, left out.
-        cached: Passages for which no model was asked: a cache held them, or an equal passage stood beside them.
-        transient: Of the passages that failed, those for which another try may succeed; they are not cached.
+        cached: Passages answered without a model: from a cache, or by an equal passage of the same call.
+        transient: Failed passages for which another try may succeed. They are not cached.
     """
 
     passages: int = 0

@@ -1,8 +1,11 @@
-"""Results of any propositionizer, singly where it can, checked that each passage has exactly one."""
+"""Results of any propositionizer, as they arrive, checked that each passage has exactly one."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from typing import TypeVar
 
 from factoid.errors import PropositionizerError
 from factoid.propositions.protocol import (
@@ -14,33 +17,47 @@ from factoid.propositions.protocol import (
 )
 from factoid.units import Unit
 
+T = TypeVar("T")
 Result = tuple[int, list[str]]  # position of a passage, and its propositions
 
 
-def results(propositionizer: Propositionizer, passages: Sequence[Unit]) -> Iterator[list[Result]]:
-    """Yield results as soon as they are there: singly from a stream, else all at once.
+def results(propositionizer: Propositionizer, passages: Sequence[Unit]) -> Generator[list[Result]]:
+    """Yield results as they arrive: one by one from a stream, else all at once.
 
     Raises:
         PropositionizerError: Not one list of strings for each passage.
     """
     if isinstance(propositionizer, StreamingPropositionizer):
         waiting = set(range(len(passages)))
-        for position, texts in propositionizer.stream(passages):
-            yield [_checked(position, texts, waiting, len(passages))]
+        for result in propositionizer.stream(passages):
+            yield [_checked(result, waiting, len(passages))]
         _check_ended(waiting, len(passages))
     else:
         yield _all(propositionizer.propositionize(passages), passages)
 
 
-async def aresults(propositionizer: AsyncPropositionizer, passages: Sequence[Unit]) -> AsyncGenerator[list[Result]]:
-    """Do as `results`, without blocking the event loop."""
+async def aresults(propositionizer: Propositionizer, passages: Sequence[Unit]) -> AsyncGenerator[list[Result]]:
+    """Do as `results`, without blocking the event loop: in threads where the propositionizer cannot await."""
     if isinstance(propositionizer, AsyncStreamingPropositionizer):
         waiting = set(range(len(passages)))
-        async for position, texts in propositionizer.astream(passages):
-            yield [_checked(position, texts, waiting, len(passages))]
+        async for result in propositionizer.astream(passages):
+            yield [_checked(result, waiting, len(passages))]
         _check_ended(waiting, len(passages))
-    else:
+    elif isinstance(propositionizer, AsyncPropositionizer):
         yield _all(await propositionizer.apropositionize(passages), passages)
+    else:
+        with closing(results(propositionizer, passages)) as groups:
+            while (group := await in_thread(lambda: next(groups, None))) is not None:
+                yield group
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """Call a function in a thread; if cancelled, wait until the thread is done."""
+    task = asyncio.ensure_future(asyncio.to_thread(function))
+    try:
+        return await asyncio.shield(task)
+    finally:
+        await asyncio.wait([task])
 
 
 def in_order(results: Iterable[Result]) -> list[list[str]]:
@@ -53,13 +70,14 @@ def _all(outputs: list[list[str]], passages: Sequence[Unit]) -> list[Result]:
     return list(enumerate(outputs))
 
 
-def _checked(position: int, texts: list[str], waiting: set[int], count: int) -> Result:
+def _checked(result: Result, waiting: set[int], count: int) -> Result:
+    position, texts = result
     if position not in waiting:
         message = f"the propositionizer's stream gave position {position!r} of {count} passages twice, or there is none"
         raise PropositionizerError(message)
     check_outputs([texts], 1)
     waiting.remove(position)
-    return position, texts
+    return result
 
 
 def _check_ended(waiting: set[int], count: int) -> None:

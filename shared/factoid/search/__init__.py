@@ -1,29 +1,31 @@
-"""Search, pure: which rows answer a query, from vectors and columns of ids. It knows no database and no texts."""
+"""Search, pure: which rows answer a query, from vectors and columns of ids. It knows no database and no texts.
+
+Arguments are taken as checked: `UnitStore.search` is where a user's are.
+"""
 
 from __future__ import annotations
 
+from factoid.search.blend import LEXICAL, LexicalScores, Weights, best_blended, best_by_words
 from factoid.search.columns import Columns
-from factoid.search.diversity import diverse_groups, diverse_units, most_diverse
-from factoid.search.fusion import Fusion, best_fused, fuse
-from factoid.search.parents import best_groups, best_matches
-from factoid.search.records import Group, Level, Scored
-from factoid.search.units import best_units
-from factoid.search.view import Index, View
+from factoid.search.diversity import diverse_groups, most_diverse
+from factoid.search.fusion import Fusion, best_fused
+from factoid.search.rollup import Group, Level, Scored, View, best_children, best_groups
 
 __all__ = [
+    "LEXICAL",
     "Columns",
     "Fusion",
     "Group",
-    "Index",
     "Level",
+    "LexicalScores",
     "Scored",
     "View",
+    "Weights",
+    "best_blended",
+    "best_by_words",
+    "best_children",
     "best_fused",
     "best_groups",
-    "best_matches",
-    "best_units",
     "diverse_groups",
-    "diverse_units",
-    "fuse",
     "most_diverse",
 ]

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from factoid.encode import Vectors
-from factoid.errors import InvalidInputError
 from factoid.products import products
-from factoid.search.ranges import Ids
-from factoid.search.records import Group, Scored
-from factoid.search.view import View
+from factoid.search.rollup import Group, View
 
 
 def most_diverse(query: Vectors, vectors: Vectors, *, k: int, lambda_mult: float = 0.5) -> list[int]:
@@ -44,57 +41,23 @@ def most_diverse(query: Vectors, vectors: Vectors, *, k: int, lambda_mult: float
     return chosen
 
 
-def diverse_units(
-    views: Sequence[View], query: Vectors, units: Sequence[Scored], k: int, *, lambda_mult: float = 0.5
-) -> list[Scored]:
-    """Choose k of the units by maximal marginal relevance.
+def diverse_groups(
+    views: Sequence[View], query: Vectors, groups: Sequence[Group], k: int, *, lambda_mult: float = 0.5
+) -> list[Group]:
+    """Choose k of the parents by maximal marginal relevance of their best units.
 
     Args:
         views: Where the units are.
         query: Shape: (dim,).
-        units: Candidates, best first.
-        k: How many to choose, at most those given.
+        groups: Candidates, best first, each with at least one match.
+        k: How many to choose, at most as many as there are candidates.
         lambda_mult: As in `most_diverse`.
-
-    Raises:
-        InvalidInputError: A unit is in none of the views.
     """
-    vectors = vectors_of_rows(views, np.array([unit.row for unit in units], np.int64))
-    return [units[place] for place in most_diverse(query, vectors, k=k, lambda_mult=lambda_mult)]
-
-
-def diverse_groups(
-    views: Sequence[View], query: Vectors, groups: Sequence[Group], k: int, *, lambda_mult: float = 0.5
-) -> list[Group]:
-    """Choose k of the parents by maximal marginal relevance of their best units. Arguments as above.
-
-    Raises:
-        InvalidInputError: A group has no matches, or they are in none of the views.
-    """
-    if not all(group.matches for group in groups):
-        message = "diverse_groups compares parents by their best units: search with matches=1 or more"
-        raise InvalidInputError(message)
-    vectors = vectors_of_rows(views, np.array([group.matches[0].row for group in groups], np.int64))
-    return [groups[place] for place in most_diverse(query, vectors, k=k, lambda_mult=lambda_mult)]
-
-
-def vectors_of_rows(views: Sequence[View], rows: Ids) -> Vectors:
-    """Return the exact vectors of units of any of the views. Shape: (len(rows), dim).
-
-    Raises:
-        InvalidInputError: A unit is in none of the views.
-    """
-    if len(rows) == 0:
-        return np.empty((0, views[0].index.dim if views else 0), np.float32)
-    vectors, known = None, np.zeros(len(rows), np.bool_)
+    rows = np.array([group.matches[0].row for group in groups], np.int64)
+    vectors = np.zeros((len(rows), len(query)), np.float32)
     for view in views:
-        positions, which = view.columns.positions_of_rows(rows)
+        positions, which = view.columns.members("unit").positions(rows)
         if len(positions):
             distinct, place = np.unique(view.columns.vectors[positions], return_inverse=True)
-            own = view.exact(distinct)[place]
-            vectors = np.zeros((len(rows), own.shape[1]), np.float32) if vectors is None else vectors
-            vectors[which], known[which] = own, True
-    if vectors is None or not known.all():
-        message = f"rows {rows[~known][:5].tolist()} are units of none of the granularities given"
-        raise InvalidInputError(message)
-    return vectors
+            vectors[which] = view.exact(distinct)[place]
+    return [groups[place] for place in most_diverse(query, vectors, k=k, lambda_mult=lambda_mult)]

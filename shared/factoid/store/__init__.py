@@ -4,17 +4,16 @@ A store is a folder. Its database (`units.sqlite`) is the truth; the index files
 granularity, are caches of it that are read, built or brought up to date on the first search after a change.
 """
 
-from factoid.store.compact import CompactReport
-from factoid.store.export import ExportReport
-from factoid.store.importing import ImportReport, read_documents, read_units
-from factoid.store.ingest import AddReport
-from factoid.store.merge import MergeReport
-from factoid.store.reading import GRANULARITIES
-from factoid.store.records import to_json
-from factoid.store.stats import StoreStats
-from factoid.store.tuning import TuneReport
+from factoid.ingest import GRANULARITIES, AddReport
+from factoid.store.database.records import to_json
+from factoid.store.transfer.export import ExportReport
+from factoid.store.transfer.import_ import ImportReport
+from factoid.store.transfer.merge import MergeReport
 from factoid.store.unit_store import UnitStore
-from factoid.store.verify import VerifyReport
+from factoid.store.upkeep.compact import CompactReport
+from factoid.store.upkeep.stats import StoreStats
+from factoid.store.upkeep.tune import TuneReport
+from factoid.store.upkeep.verify import VerifyReport
 
 __all__ = [
     "GRANULARITIES",
@@ -27,7 +26,5 @@ __all__ = [
     "TuneReport",
     "UnitStore",
     "VerifyReport",
-    "read_documents",
-    "read_units",
     "to_json",
 ]

@@ -1,18 +1,30 @@
-"""What a store is told about its indexes: kept in the store, so that whoever opens it finds the same."""
+"""The settings of a store, most of them kept in it, so that whoever opens it finds the same."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from factoid.errors import InvalidInputError
+import numpy as np
+
+from factoid.encode import EMBED_TEMPLATE, Encoder, bare_name, with_heading
+from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
 from factoid.index import AUTO, Similarity, check_factory, check_kind
-from factoid.store.options import whole_number
-from factoid.store.records import DamagedRowError
-from factoid.store.snapshot import Snapshot
+from factoid.index.lexical import check_language
+from factoid.ingest import GRANULARITIES
+from factoid.store.database.connections import Connections
+from factoid.store.database.records import DamagedRowError
+from factoid.store.database.snapshot import Snapshot, write_meta
+from factoid.store.database.transaction import Transaction
+from factoid.store.search import whole_number
 from factoid.units import Granularity
+
+_PROBES = 3  # stored units that an encoder of another name has to give their vectors
+_TOLERANCE = 0.05  # of a vector's length: half precision and other devices stay far below, another model far above
+
+Alias = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,28 +35,33 @@ class Settings:
         similarity: What a score is.
         kinds: The index kind of each granularity, a FAISS factory string or "auto"; "auto" for those not named.
         shards: Parts that an index is cut into, which are searched side by side (Dense X Retrieval, Appendix C).
+        language: The language of the texts, for the lexical index.
     """
 
     similarity: Similarity = Similarity.INNER_PRODUCT
     kinds: Mapping[Granularity, str] = field(default_factory=dict)
     shards: int = 1
+    language: str = "en"
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self:
         """Return the settings kept in a store."""
-        text = snapshot.get("settings") or "{}"
+        text = snapshot.meta.get("settings") or "{}"
         try:
-            kept: dict[str, Any] = json.loads(text)
-            kinds = {Granularity(name): kind for name, kind in kept.get("kinds", {}).items()}
-            return cls(Similarity(kept.get("similarity", Similarity.INNER_PRODUCT)), kinds, kept.get("shards", 1))
+            values: dict[str, Any] = json.loads(text)
+            kinds = {Granularity(name): kind for name, kind in values.get("kinds", {}).items()}
+            similarity = Similarity(values.get("similarity", Similarity.INNER_PRODUCT))
+            return cls(similarity, kinds, values.get("shards", 1), values.get("language", "en"))
         except (ValueError, TypeError, AttributeError) as error:
             raise DamagedRowError(text, what="settings") from error
 
-    def given(self, *, similarity: str | None, index: str | Mapping[str, str] | None, shards: int | None) -> Settings:
-        """Return these settings with those that are given in place of their own.
+    def updated(
+        self, similarity: str | None, index: str | Mapping[str, str] | None, shards: int | None, language: str | None
+    ) -> Settings:
+        """Return these settings with those that are not None in their place.
 
         Raises:
-            InvalidInputError: An unknown similarity, granularity or kind of index, or no shard.
+            InvalidInputError: An unknown similarity, granularity, kind of index or language, or no shard.
         """
         kinds = dict(self.kinds)
         if isinstance(index, str):
@@ -56,24 +73,130 @@ class Settings:
             kinds |= {Granularity(name): kind for name, kind in index.items()}
         for kind in set(kinds.values()) - {AUTO, *self.kinds.values()}:
             check_factory(kind)
-        if shards is not None:
-            whole_number("shards", shards)
-        return Settings(Similarity(similarity or self.similarity), kinds, shards or self.shards)
-
-    def kind(self, granularity: Granularity) -> str:
-        """Return the index kind of a granularity, or "auto"."""
-        return self.kinds.get(granularity, AUTO)
+        shards = self.shards if shards is None else whole_number("shards", shards)
+        language = self.language if language is None else check_language(language)
+        return Settings(Similarity(similarity or self.similarity), kinds, shards, language)
 
     def check(self, dim: int) -> None:
-        """Refuse kinds that cannot index vectors of so many dimensions.
-
-        Raises:
-            InvalidInputError: FAISS does not know a kind, or it does not fit.
-        """
+        """Refuse kinds that FAISS does not know, or that cannot index vectors of so many dimensions."""
         for kind in set(self.kinds.values()) - {AUTO}:
             check_kind(kind, dim)
 
     def to_json(self) -> str:
         """Return the settings as a store keeps them."""
         kinds = {str(granularity): kind for granularity, kind in self.kinds.items()}
-        return json.dumps({"similarity": self.similarity, "kinds": kinds, "shards": self.shards})
+        record = {"similarity": self.similarity, "kinds": kinds, "shards": self.shards, "language": self.language}
+        return json.dumps(record)
+
+
+def searched_granularities(names: Sequence[str] | None) -> tuple[Granularity, ...] | None:
+    """Return the granularities that a store is to search, None for those that it has vectors of.
+
+    Raises:
+        InvalidInputError: None of them, an unknown one, or documents, which have no vectors.
+    """
+    if names is None:
+        return None
+    chosen = () if isinstance(names, str) else tuple(Granularity(name) for name in names)
+    if not chosen or Granularity.DOCUMENT in chosen:
+        message = f"granularities must be some of {', '.join(GRANULARITIES)}, got {names!r}"
+        raise InvalidInputError(message)
+    return chosen
+
+
+def check_dtype(dtype: str | None) -> None:
+    """Refuse a type that vectors are not kept as."""
+    if dtype not in (None, "float32", "float16"):
+        message = f"dtype must be one of float32, float16, got {dtype!r}"
+        raise InvalidInputError(message)
+
+
+def keep_settings(connections: Connections, dtype: str | None, **requested: Any) -> Settings:
+    """Return the settings of a store with those requested in their place, and keep them unless it is read-only.
+
+    Raises:
+        InvalidInputError: A kind of index that does not fit the vectors, or another dtype than that of a filled store.
+    """
+    with connections.reading() as connection:
+        snapshot = Snapshot(connection)
+        stored, stored_dtype, dim = Settings.of(snapshot), str(snapshot.dtype), snapshot.meta.get("dim")
+    settings = stored.updated(**requested)
+    if dim is not None and settings != stored:
+        settings.check(dim)
+    if dim is not None and dtype not in (None, stored_dtype):
+        message = f"the store at {connections.path} keeps vectors as {stored_dtype}: that cannot be changed"
+        raise InvalidInputError(message)
+    if not connections.read_only and (settings != stored or dtype not in (None, stored_dtype)):
+        with connections.writing() as connection:
+            write_meta(connection, settings=settings.to_json(), dtype=dtype or stored_dtype)
+    return settings
+
+
+def check_identity(
+    snapshot: Snapshot, encoder: Encoder | None, template: str | None, alias: Alias | None = None
+) -> str | None:
+    """Return the name by which a store knows an encoder; refuse another encoder or template than made its vectors.
+
+    An encoder of another name is the same if it gives stored units their vectors. So a model may be named with or without
+    its owner, or by its folder.
+
+    Args:
+        snapshot: The store.
+        encoder: What is to encode from now on.
+        template: What it is to encode of a unit; None for what the store has.
+        alias: The encoder's name and that in the store, where they were checked before.
+
+    Raises:
+        EncoderMismatchError: Says what the store was built with.
+    """
+    stored = snapshot.meta.get("embed_template")
+    if template and stored and stored != template:
+        message = (
+            f"the units of the store were encoded as {stored!r}, and it was opened with embed_template={template!r}: "
+            "leave it out, or add the documents to a new store"
+        )
+        raise EncoderMismatchError(message)
+    name, stored = getattr(encoder, "name", None), snapshot.meta.get("encoder")
+    if encoder is None or not name or not stored or (name, stored) == alias or bare_name(name) == bare_name(stored):
+        return stored or name
+    message = f"the store was built by the encoder {stored!r}, and was opened with {name!r}"
+    try:
+        if _encodes_alike(snapshot, encoder):
+            return str(stored)
+    except (MissingDependencyError, OSError) as error:  # the model is not there: only names can be compared
+        raise EncoderMismatchError(message) from error
+    message += ", which gives the same texts other vectors"
+    raise EncoderMismatchError(message)
+
+
+def record_encoder(
+    writing: Transaction, encoder: Encoder | None, template: str | None, alias: Alias, settings: Settings
+) -> None:
+    """Note what made the vectors that were inserted; the arguments are those of `check_identity`.
+
+    Raises:
+        EncoderMismatchError: The store holds those of another encoder, or of other texts.
+        InvalidInputError: An index of the kind that was set cannot hold them.
+    """
+    name = check_identity(writing, encoder, template, alias)
+    settings.check(writing.meta["dim"])
+    if name and writing.meta.get("encoder") is None:
+        writing.put("encoder", name)
+    if encoder is not None and writing.meta.get("embed_template") is None:
+        writing.put("embed_template", template or EMBED_TEMPLATE)
+
+
+def _encodes_alike(snapshot: Snapshot, encoder: Encoder) -> bool:
+    """Tell whether an encoder gives units of the store the vectors that they have."""
+    sql = "SELECT id FROM units WHERE vector IS NOT NULL AND trim(text) <> '' ORDER BY row LIMIT ?"
+    units = snapshot.units_by_id(snapshot.values(sql, [_PROBES]))
+    if not units:
+        return False
+    vectors = snapshot.vectors_by_id([unit.id for unit in units])
+    stored = np.stack([vectors[unit.id] for unit in units])
+    template = snapshot.meta.get("embed_template") or EMBED_TEMPLATE
+    encoded = np.asarray(encoder.encode_units([with_heading(unit, template) for unit in units]), np.float32)
+    if encoded.shape != stored.shape or not stored.any():
+        return False
+    distances = np.linalg.norm(encoded - stored, axis=1)
+    return bool((distances <= _TOLERANCE * np.linalg.norm(stored, axis=1)).all())

@@ -2,32 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import shutil
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
+from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, check_template
 from factoid.errors import InvalidInputError
-from factoid.filters import Filter
-from factoid.propositions import PropositionCache
-from factoid.store.keeping import StoreKeeper
-from factoid.store.transaction import transaction
-from factoid.units import Metadata
+from factoid.filters import Comparison, Filter, Tree, mismatch
+from factoid.index import AUTO, Similarity
+from factoid.index.gpu import check_device
+from factoid.ingest import (
+    GRANULARITIES,
+    AddReport,
+    Recipe,
+    Split,
+    aingest,
+    default_propositionizer,
+    encode,
+    ingest,
+    is_searched,
+)
+from factoid.propositions import PropositionCache, Propositionizer
+from factoid.propositions.cached_propositionizer import with_cache
+from factoid.propositions.decompose import Policy
+from factoid.store.database.connections import Connections, closed
+from factoid.store.database.snapshot import Snapshot
+from factoid.store.database.transaction import Transaction, check_unit, transaction
+from factoid.store.indexes.build import VectorBuilder
+from factoid.store.indexes.lexical import builders_of
+from factoid.store.indexes.views import Views
+from factoid.store.search import Query, SearchOptions, find
+from factoid.store.settings import (
+    Settings,
+    check_dtype,
+    check_identity,
+    keep_settings,
+    record_encoder,
+    searched_granularities,
+)
+from factoid.store.transfer.copies import copy_to
+from factoid.store.transfer.export import export
+from factoid.store.transfer.import_ import import_from
+from factoid.store.transfer.merge import merge
+from factoid.store.transfer.remote import load_from, save_to
+from factoid.store.upkeep.compact import compact
+from factoid.store.upkeep.repair import retry_failures
+from factoid.store.upkeep.stats import stats
+from factoid.store.upkeep.tune import tune
+from factoid.store.upkeep.verify import verify
+from factoid.units import Document, Granularity, Hit, Metadata, Unit
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 
-class UnitStore(StoreKeeper):
+class UnitStore:
     """Passages, sentences and propositions with their vectors; a context manager.
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory.
         encoder: Encodes units and queries; None where the caller gives all vectors.
-        granularities: What is encoded and can be searched. Passages are always kept, to be returned as parents. None for
-            what the store has vectors of, and all for an empty one.
-        index: The kind of index, a FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or one for each
-            granularity in a dict; "auto" goes by the number of vectors (see `factoid.index.choose_kind`). None for what
-            the store was told before, else "auto". Compressed kinds are refined with the exact vectors.
-        similarity: "inner_product" or "cosine"; None for what the store was told before, else inner product.
+        granularities: What is encoded and can be searched; passages are kept anyway. None for what the store has vectors
+            of, and all for an empty one.
+        embed_template: What is encoded of a unit, such as "{title}: {text}", with keys of the metadata as further fields;
+            None for the text alone. "auto" for what the store was filled with, else "{title} — {section}: {text}" (see
+            `factoid.encode.with_heading`). Vectors that the caller gives stay as they are.
+        index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or one for each granularity in a dict;
+            "auto" goes by the number of vectors (see `factoid.index.choose_kind`). None for what the store has, else "auto".
+        similarity: "inner_product" or "cosine"; None for what the store has, else inner product.
         shards: Cut each index into parts that are searched side by side (Dense X Retrieval, Appendix C, has 8).
+        language: Of the texts, a code of `factoid.index.lexical.LANGUAGES`; None for what the store has, else "en".
         dtype: How vectors are kept on disk, "float32" or, in half the space, "float16"; chosen when the store is made.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share the work.
-        gpu_shard: Several GPUs hold a part of each index instead of a copy, for indexes that are too large for one.
+        gpu_shard: Several GPUs hold a part of each index instead of a copy.
         gpu_float16: GPUs hold exact indexes in half precision; hits are scored again with the exact vectors.
         mmap: Leave the index files on disk, and read only what a search touches.
         read_only: Refuse writes and leave the folder untouched; it may lie on a read-only disk.
@@ -35,8 +88,206 @@ class UnitStore(StoreKeeper):
     Raises:
         InvalidInputError: A setting that is unknown, or a dtype other than that of a store that is not empty.
         StoreFormatError: The path holds something that is not a store of this version, or a damaged one.
-        EncoderMismatchError: The store was built by another encoder.
+        EncoderMismatchError: The store was built by another encoder, or with another template.
     """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        encoder: Encoder | None,
+        granularities: Sequence[str] | None = GRANULARITIES,
+        embed_template: str | None = AUTO,
+        index: str | Mapping[str, str] | None = None,
+        similarity: str | None = None,
+        shards: int | None = None,
+        language: str | None = None,
+        dtype: str | None = None,
+        device: str | Sequence[str] = "cpu",
+        gpu_shard: bool = False,
+        gpu_float16: bool = False,
+        mmap: bool = False,
+        read_only: bool = False,
+    ) -> None:
+        chosen = searched_granularities(granularities)
+        requested: dict[str, Any] = {"similarity": similarity, "index": index, "shards": shards, "language": language}
+        Settings().updated(**requested)  # refused before a file is made
+        check_dtype(dtype)
+        if read_only and path is None:
+            message = "a store in memory cannot be read-only: it would stay empty. Give a path"
+            raise InvalidInputError(message)
+        self.requested_template = None if embed_template == AUTO else check_template(embed_template)
+        check_device(device)
+        self.encoder = encoder
+        self.path = None if path is None else Path(path)
+        self._closing = threading.RLock()
+        self._closed = False
+        self.connections = Connections(self.path, read_only=read_only)
+        try:
+            with self.connections.reading() as connection:
+                snapshot = Snapshot(connection)
+                known_as = check_identity(snapshot, encoder, self.requested_template)
+                self._alias = (getattr(encoder, "name", None), known_as)
+                self.granularities = chosen or snapshot.searched() or GRANULARITIES
+            self._settings = keep_settings(self.connections, dtype, **requested)
+        except BaseException:
+            self.connections.close()
+            raise
+        vectors = VectorBuilder(self.path, self._settings, device, gpu_shard, gpu_float16, mmap, read_only)
+        self.views = Views(self.connections, builders_of(vectors, self.granularities))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> None:
+        """Refuse to be pickled or copied: two stores would close one another's files."""
+        remedy = f"open {str(self.path)!r} again" if self.path else "copy_to(folder) writes what it holds to disk"
+        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: {remedy}")  # noqa: EM102
+
+    def __len__(self) -> int:
+        return sum(self.counts().values())
+
+    @property
+    def similarity(self) -> Similarity:
+        """What a score is."""
+        return self._settings.similarity
+
+    @property
+    def encoder_name(self) -> str | None:
+        """The name of the encoder that the stored vectors are of; None where it was not named, or nothing is stored."""
+        with self.connections.reading() as connection:
+            return Snapshot(connection).meta.get("encoder")
+
+    @property
+    def embed_template(self) -> str:
+        """What is encoded of a unit."""
+        with self.connections.reading() as connection:
+            return self.requested_template or Snapshot(connection).meta.get("embed_template") or EMBED_TEMPLATE
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store refuses writes."""
+        return self.connections.read_only
+
+    def close(self) -> None:
+        """Write the indexes that have changed, and close the store, after searches under way. Closing twice is harmless."""
+        with self._closing:
+            if self._closed:
+                return
+            try:
+                self.views.save()
+            finally:
+                self.views.alone(self._close)
+
+    def refresh(self, *, show_progress: bool = False) -> None:
+        """Bring the indexes up to date now and write them, so that the next search finds them ready."""
+        self.check_open()
+        self.views.refresh(show_progress=show_progress)
+        self.views.save()
+
+    def add_documents(
+        self,
+        documents: Iterable[Document],
+        *,
+        propositionizer: Propositionizer | None = None,
+        words: int = 100,
+        min_words: int = 50,
+        unsupported: Policy = "drop",
+        cache: PropositionCache | str | Path | None = None,
+        show_progress: bool = False,
+    ) -> AddReport:
+        """Split, decompose, encode and commit documents, a few hundred passages at a time.
+
+        A document with an id that is in the store replaces the stored one with all its units. One that is the same is
+        skipped, unless a passage failed for a reason that another try may mend (a time-out). An interrupted call leaves
+        whole documents only, and can be made again. A store on disk keeps what costly propositionizers (`costly = True`,
+        the models) return: they are asked only what is new.
+
+        Args:
+            documents: Any iterable, read once.
+            propositionizer: None for `SyntaxPropositionizer`.
+            words: Most words of a passage.
+            min_words: A paragraph's last passage below this is merged into the one before.
+            unsupported: What becomes of propositions that their passage does not support, as in `factoid.propositionize`.
+            cache: Keeps the propositions instead, those of any propositionizer: a file to share between stores, or the
+                folder of another store.
+            show_progress: Show a progress bar over documents.
+
+        Raises:
+            InvalidInputError: Metadata that does not survive JSON, an option out of range, or a propositionizer without the
+                `name` that a cache needs.
+            StoreError: The store is closed or read-only, or the disk refuses.
+        """
+        recipe = self._recipe(propositionizer, words, min_words, unsupported, cache)
+        return ingest(self, documents, recipe, show_progress=show_progress)
+
+    async def aadd_documents(
+        self,
+        documents: Iterable[Document],
+        *,
+        show_progress: bool = False,
+        **options: Any,
+    ) -> AddReport:
+        """Do as `add_documents`, with the same options, without blocking the event loop; documents are read in threads."""
+        recipe = await asyncio.to_thread(self._recipe, **options)
+        return await aingest(self, documents, recipe, show_progress=show_progress)
+
+    def add(
+        self,
+        units: Sequence[Unit],
+        *,
+        vectors: Sequence[Vectors | None] | Vectors | None = None,
+        keep_children: bool = False,
+    ) -> list[str]:
+        """Add units; one with an id that is in the store replaces it, a passage with all units under it.
+
+        Args:
+            units: Units of any granularity. Those of granularities that the store does not search are kept unencoded.
+            vectors: Their vectors, shape (len(units), dim), with None for a unit that is kept but not to be found; None
+                for all to encode here those that `searches` tells.
+            keep_children: Replace units by id only; what is under a replaced passage stays.
+
+        Returns:
+            The ids of the units, in the order given.
+
+        Raises:
+            EncoderMismatchError: Vectors of another dimension than the store's.
+            InvalidInputError: No vectors and no encoder, another number of vectors, or metadata that JSON cannot hold.
+        """
+        if vectors is not None and len(vectors) != len(units):
+            message = f"got {len(vectors)} vectors for {len(units)} units: expected one each"
+            raise InvalidInputError(message)
+        last = {unit.id: position for position, unit in enumerate(units)}
+        distinct = [units[position] for position in last.values()]
+        for unit in distinct:
+            check_unit(unit)
+        if vectors is None:
+            encoded = self.encode(distinct)
+        else:
+            chosen = enumerate(vectors[position] for position in last.values())
+            encoded = {place: np.asarray(vector, np.float32) for place, vector in chosen if vector is not None}
+        with transaction(self.connections) as writing:
+            # Units may come before their passage: one that is not there replaces nothing.
+            writing.remove(writing.stored(unit.id for unit in distinct), under=not keep_children)
+            self._insert(writing, distinct, encoded)
+        return [unit.id for unit in units]
+
+    def changed(self, batch: Sequence[Split]) -> list[Split]:
+        """Return the documents that are not stored as they are given. A step of `factoid.ingest`."""
+        with self.connections.reading() as connection:
+            stored = Snapshot(connection).digests([split.document.id for split in batch])
+        return [split for split in batch if stored.get(split.document.id) != split.digest]
+
+    def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
+        """Commit documents with their units in place of what is stored of them. A step of `factoid.ingest`."""
+        with transaction(self.connections) as writing:
+            writing.remove([split.document.id for split in batch])
+            for split in batch:
+                writing.put_document(split.document, split.digest)
+            self._insert(writing, units, vectors)
 
     def delete(
         self,
@@ -45,30 +296,27 @@ class UnitStore(StoreKeeper):
         unit_ids: Sequence[str] | None = None,
         filter: Filter | None = None,  # noqa: A002 - as in search
     ) -> int:
-        """Delete documents with all their units, or units by id with those under them; unknown ids are ignored.
+        """Delete documents with all their units, or units with those under them; return how many units were deleted.
 
         What a costly propositionizer made of their passages stays in the store's cache: `clear` deletes that, too.
 
         Args:
-            ids: Of documents or units; None with one of the others.
+            ids: Of documents or units; None with one of the others. Unknown ids are ignored.
             unit_ids: Of units only, in place of ids: where documents and units may have the same ids.
             filter: Delete the units whose metadata pass, in place of ids; a document goes with its last unit.
-
-        Returns:
-            The number of units deleted.
 
         Raises:
             InvalidInputError: None of them, or several; a filter without any condition.
         """
-        given = {"ids": ids, "unit_ids": unit_ids, "filter": filter}
-        if sum(each is not None for each in given.values()) != 1 or isinstance(ids, str) or isinstance(unit_ids, str):
-            told = ", ".join(f"{name}={each!r}" for name, each in given.items() if each is not None) or "nothing"
-            message = f"delete takes a list of ids, or unit_ids or a filter in its place, got {told}"
+        if [ids, unit_ids, filter].count(None) != 2 or isinstance(ids, str):
+            message = (
+                f"delete takes a list of ids, or unit_ids or a filter in its place, got {ids=}, {unit_ids=}, {filter=}"
+            )
             raise InvalidInputError(message)
-        with transaction(self._connections) as writing:
+        with transaction(self.connections) as writing:
             if ids is not None:
                 return writing.remove(ids)
-            rows = writing.rows_under(unit_ids) if unit_ids is not None else writing.rows_passing(_condition(filter))
+            rows = writing.unit_rows(unit_ids).tolist() if unit_ids is not None else writing.rows_passing(filter or {})
             writing.remove_rows(rows)
             return len(rows)
 
@@ -79,53 +327,174 @@ class UnitStore(StoreKeeper):
         ids: Sequence[str] | None = None,
         filter: Filter | None = None,  # noqa: A002 - as in search
     ) -> int:
-        """Set keys of the metadata of documents with all their units, or of units with those under them.
+        """Set keys of the metadata of documents with all their units, or of units with those under them; return how many.
 
         Args:
             changes: Keys and their new values; others stay as they are.
             ids: Of documents or units; None with a filter.
             filter: Change the units whose metadata pass, in place of ids.
 
-        Returns:
-            The number of units changed.
-
         Raises:
-            InvalidInputError: Neither ids nor a filter, or both; a filter without any condition; metadata that JSON would
-                change.
+            InvalidInputError: Neither ids nor a filter, or both; a filter without conditions; metadata that JSON changes.
         """
-        if (ids is None) == (filter is None) or isinstance(ids, str):
-            message = f"give a list of ids, or a filter in their place, got ids={ids!r} and filter={filter!r}"
+        if (ids is None) == (filter is None):
+            message = f"give a list of ids, or a filter in their place, got {ids=} and {filter=}"
             raise InvalidInputError(message)
-        with transaction(self._connections) as writing:
-            rows = writing.chosen_rows(ids) if ids is not None else writing.rows_passing(_condition(filter))
+        with transaction(self.connections) as writing:
+            rows = writing.chosen_rows(ids) if ids is not None else writing.rows_passing(filter or {})
             writing.describe(rows, changes)
             return len(rows)
 
     def clear(self) -> None:
         """Delete everything, the cache of propositions included; the store may then be filled by another encoder."""
-        with transaction(self._connections) as writing:
+        with transaction(self.connections) as writing:
             writing.clear()
 
-    def retry_failures(self) -> int:
-        """Have documents with failed passages decomposed again when they are added next, the failures forgotten.
+    def ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
+        """Return the ids of all units, oldest first, or of those whose metadata pass a filter."""
+        with self.connections.reading() as connection:
+            return Snapshot(connection).ids(filter or {})
 
-        What failed is kept like any result, since a model would mostly fail again: use this when something else has
-        changed. A shared cache is to be told with `PropositionCache.forget(failures=True)`.
+    def mismatch(self, tree: Tree) -> tuple[Comparison, Any] | None:
+        """Return a comparison of a filter that cannot be made with some stored value, and that value, or None."""
+        with self.connections.reading() as connection:
+            return mismatch(connection, tree)
 
-        Returns:
-            The number of those documents.
+    def get(self, ids: Sequence[str]) -> list[Unit]:
+        """Return the units with these ids, in this order; unknown ids are left out."""
+        with self.connections.reading() as connection:
+            return Snapshot(connection).units_by_id(ids)
+
+    def searches(self, unit: Unit) -> bool:
+        """Tell whether a unit is encoded: it is of a searched granularity, and more than white space."""
+        return is_searched(unit, self.granularities)
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        """Return the stored vectors of these units by id; without those that have none. Shape of each: (dim,)."""
+        with self.connections.reading() as connection:
+            return Snapshot(connection).vectors_by_id(ids)
+
+    def document(self, document_id: str) -> Document | None:
+        """Return a document that `add_documents` stored, or None."""
+        return next(iter(self.documents([document_id])), None)
+
+    def documents(self, ids: Sequence[str]) -> list[Document]:
+        """Return the documents with these ids that `add_documents` stored, in this order; unknown ids are left out."""
+        with self.connections.reading() as connection:
+            documents = Snapshot(connection).documents_by_id(ids)
+        return [documents[document_id][0] for document_id in ids if document_id in documents]
+
+    @property
+    def lacks_texts(self) -> bool:
+        """Whether the store holds units whose documents it does not have; told by the first document."""
+        with self.connections.reading() as connection:
+            return Snapshot(connection).lacks_texts()
+
+    def counts(self) -> dict[Granularity, int]:
+        """Return the number of units of each granularity."""
+        with self.connections.reading() as connection:
+            return Snapshot(connection).counts()
+
+    def search(self, query: str, k: int = 5, **options: Any) -> list[Hit]:
+        """Return the k best hits for a query, best first.
+
+        Args:
+            query: The question, as text.
+            k: How many distinct hits; fewer only if the store has fewer.
+            options: Those of `factoid.store.SearchOptions`.
+
+        Raises:
+            InvalidInputError: k below 1, an unknown granularity or one that the store does not search, a bad filter, or
+                an option that is out of range. An unknown option is a TypeError.
+            MissingDependencyError: FAISS is not installed, or tantivy where words count.
         """
-        with transaction(self._connections) as writing:
-            failed = writing.forget_failures()
-        if self.path is not None:
-            with PropositionCache(self.path) as cache:
-                cache.forget(failures=True)
-        return failed
+        return self._search([query], None, k, options)[0]
 
+    def search_batch(self, queries: Sequence[str], k: int = 5, **options: Any) -> list[list[Hit]]:
+        """Do as `search` for several queries in one call; return the hits of each."""
+        if isinstance(queries, str):
+            message = f"search_batch takes a list of queries, got the string {queries!r}"
+            raise InvalidInputError(message)
+        return self._search(queries, None, k, options) if queries else []
 
-def _condition(condition: Filter | None) -> Filter:
-    """Refuse a filter that says nothing: `clear` is there to delete everything."""
-    if condition is None or (not callable(condition) and not condition):
-        message = "this filter has no condition: clear() deletes everything"
-        raise InvalidInputError(message)
-    return condition
+    def search_by_vector(self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Any) -> list[Hit]:
+        """Do as `search` for a query that is already encoded; its words count only if its text is given. Shape: (dim,)."""
+        texts = None if text is None else [text]
+        return self.search_batch_by_vector(np.asarray(vector, np.float32).reshape(1, -1), k, texts=texts, **options)[0]
+
+    def search_batch_by_vector(
+        self, vectors: Vectors, k: int = 5, *, texts: Sequence[str] | None = None, **options: Any
+    ) -> list[list[Hit]]:
+        """Do as `search_by_vector` for several queries. Shape: (n, dim)."""
+        queries = np.asarray(vectors, dtype=np.float32)
+        if queries.ndim != 2 or len(queries) != len(queries if texts is None else texts):
+            message = f"expected vectors of shape (n, dim), and n texts or None, got {queries.shape} and {texts!r}"
+            raise InvalidInputError(message)
+        return self._search(texts, queries, k, options)
+
+    stats = stats
+    tune = tune
+    retry_failures = retry_failures
+    verify = verify
+    compact = compact
+    export = export
+    import_from = import_from
+    merge = merge
+    copy_to = copy_to
+    save_to = save_to
+
+    @classmethod
+    def load_from(
+        cls,
+        url: str,
+        path: str | Path,
+        *,
+        encoder: Encoder | None,
+        fs: AbstractFileSystem | None = None,
+        show_progress: bool = False,
+        **options: Any,
+    ) -> Self:
+        """Fetch a store that `save_to` sent into a new folder, as `transfer.remote.load_from` does, and open it."""
+        folder = load_from(url, path, fs=fs, show_progress=show_progress)
+        try:
+            return cls(folder, encoder=encoder, **options)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)  # so that the call can be made again
+            raise
+
+    def check_open(self) -> None:
+        """Raise StoreError where the store was closed."""
+        if self._closed:
+            raise closed()
+
+    def encode(self, units: Sequence[Unit]) -> dict[int, Vectors]:
+        """Return the vector of each unit that is searched, by position. Shape of each: (dim,)."""
+        recipe = Recipe(self.granularities, embed_template=self.embed_template)
+        return encode(self.encoder, units, recipe, self.granularities)
+
+    def _insert(self, writing: Transaction, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
+        writing.insert(units, vectors)
+        if vectors:
+            record_encoder(writing, self.encoder, self.requested_template, self._alias, self._settings)
+
+    def _close(self) -> None:
+        self.connections.close()
+        self._closed = True  # last: a call that was interrupted can be made again
+
+    def _recipe(
+        self,
+        propositionizer: Propositionizer | None = None,
+        words: int = 100,
+        min_words: int = 50,
+        unsupported: Policy = "drop",
+        cache: PropositionCache | str | Path | None = None,
+    ) -> Recipe:
+        self.connections.check_writable()  # before anything is decomposed and encoded in vain
+        propositionizer = propositionizer or default_propositionizer(self.granularities)
+        if propositionizer is not None:
+            propositionizer = with_cache(propositionizer, cache, store=self.path)
+        return Recipe(self.granularities, propositionizer, words, min_words, unsupported, self.embed_template)
+
+    def _search(self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Any) -> list[list[Hit]]:
+        query = Query.of(SearchOptions.of(options), texts, vectors, k, self.granularities, self.encoder)
+        return self.views.at(query.indexes(self.granularities), partial(find, query))

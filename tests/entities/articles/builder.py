@@ -1,6 +1,6 @@
 """A program that builds a store in small batches: path, seed, articles, and the moment at which it is to kill itself.
 
-Moments: `commit N`, before the nth transaction ends; `marked`, when the file is whole; `moved`, when it is in its place.
+Moments: `commit N`, before the nth transaction ends; `written`, when the file is whole; `moved`, when it is in its place.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import signal
 import sys
 from pathlib import Path
 
-from factoid.entities.articles import batch, build_articles, unfinished
+from factoid.entities.articles import build_articles, staging
 from tests.entities.articles.records import Listed, seeded
 
 build = sys.modules["factoid.entities.articles.build"]
-finish = sys.modules["factoid.entities.articles.finish"]
 
 
 def kill_self(*_):
@@ -23,36 +22,30 @@ def kill_self(*_):
 
 def kill_at(moment, number):
     if moment == "commit":
-        left = [int(number)]
-        before = unfinished.Unfinished.__init__
+        remaining = [int(number)]
+        connect = staging.connect
 
-        def opened(self, *arguments):
-            before(self, *arguments)
+        def count(statement):
+            remaining[0] -= statement == "COMMIT"
+            if remaining[0] == 0:
+                kill_self()
 
-            def traced(statement):
-                left[0] -= statement == "COMMIT"
-                if left[0] == 0:
-                    kill_self()
+        def traced(path):
+            connection = connect(path)
+            connection.set_trace_callback(count)
+            return connection
 
-            self.connection.set_trace_callback(traced)
-
-        unfinished.Unfinished.__init__ = opened
-    elif moment == "marked":
-        build._move = kill_self
+        staging.connect = traced
+    elif moment == "written":
+        build.move_into_place = kill_self
     elif moment == "moved":
-        removed = build.remove_unfinished
-
-        def remove(path):
-            kill_self() if path.exists() else removed(path)
-
-        build.remove_unfinished = remove
+        remove = build.remove_staging
+        build.remove_staging = lambda path: kill_self() if path.exists() else remove(path)
 
 
 def main(path, seed, articles, moment="", number=""):
-    batch._MOST_RECORDS, finish._SMALL = 40, 0
+    staging._MOST_RECORDS = 40
     kill_at(moment, number)
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
     build_articles(Path(path), Listed(seeded(int(seed), int(articles))))
 
 

@@ -7,7 +7,7 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-from factoid.entities.articles import Article, batch, build_articles
+from factoid.entities.articles import Article, build_articles, staging
 from factoid.errors import StoreError
 from tests.entities.articles.records import Listed, contents, leftovers, seeded
 from tests.faults.limits import Mount, Quota
@@ -20,7 +20,7 @@ RECORDS = [
 
 
 def main(way, folder):
-    batch._MOST_RECORDS = 500
+    staging._MOST_RECORDS = 500
     disk = {"quota": Quota, "mount": Mount}[way](folder)
     disk.fill()
     path = folder / "a"
@@ -33,7 +33,7 @@ def main(way, folder):
     disk.free()
     report = build_articles(path, Listed(RECORDS))
     outcome = {"message": message, "exists": exists, "articles": report.articles, "left": leftovers(path)}
-    rows = {table: len(each) for table, each in contents(path).items()}
+    rows = {table: len(rows) for table, rows in contents(path).items()}
     sys.stdout.write(json.dumps(outcome | {"rows": rows}))
 
 

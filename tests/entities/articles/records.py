@@ -59,5 +59,6 @@ def contents(path):
 
 
 def leftovers(path):
-    """Return the files beside a store that are named after it."""
-    return sorted(file.name for file in path.parent.iterdir() if file.name.startswith(path.name) and file != path)
+    """Return the files beside a store that are named after it, but for its lock."""
+    files = {file.name for file in path.parent.iterdir() if path.name in file.name}
+    return sorted(files - {path.name, f"{path.name}.lock"})

@@ -16,6 +16,7 @@ from tests.faults.worker import ENVIRONMENT, ROOT
 pytest.importorskip("resource")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["quota", "mount"])
 def test_goes_on_when_there_is_space(tmp_path, way):
     folder = tmp_path / "disk"

@@ -1,14 +1,23 @@
-"""Looking names and articles up in an article store."""
+"""Article stores: looking names up, several readers, redirects, and files that are none or damaged."""
 
 from __future__ import annotations
 
+import os
 import pickle
+import random
+import sqlite3
+import zlib
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from factoid.entities.articles import Article, ArticleStore, Name, NameKind, Redirect, build_articles, name_key
-from factoid.errors import InvalidInputError, StoreError
-from tests.entities.articles.records import Listed
+from factoid.errors import StoreError, StoreFormatError, UnreadableFileError
+from tests.entities.articles.records import Listed, seeded
 
 RECORDS = [
     Article("Café de Flore", "A café in Paris.", ("Flore",)),
@@ -69,23 +78,19 @@ def test_look_up(store, name, title):
     article = store.get(name)
     assert (article and article.title) == title
     assert (name in store) == (title is not None)
+    assert 3 not in store
     assert title is None or store.resolve(name).title == title
 
 
 def test_names_of_many_keys(store):
     keys = [name_key(record.title) for record in RECORDS if isinstance(record, Article)]
-    found = store.names([*keys, *(f"none {n}" for n in range(1000)), "mercury"])
-    assert set(found) == {*keys, "mercury"}
-    assert {(name.title, name.form, name.kind) for name in found["mercury"]} == {
+    names = store.names([*keys, *(f"none {n}" for n in range(1000)), "mercury"])
+    assert set(names) == {*keys, "mercury"}
+    assert {(name.title, name.form, name.kind) for name in names["mercury"]} == {
         ("Mercury (planet)", "Mercury", NameKind.BASE),
         ("Mercury (element)", "Mercury", NameKind.BASE),
     }
-    assert found["łódź"] == [Name("Łódź", NameKind.TITLE, 0, 2, "Łódź")]
-
-
-def test_what_is_no_name(store):
-    assert 3 not in store
-    assert None not in store
+    assert names["łódź"] == [Name("Łódź", NameKind.TITLE, 0, 2, "Łódź")]
 
 
 def test_counts(store, path):
@@ -93,13 +98,9 @@ def test_counts(store, path):
     assert list(store.titles()) == [record.title for record in RECORDS if isinstance(record, Article)]
     stats = store.stats()
     assert stats.articles == 9
-    assert stats.names == {"title": 9, "redirect": 2, "alias": 5, "unaccented": 3, "anchor": 0, "base": 2}
-    assert (stats.sources, stats.format, stats.bytes) == (("Listed",), 2, path.stat().st_size)
-
-
-def test_an_article_that_is_not_there(store):
-    with pytest.raises(InvalidInputError, match="has no article 99"):
-        store.article(99)
+    counts = {"title": 9, "redirect": 2, "alias": 5, "unaccented": 3, "squeezed": 1, "anchor": 0, "base": 2}
+    assert stats.names == {**counts, "part": 1, "capital_part": 1}
+    assert (stats.sources, stats.format, stats.bytes) == (("Listed",), 1, path.stat().st_size)
 
 
 def test_closed(path):
@@ -114,5 +115,213 @@ def test_closed(path):
 
 
 def test_pickled(store):
-    with pickle.loads(pickle.dumps(store)) as other:
-        assert other.get("Venus") == store.get("Venus")
+    with pickle.loads(pickle.dumps(store)) as unpickled:
+        assert unpickled.get("Venus") == store.get("Venus")
+
+
+def built(path, records):
+    report = build_articles(path, Listed(records))
+    return report, ArticleStore(path)
+
+
+@pytest.mark.parametrize("length", [1, 2, 33, 500])
+def test_chains_of_redirects(tmp_path, length):
+    chain = [Redirect(f"Way {n}", f"Way {n + 1}") for n in range(length - 1)] + [Redirect(f"Way {length - 1}", "Goal")]
+    report, store = built(tmp_path / "a", [*chain, Article("Goal", "there")])
+    with store:
+        assert (report.redirects, report.dangling, report.circular) == (length, 0, 0)
+        assert {store.resolve(redirect.name).title for redirect in chain} == {"Goal"}
+
+
+def followed(redirects, titles):
+    """Follow redirects one by one: an article goes before a redirect, and the first of a name before others."""
+    first = {}
+    for name, target in redirects:
+        first.setdefault(name, target)
+    ends = Counter()
+    resolved = []
+    for name, target in redirects:
+        seen = set()
+        at = target
+        while at not in titles and at in first and at not in seen:
+            seen.add(at)
+            at = first[at]
+        ends["article" if at in titles else "circle" if at in seen else "nothing"] += 1
+        resolved.append((name, None if at in seen else at))
+    return ends, resolved
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("ABCDEFGHIJ"), st.sampled_from("ABCDEFGHIJ")), max_size=25),
+    st.sets(st.sampled_from("ABCJ")),
+)
+def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
+    path = tmp_path_factory.mktemp("redirects") / "a"
+    records = [Redirect(*pair) for pair in redirects] + [Article(title, "x") for title in [*sorted(titles), "End"]]
+    report, store = built(path, records)
+    ends, resolved = followed(redirects, titles)
+    with store:
+        assert (report.redirects, report.circular, report.dangling) == (
+            ends["article"],
+            ends["circle"],
+            ends["nothing"],
+        )
+        for name, title in resolved:
+            known = {entry.title for entry in store.names([name.lower()]).get(name.lower(), [])}
+            assert title not in titles or title in known
+        for name in dict(resolved):
+            ways = {title for other, title in resolved if other == name}
+            inside = {name} & titles or ways & titles
+            if len(inside) < 2:
+                assert store.title_of(name) in (inside or ways)
+            else:
+                assert store.title_of(name) is None
+
+
+def test_redirects_out_of_the_store(tmp_path):
+    records = [Redirect("USB stick", "usb drive"), Redirect("usb drive", "Flash memory"), Article("End", "x")]
+    _, store = built(tmp_path / "a", records)
+    with store:
+        assert [store.title_of(name) for name in ("USB_stick", "usb stick", "Usb drive")] == ["Flash memory"] * 3
+        assert (store.get("USB stick"), "USB stick" in store, store.stats().outside) == (None, False, 2)
+        assert (store.title_of("End"), store.title_of("end"), store.title_of("Flash memory")) == ("End", "End", None)
+
+
+@pytest.fixture
+def store_file(tmp_path):
+    path = tmp_path / "store"
+    build_articles(path, Listed(seeded(9, 500)))
+    return path
+
+
+def test_a_missing_file(tmp_path):
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(UnreadableFileError, match="there is no article store"):
+            ArticleStore(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 5000, b"SQLite format 3\0" + bytes(5000), None])
+def test_another_file(tmp_path, content):
+    path = tmp_path / "a"
+    if content is None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE article (id)")
+    else:
+        path.write_bytes(content)
+    with pytest.raises(StoreFormatError, match="no article store"):
+        ArticleStore(path)
+
+
+def read_all(path):
+    with ArticleStore(path) as store:
+        titles = list(store.titles())
+        store.names([name_key(title) for title in titles])
+        return [store.get(title) for title in titles]
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
+def test_a_file_that_is_cut_short(store_file, share):
+    size = store_file.stat().st_size
+    with store_file.open("r+b") as file:
+        file.truncate(int(size * share))
+    with pytest.raises(StoreFormatError, match=r"malformed|damaged|no article store"):
+        read_all(store_file)
+
+
+@pytest.mark.parametrize("body", [b"", b"no zlib", zlib.compress(b"\xff\xfe"), 7])
+def test_a_damaged_body(tmp_path, body):
+    path = tmp_path / "a"
+    build_articles(path, Listed([Article("Venus", "A planet."), Article("Łódź", "A city.")]))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE body SET text = ? WHERE id = 2", [body])
+    with ArticleStore(path) as store:
+        with pytest.raises(StoreFormatError, match=r"the article 'Łódź' of .* is damaged"):
+            store.get("Łódź")
+        assert store.get("Venus").text
+
+
+def test_bytes_that_are_flipped_give_an_error_or_the_article(store_file):
+    """Never another crash: the file is SQLite's, which checks what it reads, and bodies have a checksum."""
+    content = store_file.read_bytes()
+    chance = random.Random(4)
+    with ArticleStore(store_file) as store:
+        titles = list(store.titles())[:40]
+    for _ in range(60):
+        changed = bytearray(content)
+        for _ in range(20):
+            changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
+        store_file.write_bytes(changed)
+        try:
+            with ArticleStore(store_file) as store:
+                for title in titles:
+                    store.get(title)
+        except StoreError:
+            pass
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    path = tmp_path_factory.mktemp("large") / "a"
+    records = seeded(9, 500)
+    build_articles(path, Listed(records))
+    expected = {}
+    for record in records:
+        if isinstance(record, Article) and record.text:
+            expected.setdefault(record.title, record.text)
+    return path, expected
+
+
+def read_at_random(store, expected, seed):
+    chance = random.Random(seed)
+    titles = sorted(expected)
+    for _ in range(200):
+        title = chance.choice(titles)
+        assert store.get(chance.choice([title, title.replace(" ", "_")])).text == expected[title]
+
+
+def test_eight_threads(large):
+    path, expected = large
+    with ArticleStore(path) as store, ThreadPoolExecutor(8) as threads:
+        for done in [threads.submit(read_at_random, store, expected, seed) for seed in range(8)]:
+            done.result()
+
+
+def test_a_file_that_is_replaced_is_read_until_it_is_closed(tmp_path):
+    path = tmp_path / "a"
+    build_articles(path, Listed([Article("Old", "old"), Article("Older", "older")]))
+    with ArticleStore(path) as store, ThreadPoolExecutor(8) as threads:
+        size = store.stats().bytes
+        build_articles(path, Listed([Article("New", "new" * 5000)]))
+        reads = [threads.submit(store.get, "Old") for _ in range(40)]
+        assert [read.result(30).text for read in reads] == ["old"] * 40
+        assert (store.get("New"), store.stats().bytes) == (None, size)
+        path.unlink()
+        assert store.get("Older").text == "older"
+
+
+def passes_in_a_fork(check, *arguments):
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            check(*arguments)
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_fork_reads_what_its_parent_does(large, tmp_path):
+    path, expected = large
+    with ArticleStore(path) as store:
+        read_at_random(store, expected, 0)
+        assert passes_in_a_fork(read_at_random, store, expected, 1)
+        read_at_random(store, expected, 2)
+    replaced = tmp_path / "a"
+    build_articles(replaced, Listed([Article("Old", "old")]))
+    with ArticleStore(replaced) as store:
+        build_articles(replaced, Listed([Article("New", "new")]))
+        assert passes_in_a_fork(read_at_random, store, {"Old": "old"}, 0)
+        assert store.get("Old").text == "old"

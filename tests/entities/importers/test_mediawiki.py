@@ -5,6 +5,7 @@ import gzip
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -80,20 +81,21 @@ def test_what_is_left_out_is_counted(file: Path) -> None:
         }
 
 
-@pytest.mark.parametrize("skip", range(7))
-def test_skipping_gives_the_rest(file: Path, skip: int) -> None:
-    source = MediaWikiDump(file)
-    assert list(source.read(skip)) == list(source.read())[skip:]
-
-
-def test_what_is_skipped_is_not_cleaned(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import factoid.entities.importers.mediawiki as module
-
-    seen = []
-    real = module.prepare
-    monkeypatch.setattr(module, "prepare", lambda text: seen.append(text) or real(text))
-    assert len(list(MediaWikiDump(file).read(3))) == 2
-    assert seen == ["{{Infobox|a=b}}"]
+def test_skipping_gives_the_rest_of_several_files_and_cleans_no_more(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = tmp_path / "second.xml"
+    second.write_bytes(dump(page("Second", "Text.")))
+    source = MediaWikiDump([file, second])
+    records = list(source.read())
+    assert titles(records)[-2:] == ["Empty", "Second"]
+    cleaned: list[str] = []
+    monkeypatch.setattr("factoid.entities.importers.mediawiki.prepare", lambda text: cleaned.append(text) or text)
+    for skip in range(8):
+        assert titles(source.read(skip)) == titles(records[skip:])
+    cleaned.clear()
+    list(source.read(4))
+    assert cleaned == ["{{Infobox|a=b}}", "Text."]
 
 
 def multistream(data: bytes) -> bytes:
@@ -101,19 +103,14 @@ def multistream(data: bytes) -> bytes:
     return b"".join(bz2.compress(part) for part in (data[:third], data[third : 2 * third], data[2 * third :]))
 
 
-@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, multistream], ids=["bz2", "gzip", "multistream"])
-def test_packed_dumps_read_as_plain_ones(file: Path, tmp_path: Path, pack: object) -> None:
+PACKED = pytest.mark.parametrize("pack", [bytes, bz2.compress, gzip.compress, multistream])
+
+
+@PACKED
+def test_packed_dumps_read_as_plain_ones(file: Path, tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     packed = tmp_path / "packed"
-    packed.write_bytes(pack(file.read_bytes()))  # type: ignore[operator]
+    packed.write_bytes(pack(file.read_bytes()))
     assert list(MediaWikiDump(packed).read()) == list(MediaWikiDump(file).read())
-
-
-def test_several_files_read_one_after_the_other(file: Path, tmp_path: Path) -> None:
-    second = tmp_path / "second.xml"
-    second.write_bytes(dump(page("Second", "Text.")))
-    source = MediaWikiDump([file, second])
-    assert titles(source.read()) == [*titles(MediaWikiDump(file).read()), "Second"]
-    assert titles(source.read(5)) == ["Second"]
 
 
 def test_processes_give_what_one_gives(tmp_path: Path) -> None:
@@ -121,10 +118,10 @@ def test_processes_give_what_one_gives(tmp_path: Path) -> None:
     pages = (page(f"Page {number}", f"Text '''{number}''' of [[Page {number - 1}]].") for number in range(450))
     path.write_bytes(dump(*pages) + b"after the end")
 
-    one, message = read_until_error(path)
-    assert read_until_error(path, workers=2) == (one, message)
-    assert titles(one) == [f"Page {number}" for number in range(450)]
-    assert one[9].text == "Text 9 of Page 8."
+    records, message = read_until_error(path)
+    assert read_until_error(path, workers=2) == (records, message)
+    assert titles(records) == [f"Page {number}" for number in range(450)]
+    assert records[9].text == "Text 9 of Page 8."
     assert "after the page 'Page 449'" in message
 
 
@@ -139,28 +136,23 @@ def test_a_reader_that_stops_early_leaves_no_process(tmp_path: Path) -> None:
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.parametrize("pack", [bytes, bz2.compress, gzip.compress, multistream], ids=["xml", "bz2", "gzip", "multi"])
-def test_a_dump_that_is_cut_off_gives_its_whole_pages_and_says_so(tmp_path: Path, pack: object) -> None:
+@PACKED
+def test_a_dump_that_is_cut_off_gives_its_whole_pages_and_says_so(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
     data = dump(*(page(f"Page {number}", f"{number} " * 3000) for number in range(60)))
-    whole = pack(data)  # type: ignore[operator]
+    whole = pack(data)
     path = tmp_path / "cut.xml"
     path.write_bytes(whole[: len(whole) * 2 // 3])
     records, message = read_until_error(path)
-    found = titles(records)
+    names = titles(records)
 
-    assert found == [f"Page {number}" for number in range(len(found))]
+    assert names == [f"Page {number}" for number in range(len(names))]
     if pack is bytes:
-        assert len(found) == len(re.findall(b"</page>", whole[: len(whole) * 2 // 3]))
+        assert len(names) == len(re.findall(b"</page>", whole[: len(whole) * 2 // 3]))
     assert str(path) in message
-    assert (f"after the page 'Page {len(found) - 1}'" if found else "before its first page") in message
+    assert (f"after the page 'Page {len(names) - 1}'" if names else "before its first page") in message
     assert "Download the file again" in message
-
-
-def test_a_damaged_page_stops_the_reading(tmp_path: Path) -> None:
-    path = tmp_path / "bad.xml"
-    path.write_bytes(dump(page("First", "One."), page("Second", "Two.")).replace(b"Two.", b"Two \xff\xfe."))
-    assert titles(read_until_error(path)[0]) == ["First"]
-    assert "after the page 'First'" in read_until_error(path)[1]
 
 
 BOMB = """<!DOCTYPE mediawiki [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>"""
@@ -169,13 +161,13 @@ BOMB = """<!DOCTYPE mediawiki [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", "the file is empty"),
+        (b"", "no MediaWiki XML export"),
         (b"Just some words.", "no MediaWiki XML export"),
-        (b"<html><body/></html>", "begins with <html>, expected <mediawiki>"),
+        (b"<html><body/></html>", "begins with b'<html><body/></html>'. Expected XML"),
         (b"7z\xbc\xaf\x27\x1c rest", "7-Zip"),
         (b"\x28\xb5\x2f\xfd rest", "Zstandard"),
-        ((BOMB + HEAD + page("Bomb", "x") + TAIL).encode(), "declares a document type"),
-        (b'<!DOCTYPE mediawiki SYSTEM "file:///etc/passwd"><mediawiki/>', "declares a document type"),
+        ((BOMB + HEAD + page("Bomb", "x") + TAIL).encode(), "declares no document type"),
+        (b'<!DOCTYPE mediawiki SYSTEM "file:///etc/passwd"><mediawiki/>', "declares no document type"),
         (dump(page("A", "x")).replace(b">x<", b">&unknown;<"), "undefined entity"),
         (bz2.compress(dump(page("A", "x")))[:4] + b"garbage of some length", "no MediaWiki XML export"),
     ],
@@ -183,27 +175,30 @@ BOMB = """<!DOCTYPE mediawiki [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&
 def test_other_files_are_refused_with_a_reason(tmp_path: Path, content: bytes, expected: str) -> None:
     path = tmp_path / "other.xml"
     path.write_bytes(content)
-    found, message = read_until_error(path)
-    assert found == []
+    records, message = read_until_error(path)
+    assert records == []
     assert expected in message
     assert str(path) in message
 
 
 def test_a_page_without_end_is_refused_before_memory_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("factoid.entities.importers.mediawiki_xml._LONGEST_PAGE", 100_000)
+    monkeypatch.setattr("factoid.entities.importers.mediawiki_xml._CHUNK", 10_000)
     path = tmp_path / "long.xml"
     path.write_bytes(dump(page("Short", "x"), page("Long", "word " * 50_000)))
-    found, message = read_until_error(path)
-    assert titles(found) == ["Short"]
-    assert "'Long'" in message
+    records, message = read_until_error(path)
+    assert titles(records) == ["Short"]
+    assert "the page after 'Short' is longer than" in message
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    source = MediaWikiDump(tmp_path / "none.xml")
+def test_bad_arguments(file: Path) -> None:
+    with pytest.raises(InvalidInputError, match="at least one file"):
+        MediaWikiDump([])
+    for options in ({"workers": 0}, {"words": 0}):
+        with pytest.raises(InvalidInputError, match="at least 1, got 0"):
+            MediaWikiDump(file, **options)  # type: ignore[arg-type]
     with pytest.raises(UnreadableFileError, match="none"):
-        list(source.read())
-    with pytest.raises(UnreadableFileError, match="none"):
-        _ = source.name
+        list(MediaWikiDump(file.with_name("none.xml")).read())
 
 
 def test_the_name_tells_what_gives_other_records(file: Path) -> None:
@@ -216,25 +211,14 @@ def test_the_name_tells_what_gives_other_records(file: Path) -> None:
     assert name != MediaWikiDump(file).name
 
 
-@pytest.mark.parametrize("options", [{"workers": 0}, {"words": 0}])
-def test_impossible_options_are_refused(file: Path, options: dict[str, int]) -> None:
-    with pytest.raises(InvalidInputError, match="at least 1, got 0"):
-        MediaWikiDump(file, **options)  # type: ignore[arg-type]
-
-
-def test_no_file_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="at least one file"):
-        MediaWikiDump([])
-
-
 def test_other_namespaces_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "wiki.xml"
     path.write_bytes(
         dump(*PAGES, page("Wikipedia:K", redirect="WP:Kilns", ns=4), page("Wikipedia:O", redirect="Oven", ns=4))
     )
-    found = list(MediaWikiDump(path, namespaces=[4]).read())
-    assert titles(found) == ["Wikipedia:Kilns", "Wikipedia:K"]
-    assert found[1] == Redirect("Wikipedia:K", "WP:Kilns")
+    records = list(MediaWikiDump(path, namespaces=[4]).read())
+    assert titles(records) == ["Wikipedia:Kilns", "Wikipedia:K"]
+    assert records[1] == Redirect("Wikipedia:K", "WP:Kilns")
 
 
 def test_old_exports_without_namespace_and_redirect_elements(tmp_path: Path) -> None:

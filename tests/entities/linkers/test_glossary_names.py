@@ -14,7 +14,7 @@ on-call duty|off-grid system|after-sales service|no-load loss|all-risk insurance
 CODES = ["4711", "e12", "Heron", "2", "10 20", "Seal"]
 
 
-def own(*titles, **aliases):
+def glossary(*titles, **aliases):
     return build_own_articles(
         [Document("Text.", title, metadata={"aliases": aliases.get(title, [])}) for title in titles]
     )
@@ -22,19 +22,18 @@ def own(*titles, **aliases):
 
 @pytest.fixture(scope="module")
 def terms():
-    with own(*TERMS.split("|")) as store:
+    with glossary(*TERMS.split("|")) as store:
         yield store
 
 
-@pytest.mark.parametrize("term", TERMS.split("|")[:13])
 @pytest.mark.parametrize(
     "question",
     ["How is the {} changed?", "how is the {} changed", "Does Heron need the {}?", "What is {}?", "Which {} is it?"],
 )
-def test_names_that_begin_with_a_function_word(terms, term, question):
-    found = links(TitleLinker(terms), question.format(term))
-    assert found.pop("Heron", "Heron") == "Heron"
-    assert found == {term: term}
+def test_names_that_begin_with_a_function_word(terms, question):
+    heron = {"Heron": "Heron"} if "Heron" in question else {}
+    for term in TERMS.split("|")[:13]:
+        assert links(TitleLinker(terms), question.format(term)) == {term: term} | heron
 
 
 @pytest.mark.parametrize(
@@ -63,28 +62,16 @@ def test_words_of_every_question(terms, question, expected):
     ],
 )
 def test_codes(question, expected):
-    with own(*CODES) as store:
+    with glossary(*CODES) as store:
         assert links(TitleLinker(store), question) == expected
 
 
 def test_codes_that_are_aliases():
-    with own("Tern 40", "Seal", **{"Tern 40": ["T40"]}) as store:
+    with glossary("Tern 40", "Seal", **{"Tern 40": ["T40"]}) as store:
         assert links(TitleLinker(store), "how often is the seal of a t40 changed") == {"seal": "Seal", "t40": "Tern 40"}
 
 
-LARGE = [
-    "First aid",
-    "In Paris",
-    "Paris",
-    "A Long Way",
-    "1984",
-    "Ivan",
-    "In vitro",
-    "May",
-    "June",
-    "Will (law)",
-    "At Home",
-]
+LARGE = "First aid|In Paris|Paris|A Long Way|1984|Ivan|In vitro|May|June|Will (law)|At Home".split("|")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,13 @@ def test_identifiers_only(nlp):
 
 
 def test_texts_only(nlp, store):
-    expected = [("Ulm", "Ulm"), ("Bern", "Bern"), ("Atlantis", "Atlantis"), ("1905", "1905")]
+    expected = [
+        ("Einstein", "Albert Einstein"),
+        ("Ulm", "Ulm"),
+        ("Bern", "Bern"),
+        ("Atlantis", "Atlantis"),
+        ("1905", "1905"),
+    ]
     assert links(SpacyLinker(nlp, store)) == expected
     assert links(SpacyLinker(nlp, TitleLinker(store))) == expected
 
@@ -65,11 +71,6 @@ def test_identifiers_then_texts(nlp, store):
     assert links(linker) == expected
     assert isinstance(linker, BatchEntityLinker)
     assert linker.link_batch([TEXT, "", "nothing"]) == [linker.link(TEXT), [], []]
-
-
-def test_neither(nlp):
-    with pytest.raises(InvalidInputError, match="needs a store"):
-        SpacyLinker(nlp)
 
 
 def test_identifiers_of_an_entity_ruler(store):
@@ -85,6 +86,7 @@ def test_identifiers_of_an_entity_ruler(store):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({}, "needs a store"),
         ({"store": "articles.sqlite"}, r"got 'articles.sqlite'.*ArticleStore\(path\)"),
         ({"titles": "Q937"}, "titles must map identifiers to titles.*'Q937'"),
         ({"titles": {}, "labels": "PERSON"}, r"got the string 'PERSON': give \['PERSON'\]"),

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid.entities.articles.names import name_key
+from factoid.entities.linkers import titles
+from factoid.entities.linkers.spellings import respelled_keys, singulars
 from factoid.entities.linkers.titles import TitleLinker
-from factoid.entities.mention import BatchEntityLinker, EntityLinker, link_all
 from factoid.errors import InvalidInputError
 from tests.entities.linkers.stores import links, make_store
 
@@ -21,13 +22,8 @@ Agents of S.H.I.E.L.D. (season 5)|List of rivers of Wales|Rivers|Was|I Know|ال
 Time (magazine)|TIME|One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve|Ivan|Black Water|Café Müller|NASA""".replace(
     "\n", "|"
 )
-REDIRECTS = {
-    "Obama": "Barack Obama",
-    "WHO": "World Health Organization",
-    "C#": "C Sharp",
-    "US": "United States",
-    "🚀": "Zynga",
-}
+REDIRECTS = {"Obama": "Barack Obama", "WHO": "World Health Organization", "C#": "C Sharp", "US": "United States"}
+REDIRECTS |= {"🚀": "Zynga"}
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +41,6 @@ def store(tmp_path_factory):
     ("text", "expected"),
     [
         ("Who founded Zynga?", {"Zynga": "Zynga"}),
-        ("Zynga", {"Zynga": "Zynga"}),
         # question words
         ("Who is The Who's drummer?", {"The Who": "The Who"}),
         ("Who is the Who?", {"the Who": "The Who"}),
@@ -54,13 +49,11 @@ def store(tmp_path_factory):
         ("Will Will Smith win?", {"Will Smith": "Will Smith"}),
         ("Will it rain?", {}),
         ("What is it?", {}),
-        ("Who?", {"Who": "Who"}),
         ("Who directed Who Framed Roger Rabbit?", {"Who Framed Roger Rabbit": "Who Framed Roger Rabbit"}),
         ("Which language was Was zählt written in?", {"Was zählt": "Was zählt"}),
         ("Does the WHO act in the US?", {"WHO": "World Health Organization", "US": "United States"}),
         ("Did they tell us who it is?", {}),
         ("Who sang I Know?", {"I Know": "I Know"}),
-        ("Should I go, or should I stay?", {}),
         # punctuation
         ("Who founded Yahoo!?", {"Yahoo!": "Yahoo!"}),
         ("Who founded Yahoo?", {"Yahoo": "Yahoo"}),
@@ -70,11 +63,7 @@ def store(tmp_path_factory):
         ("Did John C. Smith build the Statue?", {}),
         ("Where is St. Louis?", {"St. Louis": "St. Louis"}),
         ("Where is Seine-Saint-Denis?", {"Seine-Saint-Denis": "Seine-Saint-Denis"}),
-        (
-            "Did they film Terry Pratchett's Going Postal?",
-            {"Terry Pratchett": "Terry Pratchett", "Going Postal": "Going Postal"},
-        ),
-        ("What is Obama's age?", {"Obama": "Barack Obama"}),
+        ("Is it Terry Pratchett's Going Postal?", {name: name for name in ("Terry Pratchett", "Going Postal")}),
         ("What is Obama’s age?", {"Obama": "Barack Obama"}),
         ("Who makes Levi’s jeans?", {"Levi’s": "Levi's"}),
         ("Who hosts Jeopardy!", {"Jeopardy!": "Jeopardy!"}),
@@ -83,10 +72,7 @@ def store(tmp_path_factory):
         ("Who sang Why??", {"Why?": "Why?"}),
         ("Who plays in !!!?", {"!!!": "!!!"}),
         ("Wow!!! And who is it?", {}),
-        (
-            "Who is in Agents of S.H.I.E.L.D. (season 5)?",
-            {"Agents of S.H.I.E.L.D. (season 5)": "Agents of S.H.I.E.L.D. (season 5)"},
-        ),
+        ("Who is in Agents of S.H.I.E.L.D. (season 5)?", {name: name for name in TITLES.split("|") if "S.H" in name}),
         ("Where is (Paris)?", {"Paris": "Paris"}),
         ("Where\nis\tSt.\u00a0Louis?", {"St.\u00a0Louis": "St. Louis"}),
         ("Terry\n\nPratchett", {}),
@@ -95,8 +81,6 @@ def store(tmp_path_factory):
         ("It was a long way home for Ivan.", {"Ivan": "Ivan"}),  # not the song
         ("Did Ivan drink black water?", {"Ivan": "Ivan"}),
         ("who drinks black water", {"black water": "Black Water"}),
-        ("Is Paris in the US?", {"Paris": "Paris", "US": "United States"}),
-        ("Is the play on Broadway?", {"Broadway": "Broadway"}),
         ("Is In Flames on Broadway?", {"In Flames": "In Flames", "Broadway": "Broadway"}),
         ("Who made the list of rivers of Wales?", {"list of rivers of Wales": "List of rivers of Wales"}),
         ("What is the capital of Paris?", {"Paris": "Paris"}),
@@ -105,27 +89,18 @@ def store(tmp_path_factory):
         ("Who owns TIME?", {"TIME": "TIME"}),
         ("Who owns Time?", {"Time": "Time (magazine)"}),
         ("Who owns PARIS and Zynga?", {"PARIS": "Paris", "Zynga": "Zynga"}),
-        (
-            "who plays ken barlow in coronation street?",
-            {"ken barlow": "Ken Barlow", "coronation street": "Coronation Street"},
-        ),
-        ("who founded zynga", {"zynga": "Zynga"}),
         ("who are the beatles", {"the beatles": "The Beatles"}),
         ("who swam in flames of c", {}),
         ("which rivers does it have", {}),
         ("does it have rivers", {"rivers": "Rivers"}),
-        ("who framed roger rabbit", {"who framed roger rabbit": "Who Framed Roger Rabbit"}),
         ("who wrote the lord of the rings", {"the lord of the rings": "The Lord of the Rings"}),
         ("WHO FOUNDED ZYNGA?", {"ZYNGA": "Zynga"}),
         # numbers
-        ("Who wrote 1984?", {"1984": "1984"}),
         ("Who was in Paris in 1984?", {"Paris": "Paris"}),
         ("Where was 65daysofstatic founded?", {"65daysofstatic": "65daysofstatic"}),
         # scripts
         ("東京タワーはどこですか", {"東京タワー": "東京タワー"}),
-        ("いま東京にいます", {"東京": "東京"}),
         ("أين تقع القاهرة؟", {"القاهرة": "القاهرة"}),
-        ("איפה ירושלים?", {"ירושלים": "ירושלים"}),
         ("กรุงเทพอยู่ที่ไหน", {"กรุงเทพ": "กรุงเทพ"}),
         ("Where was Beyonce\u0301 born?", {"Beyonce\u0301": "Beyoncé"}),
         ("😀 Who runs 👍🏽 Zynga 😀?", {"Zynga": "Zynga"}),
@@ -143,11 +118,6 @@ def test_what_is_linked(store, text, expected):
     assert links(TitleLinker(store), text) == expected
 
 
-def test_names_longer_than_most_words(store):
-    text = "Is it One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve?"
-    assert links(TitleLinker(store, most_words=11), text) == {}
-
-
 @pytest.mark.parametrize(
     ("lower_case", "expected"),
     [
@@ -163,7 +133,9 @@ def test_single_words_without_capital(store, lower_case, expected):
     assert [links(linker, text) for text in texts] == expected
 
 
-def test_own_stop_words(store):
+def test_options(store):
+    text = "Is it One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve?"
+    assert links(TitleLinker(store, most_words=11), text) == {}
     assert links(TitleLinker(store, stop_words=["PARIS"]), "Is Zynga in Paris?") == {"Zynga": "Zynga"}
     assert links(TitleLinker(store, stop_words=[]), "Who founded Zynga?") == {"Who": "Who", "Zynga": "Zynga"}
 
@@ -184,43 +156,16 @@ def test_scores(store):
     assert score("Who owns Time, the magazine?") == 1.0
     assert score("Is Nasa old?") == 0.5  # NASA
     assert score("Is the Denis-based one old?") == 1.0
-
-
-def test_mentions_of_too_low_a_score_are_left_out(store):
     text = "Is Ivan Petrovsky in PARIS?"
-    assert links(TitleLinker(store), text) == {"Ivan": "Ivan", "PARIS": "Paris"}
+    assert links(linker, text) == {"Ivan": "Ivan", "PARIS": "Paris"}
     assert links(TitleLinker(store, min_score=0.6), text) == {"PARIS": "Paris"}
     assert links(TitleLinker(store, min_score=1), text) == {}
-
-
-@pytest.mark.parametrize(
-    "options", [{"most_words": 0}, {"lower_case": "sometimes"}, {"stop_words": "the"}, {"min_score": 2}]
-)
-def test_options_that_cannot_be(store, options):
-    with pytest.raises(InvalidInputError, match=re.escape(str(next(iter(options.values()))))):
-        TitleLinker(store, **options)
-
-
-def test_what_is_no_store_or_encoder(store):
-    with pytest.raises(
-        InvalidInputError, match=r"got 'articles.sqlite': open a file of articles with ArticleStore\(path\)"
-    ):
-        TitleLinker("articles.sqlite")
-    with pytest.raises(InvalidInputError, match="encode_queries and encode_units, got 'all-MiniLM-L6-v2'"):
-        TitleLinker(store, encoder="all-MiniLM-L6-v2")
-
-
-def test_text_that_cannot_be(store):
-    with pytest.raises(InvalidInputError, match="lone surrogate"):
-        TitleLinker(store).link("a\ud800")
-    with pytest.raises(InvalidInputError, match="int"):
-        TitleLinker(store).link(3)
 
 
 PIECES = [*re.split(r"[|]", TITLES), *REDIRECTS, *"who is the in of ' - . ? ! ( ) \n\n , s".split(" ")]
 
 
-@settings(max_examples=150)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=12),
     st.sampled_from(["", " "]),
@@ -238,31 +183,20 @@ def test_any_text(store, pieces, between, change):
         assert sum(candidate.score for candidate in mention.candidates) <= 1 + 1e-9
         form = text[mention.start : mention.end]
         assert form == form.strip()
-        assert mention.title in {name.title for name in store.names([name_key(form)])[name_key(form)]}
+        key = name_key(form)
+        keys = [key, *singulars(key), *respelled_keys(key, spaces=True)]
+        assert mention.title in {name.title for names in store.names(keys).values() for name in names}
     assert linker.link_batch([text, "Zynga", text]) == [linker.link(text), linker.link("Zynga"), linker.link(text)]
 
 
 def test_one_question_is_one_statement(store, monkeypatch):
     statements = []
     query = store._file.query
-    monkeypatch.setattr(store._file, "query", lambda *given: statements.append(given) or query(*given))
+    monkeypatch.setattr(
+        store._file, "query", lambda *query_and_values: statements.append(1) or query(*query_and_values)
+    )
     TitleLinker(store).link("Did Ken Barlow of Coronation Street ever see Terry Pratchett's Going Postal in St. Louis?")
     assert len(statements) == 1
-
-
-def test_long_texts(store):
-    sentence = "On some days Ivan goes to St. Louis for Agents of S.H.I.E.L.D. (season 5) with his steam engine. "
-    text = sentence * 600  # more than 10,000 words
-    mentions = TitleLinker(store).link(text)
-    assert len(mentions) == 600 * 4
-    assert {text[mention.start : mention.end] for mention in mentions[-4:]} == set(links(TitleLinker(store), sentence))
-
-
-def test_protocols(store):
-    linker = TitleLinker(store)
-    assert isinstance(linker, BatchEntityLinker)
-    accepted: EntityLinker = linker
-    assert link_all(accepted, ["Zynga", ""]) == [linker.link("Zynga"), []]
 
 
 def test_given_spans(store):
@@ -270,7 +204,44 @@ def test_given_spans(store):
     text = "The Obama's and the zynga of Nobody, and Paris"
     spans = [(0, 11), (16, 25), (29, 35), (41, 46)]
     assert [text[start:end] for start, end in spans] == ["The Obama's", "the zynga", "Nobody", "Paris"]
-    found = [(text[m.start : m.end], m.title) for m in linker.link_spans(text, spans)]
-    assert found == [("Obama", "Barack Obama"), ("zynga", "Zynga"), ("Paris", "Paris")]
+    linked = [(text[m.start : m.end], m.title) for m in linker.link_spans(text, spans)]
+    assert linked == [("Obama", "Barack Obama"), ("zynga", "Zynga"), ("Paris", "Paris")]
     assert linker.link_spans(text, []) == []
     assert linker.link_spans("  ", [(0, 2)]) == []
+
+
+def test_work_is_linear_in_the_mentions(tmp_path, monkeypatch):
+    reads = []
+    slot = titles._NamedSpan.span
+    read = property(lambda match: reads.append(1) or slot.__get__(match), slot.__set__)
+    monkeypatch.setattr(titles._NamedSpan, "span", read)
+    with make_store(tmp_path / "s", ["Ivan Petrovsky", "Black Water", "Paris"]) as store:
+        costs = []
+        for times in (50, 100, 200):
+            reads.clear()
+            text = "Does Ivan Petrovsky Drink Black Water In Paris Or Not? " * times
+            assert len(TitleLinker(store).link(text)) == 3 * times
+            costs.append(len(reads))
+    assert costs[2] - costs[1] == 2 * (costs[1] - costs[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"most_words": 0}, "got 0"),
+        ({"lower_case": "sometimes"}, "got 'sometimes'"),
+        ({"stop_words": "the"}, "got the string 'the'"),
+        ({"min_score": 2}, "got 2"),
+        ({"encoder": "all-MiniLM-L6-v2"}, "encode_queries and encode_units, got 'all-MiniLM-L6-v2'"),
+        ({"store": "articles.sqlite"}, r"got 'articles.sqlite': open .* ArticleStore\(path\)"),
+    ],
+)
+def test_options_that_cannot_be(store, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        TitleLinker(**{"store": store, **options})
+
+
+@pytest.mark.parametrize(("text", "message"), [("a\ud800", "lone surrogate"), (3, "int")])
+def test_text_that_cannot_be(store, text, message):
+    with pytest.raises(InvalidInputError, match=message):
+        TitleLinker(store).link(text)

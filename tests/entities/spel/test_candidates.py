@@ -6,15 +6,9 @@ import json
 
 import pytest
 
-from factoid.entities.spel.candidates import (
-    SentenceCandidates,
-    SpanCandidates,
-    SurfaceCandidates,
-    choose_candidate,
-    read_candidates,
-)
+from factoid.entities.spel.candidates import CandidateSets, read_candidates
 from factoid.entities.spel.phrases import find_phrases
-from factoid.entities.spel.resolve import Prediction
+from factoid.entities.spel.predict import Prediction
 from factoid.entities.spel.vocabulary import Vocabulary
 from factoid.errors import InvalidInputError, UnreadableFileError
 
@@ -30,49 +24,47 @@ def phrase(first=((2, 0.6), (3, 0.3), (4, 0.1)), second=((2, 0.5), (4, 0.3), (3,
 
 
 def choose(sets, chosen=None):
-    found = choose_candidate(chosen or phrase(), TEXT, sets, VOCABULARY)
-    return VOCABULARY.entries[found.entity]
+    return VOCABULARY.entries[sets.choose(chosen or phrase(), TEXT, VOCABULARY).entity]
 
 
-def test_a_phrase_without_an_entry_names_no_entity():
-    assert choose(SurfaceCandidates({"Rome": ["Rome"]})) == "|||O|||"
-
-
-def test_the_best_of_the_ids_that_every_word_lists_and_the_set_holds_is_taken():
-    assert choose(SurfaceCandidates({TEXT: ["Rome", "Rome_(band)"]})) == "Rome"
-    assert (
-        choose(SurfaceCandidates({TEXT: ["Rome, Georgia", "Rome (band)"]})) == "Rome_(band)"
-    )  # 0.25 to 0.2, order unused
-
-
-def test_its_score_is_the_mean_of_the_words_means():
-    sets = SurfaceCandidates({TEXT: ["Rome_(band)"]})
-    assert choose_candidate(phrase(), TEXT, sets, VOCABULARY).score == pytest.approx(0.25)
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ({"Rome": ["Rome"]}, "|||O|||"),  # no entry for the phrase
+        ({TEXT: []}, "|||O|||"),
+        ({TEXT: ["Rome", "Rome_(band)"]}, "Rome"),
+        ({TEXT: ["Rome, Georgia", "Rome (band)"]}, "Rome_(band)"),  # 0.25 to 0.2, order unused
+        ({TEXT: ["Oslo", "Unknown"]}, "|||O|||"),  # known, and listed by no word
+        ({TEXT: ["Unknown"]}, "Rome"),  # nothing is known of the entry
+    ],
+)
+def test_the_best_entity_that_the_set_allows_is_taken(entries, expected):
+    assert choose(CandidateSets(entries)) == expected
 
 
 def test_an_id_that_one_word_does_not_list_cannot_be_chosen():
     one_sided = phrase(second=((2, 0.5), (4, 0.3)))
-    assert choose(SurfaceCandidates({TEXT: ["Rome_(band)", "Rome,_Georgia"]}), one_sided) == "Rome,_Georgia"
-    assert choose(SurfaceCandidates({TEXT: ["Rome_(band)"]}), one_sided) == "|||O|||"
+    assert choose(CandidateSets({TEXT: ["Rome_(band)", "Rome,_Georgia"]}), one_sided) == "Rome,_Georgia"
+    assert choose(CandidateSets({TEXT: ["Rome_(band)"]}), one_sided) == "|||O|||"
 
 
-def test_an_entry_with_known_titles_that_no_word_lists_names_no_entity():
-    assert choose(SurfaceCandidates({TEXT: ["Oslo", "Unknown"]})) == "|||O|||"
-
-
-@pytest.mark.parametrize("titles", [["Unknown"], []])
-def test_an_entry_whose_titles_are_all_unknown_changes_nothing(titles):
-    assert choose(SurfaceCandidates({TEXT: titles})) == "Rome"
+def test_a_word_whose_subwords_share_no_candidate_keeps_its_own_entity():
+    predictions = [Prediction((entity,), (0.9,)) for entity in (2, 2, 3, 2)]  # k=1; "Old" is one subword, "Rome" three
+    offsets = [(0, 3), (4, 5), (5, 6), (6, 8)]
+    (old_rome,) = find_phrases(TEXT, [(0, 3), (4, 8)], offsets, predictions)
+    assert choose(CandidateSets({TEXT: ["Rome"]}), old_rome) == "Rome"
+    assert choose(CandidateSets({TEXT: ["Rome_(band)"]}), old_rome) == "|||O|||"
+    assert old_rome.candidates[2] == pytest.approx((0.9 + 2 * 0.9 / 3) / 2)
 
 
 def test_what_names_no_entity_stays_so():
     outside = phrase(first=((0, 0.6), (2, 0.4)), second=((0, 0.6), (2, 0.4)))
-    assert choose(SurfaceCandidates({TEXT: ["Rome"]}), outside) == "|||O|||"
+    assert choose(CandidateSets({TEXT: ["Rome"]}), outside) == "|||O|||"
 
 
-def written(tmp_path, found):
+def written(tmp_path, content):
     path = tmp_path / "sets.json"
-    path.write_text(json.dumps(found), encoding="utf-8")
+    path.write_text(json.dumps(content), encoding="utf-8")
     return path
 
 
@@ -84,27 +76,22 @@ def test_kb_and_yago_are_for_surfaces_in_any_case_and_priors_are_unused(tmp_path
     assert choose(sets) == "Rome_(band)"
 
 
-def test_sets_by_surface_are_for_surfaces_as_written(tmp_path):
-    sets = read_candidates(written(tmp_path, {"Old Rome": ["Rome"]}), "surface")
-    assert (sets.titles(TEXT, 0, 8), sets.titles("old Rome", 0, 8)) == (["Rome"], None)
-
-
-def test_sets_by_sentence_are_for_surfaces_of_this_sentence(tmp_path):
-    sets = read_candidates(written(tmp_path, {TEXT: {"Rome": ["Rome"]}}), "sentence")
-    assert isinstance(sets, SentenceCandidates)
-    assert sets.titles(TEXT, 4, 8) == ["Rome"]
-    assert sets.titles(TEXT, 0, 8) is None
-    assert sets.titles("New Rome", 4, 8) is None
-
-
-def test_sets_by_span_are_for_spans_of_this_sentence(tmp_path):
-    sets = read_candidates(written(tmp_path, {TEXT: {"(4, 8)": ["Rome"]}}), "span")
-    assert isinstance(sets, SpanCandidates)
-    assert (sets.titles(TEXT, 4, 8), sets.titles(TEXT, 0, 8), sets.titles("New Rome", 4, 8)) == (["Rome"], None, None)
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("surface", {"Rome": ["Rome"]}),
+        ("sentence", {TEXT: {"Rome": ["Rome"]}}),
+        ("span", {TEXT: {"(4, 8)": ["Rome"]}}),
+    ],
+)
+def test_sets_by_surface_sentence_and_span(tmp_path, kind, content):
+    sets = read_candidates(written(tmp_path, content), kind)
+    assert (sets.titles(TEXT, 4, 8), sets.titles(TEXT, 0, 8), sets.titles("Old rome", 4, 8)) == (["Rome"], None, None)
+    assert sets.titles("New Rome", 4, 8) == (["Rome"] if kind == "surface" else None)
 
 
 @pytest.mark.parametrize(
-    ("kind", "found"),
+    ("kind", "content"),
     [
         ("lower_case", {"rome": ["Rome"], "oslo": [1]}),
         ("lower_case", {"rome": [[]]}),
@@ -115,9 +102,9 @@ def test_sets_by_span_are_for_spans_of_this_sentence(tmp_path):
         ("span", None),
     ],
 )
-def test_files_of_another_shape_are_refused(tmp_path, kind, found):
+def test_files_of_another_shape_are_refused(tmp_path, kind, content):
     with pytest.raises(UnreadableFileError, match=f"no candidate sets of the kind '{kind}'"):
-        read_candidates(written(tmp_path, found), kind)
+        read_candidates(written(tmp_path, content), kind)
 
 
 def test_missing_and_damaged_files_and_unknown_kinds_are_refused(tmp_path):

@@ -1,6 +1,8 @@
-"""The fused top-k against a softmax over everything, and batches against one sequence at a time."""
+"""The fused top-k against a softmax, batches against one sequence, and windows against the described procedure."""
 
 from __future__ import annotations
+
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ transformers = pytest.importorskip("transformers")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from factoid.entities.spel.predict import Predictor, top_entities  # noqa: E402
+from factoid.entities.spel.predict import Prediction, Predictor, merge_windows, top_entities, windows  # noqa: E402
 
 
 def softmax(hidden, weight, k):
@@ -52,13 +54,6 @@ def test_large_logits_do_not_overflow():
     assert probabilities[0].tolist() == pytest.approx([1.0, 0.0])
 
 
-def test_rising_and_falling_logits_are_found_in_every_block():
-    weight = torch.linspace(-3, 3, 101).unsqueeze(1)
-    for sign in (1.0, -1.0):
-        ids, _ = top_entities(torch.full((1, 1), sign), weight, 5, rows=7)
-        assert ids.tolist() == [[100, 99, 98, 97, 96] if sign > 0 else [0, 1, 2, 3, 4]]
-
-
 class Largest(TorchDispatchMode):
     """Remembers the size of the largest tensor that is made."""
 
@@ -66,23 +61,19 @@ class Largest(TorchDispatchMode):
         super().__init__()
         self.cells = 0
 
-    def __torch_dispatch__(self, function, _types, given=(), options=None):
-        made = function(*given, **(options or {}))
-        for each in made if isinstance(made, (tuple, list)) else [made]:
-            if isinstance(each, torch.Tensor):
-                self.cells = max(self.cells, each.numel())
+    def __torch_dispatch__(self, function, _types, arguments=(), options=None):
+        made = function(*arguments, **(options or {}))
+        for tensor in made if isinstance(made, (tuple, list)) else [made]:
+            if isinstance(tensor, torch.Tensor):
+                self.cells = max(self.cells, tensor.numel())
         return made
 
 
 @pytest.mark.parametrize(("tokens", "entities", "rows"), [(60, 4000, 10), (300, 80_000, None)])
 def test_the_full_softmax_is_never_made(tokens, entities, rows):
-    hidden, weight = torch.randn((tokens, 2)), torch.randn((entities, 2))
     with Largest() as largest:
-        top_entities(hidden, weight, 10, rows=rows)
-    assert largest.cells < tokens * entities / 4
-    with Largest() as largest:  # it would be noticed
-        softmax(hidden, weight, 10)
-    assert largest.cells == tokens * entities
+        top_entities(torch.randn((tokens, 2)), torch.randn((entities, 2)), 10, rows=rows)
+    assert 0 < largest.cells < tokens * entities / 4
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +88,9 @@ def test_several_sequences_at_once_get_the_answers_of_each_alone(encoder):
     sequences = [[0, 270, 2], [], [0, *range(262, 300), 2], [0, 1, 263, 2], [0, *range(300, 310), 2], [0, 2]]
     together = Predictor(*encoder, k=3, batch_size=4).predict(sequences)
     alone = [Predictor(*encoder, k=3, batch_size=1).predict([sequence])[0] for sequence in sequences]
-    assert [len(each) for each in together] == [len(sequence) for sequence in sequences]
-    for ours, theirs in zip(together, alone, strict=True):
-        assert [each.ids for each in ours] == [each.ids for each in theirs]
+    for sequence, ours, theirs in zip(sequences, together, alone, strict=True):
+        assert [token.ids for token in ours] == [token.ids for token in theirs]
+        assert len(ours) == len(sequence)
         for left, right in zip(ours, theirs, strict=True):
             assert left.probabilities == pytest.approx(right.probabilities, abs=1e-5)
 
@@ -110,7 +101,73 @@ def test_the_answers_are_a_softmax_over_the_last_layer(encoder):
     with torch.no_grad():
         last = model(torch.tensor([sequence]), output_hidden_states=True).hidden_states[-1][0]
     ids, values = softmax(last, out, 4)
-    found = Predictor(model, out, k=4, batch_size=8).predict([sequence])[0]
-    assert [list(each.ids) for each in found] == ids.tolist()
-    for each, expected in zip(found, values.tolist(), strict=True):
-        assert each.probabilities == pytest.approx(expected, abs=1e-5)
+    predictions = Predictor(model, out, k=4, batch_size=8).predict([sequence])[0]
+    assert [list(prediction.ids) for prediction in predictions] == ids.tolist()
+    for prediction, expected in zip(predictions, values.tolist(), strict=True):
+        assert prediction.probabilities == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("count", "spans"),
+    [
+        (2, [(0, 2)]),
+        (234, [(0, 234)]),
+        (235, [(0, 235), (234, 235)]),  # the second lies within the first
+        (254, [(0, 254), (234, 254)]),
+        (255, [(0, 254), (234, 255)]),
+        (500, [(0, 254), (234, 488), (468, 500)]),
+    ],
+)
+def test_windows_of_254_tokens_begin_every_234(count, spans):
+    assert [(part.start, part.stop) for part in windows(count)] == spans
+
+
+def described(parts):
+    """Merge windows as the description goes: a list that grows, and an overlap that is pending until the next window."""
+    emitted, pending = [], []
+    for number, window in enumerate(parts):
+        window = list(window)
+        if number == 0:
+            emitted += [(token,) for token in window[:20]]
+            rest = window[20:]
+        else:
+            first, rest = window[:20], window[20:]
+            first_shared = len(pending) - len(first)  # a shorter one is aligned to the overlap's end
+            emitted += [(token,) for token in pending[:first_shared]]
+            for previous, new in zip(pending[first_shared:], first, strict=True):
+                if previous.ids[0] == 0:
+                    emitted.append((new,))
+                elif new.ids[0] in (0, previous.ids[0]):
+                    emitted.append((previous,))
+                else:
+                    emitted.append((new, previous))
+        pending = []
+        if len(window) > 40:
+            pending = rest[-20:]
+            rest = rest[:-20]
+        emitted += [(token,) for token in rest]
+    emitted += [(token,) for token in pending]
+    resolved = []
+    for at, options in enumerate(emitted):
+        right = [option.ids[0] for option in emitted[at + 1]] if at + 1 < len(emitted) else []
+        choice = None
+        for option in options:
+            if (resolved and option.ids[0] == resolved[-1].ids[0]) or option.ids[0] in right:
+                choice = option
+                break
+        if choice is None:
+            choice = options[0]
+            if len(options) == 2 and options[1].probabilities[0] > options[0].probabilities[0]:
+                choice = options[1]
+        resolved.append(choice)
+    return resolved
+
+
+@pytest.mark.parametrize("count", [2, 41, 233, 234, 235, 254, 255, 274, 275, 468, 469, 488, 489, 1000])
+def test_against_the_procedure_of_the_description(count):
+    chance = Random(count)
+    for _ in range(20):
+        parts = [
+            [Prediction((chance.choice([0, 0, 1, 2, 3]),), (chance.random(),)) for _ in part] for part in windows(count)
+        ]
+        assert merge_windows(parts) == described(parts)

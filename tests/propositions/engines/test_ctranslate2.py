@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-import multiprocessing
-import os
-import time
-
 import pytest
 
-from factoid.errors import MissingDependencyError, PropositionizerError
-from factoid.propositions.engines import conversion
+from factoid.errors import PropositionizerError
+from factoid.propositions.engines import ctranslate2_engine
 from factoid.propositions.engines.checkpoint import Checkpoint
-from factoid.propositions.engines.conversion import cache_folder, converted
+from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine, converted
 from tests.propositions.tiny_t5 import greedy, random_inputs, random_model
 
 torch = pytest.importorskip("torch")
@@ -21,7 +16,7 @@ pytest.importorskip("ctranslate2")
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
+def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("FACTOID_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "ctranslate2"
 
@@ -30,8 +25,8 @@ def own_cache(tmp_path, monkeypatch):
 def conversions(monkeypatch):
     """Counts conversions."""
     seen = []
-    convert = conversion._convert
-    monkeypatch.setattr(conversion, "_convert", lambda *args: seen.append(args) or convert(*args))
+    convert = ctranslate2_engine._convert
+    monkeypatch.setattr(ctranslate2_engine, "_convert", lambda *args: seen.append(args) or convert(*args))
     return seen
 
 
@@ -47,8 +42,6 @@ def saved(folder, seed, kind="t5"):
 @pytest.mark.parametrize("kind", ["t5", "mt5"])
 @pytest.mark.parametrize("seed", range(5))
 def test_float32_output_is_that_of_greedy_search(tmp_path, kind, seed):
-    from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
-
     checkpoint = saved(tmp_path / "model", seed, kind)
     model = checkpoint.model(torch.float32)
     inputs = [row for row in random_inputs(seed, model.config.vocab_size) if len(row) > 1]
@@ -58,26 +51,16 @@ def test_float32_output_is_that_of_greedy_search(tmp_path, kind, seed):
         assert [tuple(written) for written in engine.generate(inputs, limit)] == expected
 
 
-def test_a_model_is_converted_once(tiny_t5, own_cache, conversions):
-    checkpoint = Checkpoint(str(tiny_t5), None)
-    folder = converted(checkpoint, "int8_float32")
-    assert converted(checkpoint, "int8_float32") == folder
-    assert len(conversions) == 1
-    assert folder.parent == own_cache
-    assert converted(checkpoint, "float32") != folder
-    assert len(conversions) == 2
-    assert sorted(path.name for path in own_cache.iterdir()) == sorted(
-        [folder.name, converted(checkpoint, "float32").name]
-    )
-
-
-def test_a_changed_model_is_converted_anew(tmp_path, conversions):
-    first = converted(saved(tmp_path / "model", 1), "float32")
-    assert converted(saved(tmp_path / "model", 2), "float32") != first
+def test_a_model_is_converted_once_for_each_content_and_type(tmp_path, cache, conversions):
+    checkpoint = saved(tmp_path / "model", 1)
+    first = converted(checkpoint, "float32")
+    assert (converted(checkpoint, "float32"), first.parent) == (first, cache)
+    eight = converted(checkpoint, "int8_float32")
+    changed = converted(saved(tmp_path / "model", 2), "float32")
     (tmp_path / "model").rename(tmp_path / "elsewhere")
-    saved(tmp_path / "model", 1)
-    assert converted(Checkpoint(str(tmp_path / "model"), None), "float32") == first
-    assert len(conversions) == 2
+    assert converted(saved(tmp_path / "model", 1), "float32") == first
+    assert {path.name for path in cache.iterdir()} == {first.name, eight.name, changed.name}
+    assert len(conversions) == 3
 
 
 @pytest.mark.parametrize("damage", ["half a file", "no manifest", "an empty folder"])
@@ -96,29 +79,29 @@ def test_a_damaged_conversion_is_made_again(tiny_t5, damage, conversions):
     assert len(conversions) == 2
 
 
-def test_a_conversion_that_fails_leaves_nothing(tiny_t5, own_cache, monkeypatch):
+def test_a_conversion_that_fails_or_is_killed_leaves_nothing(tiny_t5, cache, monkeypatch):
     def broken(checkpoint, source, target, quantization):
         target.mkdir()
         (target / "model.bin").write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(conversion, "_convert", broken)
-    with pytest.raises(KeyboardInterrupt):
-        converted(Checkpoint(str(tiny_t5), None), "float32")
-    assert list(own_cache.iterdir()) == []
-
-
-def test_what_a_killed_process_left_is_swept_away_in_time(tiny_t5, own_cache):
-    for name, age in (("old", 100_000), ("new", 60)):
-        left = own_cache / f".converting-{name}"
-        (left / "model").mkdir(parents=True)
-        os.utime(left, (time.time() - age,) * 2)
-    converted(Checkpoint(str(tiny_t5), None), "float32")
-    assert {path.name for path in own_cache.glob(".converting-*")} == {".converting-new"}
+    checkpoint = Checkpoint(str(tiny_t5), None)
+    with monkeypatch.context() as patched:
+        patched.setattr(ctranslate2_engine, "_convert", broken)
+        with pytest.raises(KeyboardInterrupt):
+            converted(checkpoint, "float32")
+    assert list(cache.iterdir()) == []
+    folder = converted(checkpoint, "float32")
+    (folder / "factoid.json").unlink()
+    part = cache / f".{folder.name}.1.part"  # as a kill leaves it
+    (part / "model").mkdir(parents=True)
+    part.with_name(f"{part.name}.lock").touch()
+    assert converted(checkpoint, "float32") == folder
+    assert list(cache.iterdir()) == [folder]
 
 
 def test_the_second_to_finish_takes_what_the_first_made(tiny_t5, monkeypatch):
-    convert = conversion._convert
+    convert = ctranslate2_engine._convert
     checkpoint = Checkpoint(str(tiny_t5), None)
     first = []
 
@@ -128,91 +111,31 @@ def test_the_second_to_finish_takes_what_the_first_made(tiny_t5, monkeypatch):
             first[0] = converted(checkpoint, "float32").stat().st_ino
         convert(*args)
 
-    monkeypatch.setattr(conversion, "_convert", overtaken)
+    monkeypatch.setattr(ctranslate2_engine, "_convert", overtaken)
     assert converted(checkpoint, "float32").stat().st_ino == first[0]
 
 
-def _in_a_process(folder, started, results):
-    started.wait()
-    results.put(str(converted(Checkpoint(folder, None), "float32")))
+def test_where_the_cache_is(tiny_t5, tmp_path, monkeypatch):
+    def where():
+        return converted(Checkpoint(str(tiny_t5), None), "float32").parents[1]
 
-
-def test_two_processes_may_convert_at_once(tiny_t5, own_cache):
-    context = multiprocessing.get_context("spawn")
-    started, results = context.Barrier(2), context.Queue()
-    processes = [context.Process(target=_in_a_process, args=(str(tiny_t5), started, results)) for _ in range(2)]
-    for process in processes:
-        process.start()
-    found = {results.get(timeout=120) for _ in processes}
-    for process in processes:
-        process.join()
-        assert process.exitcode == 0
-    assert found == {str(path) for path in own_cache.iterdir()}
-    assert len(found) == 1
-
-
-def test_a_folder_that_cannot_be_written(tiny_t5, tmp_path, monkeypatch):
+    assert where() == tmp_path / "cache"
+    monkeypatch.delenv("FACTOID_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert where() == tmp_path / "xdg" / "factoid"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(ctranslate2_engine.Path, "home", lambda: tmp_path / "home")
+    assert where() == tmp_path / "home" / ".cache" / "factoid"
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("FACTOID_CACHE", str(tmp_path / "file"))
     with pytest.raises(PropositionizerError, match="FACTOID_CACHE"):
-        converted(Checkpoint(str(tiny_t5), None), "float32")
-
-
-def test_where_the_cache_is(monkeypatch, tmp_path):
-    assert cache_folder() == tmp_path / "cache"
-    monkeypatch.delenv("FACTOID_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_folder() == tmp_path / "xdg" / "factoid"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert cache_folder() == tmp_path / "home" / ".cache" / "factoid"
-
-
-def test_an_output_that_loops_is_cut_off_and_the_others_are_not(tiny_t5):
-    from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
-    from factoid.propositions.prompting.prompt import passage_input
-    from tests.propositions.tiny_t5 import STUCK, about
-
-    engine = CTranslate2Engine(Checkpoint(str(tiny_t5), None), device="cpu", compute_type="float32")
-    texts = [passage_input(STUCK), passage_input(about("Pisa"))]
-    stuck, fine = engine.generate(engine.tokenizer(texts)["input_ids"], 512)
-    assert stuck.cut_off
-    assert 16 <= len(stuck.tokens) <= 64
-    assert not fine.cut_off
-
-
-def test_other_architectures_are_named(tmp_path, tiny_t5):
-    from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
-
-    sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
-    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "vocab_size": 60}
-    transformers.BartConfig(**sizes, **heads).save_pretrained(tmp_path)
-    with pytest.raises(PropositionizerError, match=r"bart.*engine=\"transformers\""):
-        CTranslate2Engine(Checkpoint(str(tmp_path), None), device="cpu", compute_type="float32")
+        where()
 
 
 def test_a_device_that_is_not_there(tiny_t5):
     import ctranslate2
 
-    from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
-
     if ctranslate2.get_cuda_device_count():
         pytest.skip("there is a CUDA device here")
     with pytest.raises(PropositionizerError, match="float16 on cuda"):
         CTranslate2Engine(Checkpoint(str(tiny_t5), None), device="cuda", compute_type="float16")
-
-
-def test_the_package_that_is_missing_is_named(tiny_t5, monkeypatch):
-    import sys
-
-    from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
-
-    monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(MissingDependencyError, match=r'pip install "factoid\[fast\]"'):
-        CTranslate2Engine(Checkpoint(str(tiny_t5), None), device="cpu", compute_type="float32")
-
-
-def test_a_conversion_is_logged(tiny_t5, caplog):
-    with caplog.at_level(logging.INFO):
-        converted(Checkpoint(str(tiny_t5), None), "float32")
-    assert "for CTranslate2 (float32) into" in caplog.text

@@ -24,12 +24,11 @@ def listed(*texts: str) -> str:
         listed("One.", *["It is old.", "It is new."] * 5),
         listed(*["It is old."] * 5) + "It is",
     ],
-    ids=["one", "two in turn", "in the middle"],
 )
 def test_the_same_propositions_again_and_again(text):
     assert is_loop(text)
-    kept = dict.fromkeys(read_propositions(text + "It is old.", cut_off=True))
-    assert list(kept) == list(dict.fromkeys(read_propositions(text, cut_off=True)))
+    longer = read_propositions(text + "It is old.", cut_off=True)
+    assert set(longer) == set(read_propositions(text, cut_off=True))
 
 
 @pytest.mark.parametrize(

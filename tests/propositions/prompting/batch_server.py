@@ -12,7 +12,7 @@ from tests.propositions.prompting.server import Server, refused
 class BatchServer(Server):
     """A server with files and batches.
 
-    Each batch ends as the next of `endings` says ("completed" if there are none left), at the second time it is asked
+    Each batch ends as the next of `endings` says ("completed" if there are none left), at the third time it is asked
     for: "completed", "expired" and "cancelled" (half of it answered), "in_progress" (never), "empty" (completed without
     files), or "failed: code: message". `before` and `after` are called with the name of a POST before and after it is
     carried out; what `before` returns is sent instead.
@@ -20,7 +20,7 @@ class BatchServer(Server):
 
     def __init__(self):
         super().__init__()
-        self.files: dict[str, dict] = {}
+        self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict] = {}
         self.endings: list[str] = []
         self.before = self.after = lambda name: None
@@ -29,7 +29,10 @@ class BatchServer(Server):
     @property
     def submitted(self) -> list[str]:
         """The ids of all requests in all batches."""
-        return [line["custom_id"] for batch in self.batches.values() for line in self._lines(batch["input_file_id"])]
+        return [line["custom_id"] for batch in self.batches.values() for line in self.lines(batch["input_file_id"])]
+
+    def lines(self, file_id):
+        return [json.loads(line) for line in self.files[file_id].decode().split("\n") if line]
 
     def post(self, path, body, kind):
         if path == "/v1/chat/completions":
@@ -39,78 +42,51 @@ class BatchServer(Server):
 
     def _carry_out(self, path, name, body, kind):
         if name == "files":
-            reply = self._new_file(body, kind)
+            boundary = re.search("boundary=(.+)", kind)[1].strip('"').encode()
+            part = next(part for part in body.split(b"--" + boundary) if b"filename=" in part)
+            reply = {"id": self._store(part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n"))}
         elif path == "/v1/batches":
-            reply = self._new_batch(json.loads(body))
+            reply = {
+                "id": f"batch{len(self.batches)}",
+                "object": "batch",
+                "status": "validating",
+                "created_at": int(time.time()),
+                "ending": self.endings.pop(0) if self.endings else "completed",
+                "asked": 0,
+                **dict.fromkeys(("errors", "output_file_id", "error_file_id")),
+                **json.loads(body),
+            }
+            self.batches[reply["id"]] = reply
         else:
-            batch = self.batches[path.split("/")[3]]
-            batch["status"], batch["ending"] = "cancelling", "cancelled"
-            reply = self._public(batch)
+            reply = self.batches[path.split("/")[3]]
+            reply["status"], reply["ending"] = "cancelling", "cancelled"
         return self.after(name) or (200, reply)
 
     def get(self, path):
         path, _, query = path.partition("?")
-        parts = path.split("/")[2:]
-        if parts == ["files"]:
-            return 200, {"object": "list", "data": [file["public"] for file in self.files.values()], "has_more": False}
-        if parts == ["batches"]:
-            return self._page(query)
-        if parts[0] == "batches" and parts[1] in self.batches:
-            return 200, self._public(self._advanced(self.batches[parts[1]]))
-        if parts[0] == "files" and parts[1] in self.files:
-            return 200, self.files[parts[1]]["content"]
+        name, _, id_ = path.removeprefix("/v1/").partition("/")
+        if name == "batches" and not id_:  # newest first, three on a page
+            ids = list(reversed(self.batches))
+            after = re.search(r"after=(\w+)", query)
+            start = ids.index(after[1]) + 1 if after else 0
+            page = [self.batches[batch_id] for batch_id in ids[start : start + 3]]
+            return 200, {"object": "list", "data": page, "has_more": start + 3 < len(ids)}
+        if name == "batches" and id_ in self.batches:
+            return 200, self._advanced(self.batches[id_])
+        if name == "files" and (file_id := id_.removesuffix("/content")) in self.files:
+            return 200, self.files[file_id]
         return refused(404, f"no {path}")
 
-    def _page(self, query):
-        """Batches, newest first, three on a page."""
-        ids = list(reversed(self.batches))
-        after = re.search(r"after=(\w+)", query)
-        start = ids.index(after[1]) + 1 if after else 0
-        page = ids[start : start + 3]
-        data = [self._public(self.batches[each]) for each in page]
-        return 200, {"object": "list", "data": data, "has_more": start + 3 < len(ids)}
-
-    def _new_file(self, body, kind):
-        boundary = re.search("boundary=(.+)", kind)[1].strip('"').encode()
-        part = next(part for part in body.split(b"--" + boundary) if b"filename=" in part)
-        head, _, content = part.partition(b"\r\n\r\n")
-        name = re.search(rb'filename="(.+?)"', head)[1].decode()
-        return self._keep(content.removesuffix(b"\r\n"), name)
-
-    def _keep(self, content, name):
-        own = f"file{len(self.files)}"
-        public = {"id": own, "object": "file", "bytes": len(content), "created_at": 0, "filename": name}
-        self.files[own] = {"content": content, "public": {**public, "purpose": "batch", "status": "processed"}}
-        return self.files[own]["public"]
-
-    def _new_batch(self, given):
-        own = f"batch{len(self.batches)}"
-        ending = self.endings.pop(0) if self.endings else "completed"
-        self.batches[own] = {
-            "id": own,
-            "object": "batch",
-            "status": "validating",
-            "created_at": int(time.time()),
-            "ending": ending,
-            "asked": 0,
-            "errors": None,
-            "output_file_id": None,
-            "error_file_id": None,
-            **given,
-        }
-        return self._public(self.batches[own])
-
-    def _public(self, batch):
-        return {key: value for key, value in batch.items() if key not in {"ending", "asked"}}
-
-    def _lines(self, file_id):
-        return [json.loads(line) for line in self.files[file_id]["content"].decode().split("\n") if line]
+    def _store(self, content):
+        file_id = f"file{len(self.files)}"
+        self.files[file_id] = content
+        return file_id
 
     def _advanced(self, batch):
         batch["asked"] += 1
         status, _, error = batch["ending"].partition(": ")
-        if batch["asked"] < 2 or status == "in_progress" or batch["status"] in {"completed", "expired", "failed"}:
-            batch["status"] = "in_progress" if batch["status"] == "validating" else batch["status"]
+        if batch["asked"] < 3 or status == "in_progress" or batch["status"] in {"completed", "expired", "failed"}:
+            batch["status"] = "in_progress" if batch["asked"] == 2 else batch["status"]
             return batch
         batch["status"] = "completed" if status == "empty" else status
         if status == "failed":
@@ -121,7 +97,7 @@ class BatchServer(Server):
         return batch
 
     def _finish(self, batch, status):
-        requests = self._lines(batch["input_file_id"])
+        requests = self.lines(batch["input_file_id"])
         answered = len(requests) if status == "completed" else len(requests) // 2
         good, bad = list(self.broken_lines), []
         for request in requests[:answered]:
@@ -131,6 +107,6 @@ class BatchServer(Server):
         error = {"code": f"batch_{status}", "message": "This request was not executed."}
         for request in requests[answered:]:
             bad.append(json.dumps({"custom_id": request["custom_id"], "response": None, "error": error}))
-        batch["output_file_id"] = self._keep("\n".join(good).encode(), "output")["id"] if good else None
-        batch["error_file_id"] = self._keep("\n".join(bad).encode(), "errors")["id"] if bad else None
+        for name, lines in (("output_file_id", good), ("error_file_id", bad)):
+            batch[name] = self._store("\n".join(lines).encode()) if lines else None
         batch["request_counts"] = {"total": len(requests), "completed": answered, "failed": len(requests) - answered}

@@ -46,7 +46,7 @@ class Server(ThreadingHTTPServer):
         self.answers: dict[str, object] = {}
         self.requests: list[dict] = []
         self.usage: dict | None = None
-        self.takes_format = True
+        self.refuses: dict[str, str] = {}  # arguments, and what is said of them
         self.active = self.peak = self.wait_for_peak = 0
         self.changed = threading.Condition()
         self.closing = threading.Event()
@@ -71,12 +71,12 @@ class Server(ThreadingHTTPServer):
             self.changed.notify_all()
             self.changed.wait_for(lambda: self.peak >= self.wait_for_peak, timeout=5)
             self.active -= 1
-            if "response_format" in request and not self.takes_format:
-                return refused(400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported.")
-            given = self.answers.get(text)
-            if isinstance(given, list):
-                given = given.pop(0) if given else None
-        return given or (200, completion(json.dumps([text]), usage=self.usage))
+            for argument in self.refuses.keys() & request.keys():
+                return refused(400, self.refuses[argument])
+            answer = self.answers.get(text)
+            if isinstance(answer, list):
+                answer = answer.pop(0) if answer else None
+        return answer or (200, completion(json.dumps([text]), usage=self.usage))
 
     def get(self, path: str) -> tuple:
         """Answer a GET; there is nothing to get here."""

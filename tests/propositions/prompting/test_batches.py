@@ -1,14 +1,20 @@
-"""The Batch API, through the real client."""
+"""The Batch API through the real client, which may be killed at the worst moments."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import threading
 
 import pytest
+from filelock import FileLock
 
 from factoid.errors import InvalidInputError, PropositionizerError, StoreError, StoreFormatError
 from factoid.propositions import CachedPropositionizer, PropositionCache
-from factoid.propositions.prompting.batch_state import opened
+from factoid.propositions.prompting import batches
 from factoid.propositions.prompting.batches import PropositionBatch
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.prompted import PromptPropositionizer
@@ -36,27 +42,22 @@ def client(server):
 
 @pytest.fixture
 def cache(tmp_path):
-    with PropositionCache(tmp_path / "cache") as made:
-        yield made
+    return PropositionCache(tmp_path / "cache")
 
 
 @pytest.fixture
-def slept():
-    return []
-
-
-@pytest.fixture
-def make(client, cache, slept):
+def make(client, cache):
     def make(**options):
-        settings = {key: options.pop(key) for key in ("structured", "options", "prompt") if key in options}
+        settings = {key: options.pop(key) for key in ("structured", "options") if key in options}
         batch = PropositionBatch(PromptPropositionizer(client, "m", **settings), cache, **options)
-        batch._sleep = slept.append
+        batch.slept = []
+        batch._sleep = batch.slept.append
         return batch
 
     return make
 
 
-def test_submit_wait_and_index_from_the_cache(make, server, cache, slept):
+def test_submit_wait_and_index_from_the_cache(make, server, cache):
     server.usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
     batch = make()
     [live] = batch.submit(PASSAGES)
@@ -64,8 +65,7 @@ def test_submit_wait_and_index_from_the_cache(make, server, cache, slept):
     report = batch.wait()
     assert (report.answered, report.failures, report.returned) == (10, {}, {})
     assert report.usage == Usage(10, 1000, 200)
-    assert slept
-    assert slept == sorted(slept, key=lambda seconds: seconds > 5)
+    assert batch.slept == [5.0]
     server.requests.clear()
     cached = CachedPropositionizer(batch.propositionizer, cache)
     assert cached.propositionize(PASSAGES) == [[text] for text in SHOWN]
@@ -79,7 +79,7 @@ def test_what_is_uploaded(make, server):
     make(structured=True, options=options).submit(PASSAGES[:1])
     [made] = server.batches.values()
     assert (made["endpoint"], made["completion_window"]) == ("/v1/chat/completions", "24h")
-    [line] = server._lines(made["input_file_id"])
+    [line] = server.lines(made["input_file_id"])
     assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
     assert len(line["custom_id"]) <= 64
     body = line["body"]
@@ -87,16 +87,13 @@ def test_what_is_uploaded(make, server):
     assert body["messages"][0]["content"].endswith(f"Content: {SHOWN[0]}\nOutput:")
 
 
-def test_limits_split_a_corpus_into_several_batches(make, server):
-    batches = make(max_requests=4).submit(PASSAGES)
-    assert [batch.requests for batch in batches] == [4, 4, 2]
+@pytest.mark.parametrize("limit", ["requests", "bytes"])
+def test_limits_split_a_corpus_into_several_batches(make, server, limit, monkeypatch):
+    if limit == "bytes":
+        monkeypatch.setattr(batches, "_MAX_BYTES", 14_000)  # a prompt has 3,300
+    batch = make(max_requests=4 if limit == "requests" else 10)
+    assert [batch.requests for batch in batch.submit(PASSAGES)] == [4, 4, 2]
     assert len(set(server.submitted)) == len(server.submitted) == 10
-
-
-def test_bytes_split_a_corpus(make, server):
-    batch = make(max_bytes=10_000)  # a prompt has 3,300
-    assert len(batch.submit(PASSAGES)) > 3
-    assert all(len(file["content"]) <= 10_000 for file in server.files.values())
     assert batch.wait().answered == 10
 
 
@@ -111,48 +108,31 @@ def test_passages_are_sent_once(make, cache, server):
 
 
 @pytest.mark.parametrize("ending", ["expired", "cancelled"])
-def test_what_came_is_kept_and_the_rest_is_sent_again(make, server, ending):
-    server.endings = [ending]
+def test_what_came_is_kept_and_the_rest_is_sent_again(make, server, cache, ending):
+    server.endings = [ending] * 2
     batch = make()
     batch.submit(PASSAGES)
     report = batch.wait()
     assert (report.answered, report.returned) == (5, {f"batch {ending}": 5})
     assert batch.poll() == []
-    batch.submit()
-    assert batch.wait().answered == 5
-    assert len(server.submitted) == 15
+    report = batch.run(PASSAGES)
+    assert (report.answered, report.returned) == (5, {})
+    assert len(server.submitted) == 10 + 5 + 3
 
 
-def test_what_was_left_over_and_came_by_another_way_is_not_sent_again(make, server, cache):
-    server.endings = ["expired"]
-    batch = make()
-    batch.submit(PASSAGES)
-    batch.wait()
-    CachedPropositionizer(batch.propositionizer, cache).propositionize(PASSAGES)
-    assert batch.submit() == []
-    assert len(server.batches) == 1
-
-
-def test_run_does_all_that(make, server, cache):
-    server.endings = ["expired", "expired"]
-    report = make().run(PASSAGES)
-    assert (report.answered, report.returned) == (10, {})
-    assert len(server.batches) == 3
-
-
-def test_a_batch_can_be_cancelled(make, server):
-    server.endings = ["in_progress"]
-    batch = make()
-    batch.submit(PASSAGES)
-    batch.cancel()
-    assert batch.wait().returned == {"batch cancelled": 5}
-
-
-def test_a_batch_that_fails(make, server):
-    server.endings = ["failed: invalid_model: no model m"]
-    report = make().run(PASSAGES)
-    assert (report.answered, report.returned) == (0, {"invalid model": 10})
-    assert len(server.batches) == 1
+@pytest.mark.parametrize(
+    ("ending", "reason"),
+    [
+        ("failed: invalid_model: no model m", "invalid model"),
+        ("failed: token_limit_exceeded: Enqueued token limit reached", "token limit exceeded"),
+        ("empty", "no answer in a batch that is completed"),
+    ],
+)
+def test_a_batch_that_brings_nothing(make, server, ending, reason):
+    server.endings = [ending] * 100
+    report = make().run(PASSAGES[:2])
+    assert (report.answered, report.returned) == (0, {reason: 2})
+    assert len(server.batches) == (3 if "limit" in reason else 1)  # the last two with one request each
 
 
 def test_the_limit_of_queued_tokens_makes_batches_smaller(make, server):
@@ -160,13 +140,7 @@ def test_the_limit_of_queued_tokens_makes_batches_smaller(make, server):
     server.endings = [limit, limit, limit, "completed", limit]
     report = make().run(PASSAGES)
     assert (report.answered, report.returned) == (10, {})
-    assert max(len(server._lines(made["input_file_id"])) for made in list(server.batches.values())[3:]) <= 5
-
-
-def test_a_limit_that_no_batch_meets_ends(make, server):
-    server.endings = ["failed: token_limit_exceeded: Enqueued token limit reached"] * 100
-    report = make().run(PASSAGES[:2])
-    assert (report.answered, report.returned) == (0, {"token limit exceeded": 2})
+    assert max(len(server.lines(made["input_file_id"])) for made in list(server.batches.values())[3:]) <= 5
 
 
 def test_failures_of_single_requests(make, server, cache):
@@ -186,8 +160,8 @@ def test_failures_of_single_requests(make, server, cache):
     assert report.answered == 3
     assert report.failures == dict.fromkeys(list(answers)[:3], 1)
     assert report.returned == dict.fromkeys(list(answers)[3:], 1)
-    kept = cache.get(batch.propositionizer.name, PASSAGES)
-    assert [getattr(texts, "reason", texts) for texts in kept[:7]] == [*list(answers)[:3], *[None] * 4]
+    stored = cache.get(batch.propositionizer.name, PASSAGES)
+    assert [getattr(texts, "reason", texts) for texts in stored[:7]] == [*list(answers)[:3], *[None] * 4]
 
 
 def test_broken_and_foreign_lines_are_left_out(make, server):
@@ -196,50 +170,150 @@ def test_broken_and_foreign_lines_are_left_out(make, server):
     assert make().run(PASSAGES).answered == 10
 
 
-def test_a_batch_without_files(make, server):
-    server.endings = ["empty"]
-    batch = make()
-    batch.submit(PASSAGES)
-    assert batch.wait().returned == {"no answer in a batch that is completed": 10}
-
-
 def test_files_and_batches_that_the_server_has_deleted(make, server):
     batch = make(max_requests=5)
     batch.submit(PASSAGES)
     batch.poll()
     assert {live.status for live in batch.poll()} == {"completed"}
     server.files.clear()
-    server.batches["batch1"]["status"] = server.batches["batch1"]["ending"] = "in_progress"
-    with opened(batch.state, batch.propositionizer.name) as state:
-        for each in state.batches():
-            if each.batch_id == "batch1":
-                state._connection.execute("UPDATE batches SET status = 'in_progress' WHERE key = ?", (each.key,))
-                state._connection.commit()
     del server.batches["batch1"]
-    report = batch.wait()
-    assert report.answered == 0
-    assert sum(report.returned.values()) == 10
+    assert batch.wait().returned == {"no answer in a batch that is completed": 5, "unknown to the server": 5}
 
 
-def test_what_the_constructor_refuses(make, client, cache, tmp_path):
-    for options in ({"max_requests": 0}, {"max_requests": 50_001}, {"max_bytes": 1}):
-        with pytest.raises(InvalidInputError, match="as OpenAI has it"):
-            make(**options)
+def test_what_is_refused(make, cache):
+    for limit in (0, 50_001):
+        with pytest.raises(InvalidInputError, match="OpenAI's limit"):
+            make(max_requests=limit)
     with pytest.raises(PropositionizerError, match="synchronous client"):
         PropositionBatch(PromptPropositionizer(openai.AsyncOpenAI(api_key="k"), "m"), cache)
-    (tmp_path / "text").write_text("This is no database, and long enough to be looked at. " * 20)
-    with pytest.raises(StoreFormatError, match="not a file of batches"):
-        make(state=tmp_path / "text").submit(PASSAGES)
-    assert cache.count() == 0  # makes it
-    with pytest.raises(StoreFormatError, match="not a file of batches"):
-        make(state=cache.path).submit(PASSAGES)
+    batch = make()
+    batch.folder.write_text("No folder.")
+    with pytest.raises(StoreError, match="cannot use the folder of batches"):
+        batch.submit(PASSAGES)
+    batch.folder.unlink()
+    batch.submit(PASSAGES)
+    [record] = batch.folder.glob("*.json")
+    record.write_bytes(record.read_bytes()[:20])
+    with pytest.raises(StoreFormatError, match="not the record of a batch, or is damaged"):
+        batch.collect()
 
 
 def test_one_process_at_a_time(make, monkeypatch):
-    import sqlite3
-
-    connect = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda path, timeout: connect(path, timeout=0.1))
+    monkeypatch.setattr(batches, "FileLock", lambda path, timeout: FileLock(path, timeout=0.1))
     batch = make()
-    with opened(batch.state, "m"), pytest.raises(StoreError, match="another process is at work"):
+    batch.folder.mkdir()
+    with FileLock(batch.folder / "lock"), pytest.raises(StoreError, match="another process is using"):
         batch.submit(PASSAGES)
+
+
+NUMBERS = [unit(f"{number}.") for number in range(10)]
+ANSWERS = [[f"{number}."] for number in range(10)]
+
+PROGRAM = """
+import sys, openai
+from factoid.propositions.prompting.batches import PropositionBatch
+from factoid.propositions.prompting.prompted import PromptPropositionizer
+from tests.propositions.prompting.test_batches import NUMBERS
+client = openai.OpenAI(base_url=sys.argv[1], api_key="k", timeout=10, max_retries=0)
+batch = PropositionBatch(PromptPropositionizer(client, "m"), sys.argv[2], max_requests=4)
+batch._sleep = lambda seconds: None
+batch.submit(NUMBERS)
+batch.wait()
+"""
+
+
+@pytest.fixture
+def small_batches(make):
+    return make(max_requests=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["files", "batches"])
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("turn", [1, 3])
+def test_a_kill_submits_nothing_twice_and_forgets_nothing(server, small_batches, tmp_path, name, moment, turn):
+    """The kill comes before or after the server has carried out an upload or the creation of a batch."""
+    seen = []
+    carried_out = threading.Event()  # which the server does to the end, whether or not anyone waits for its answer
+
+    def at(now):
+        def kill(asked):
+            seen.extend([asked] if now == "before" else [])
+            if asked == name and seen.count(name) == turn:
+                if now == moment:
+                    os.kill(program.pid, signal.SIGKILL)
+                    program.wait(10)
+                if now == "after":
+                    carried_out.set()
+
+        return kill
+
+    server.before, server.after = at("before"), at("after")
+    arguments = [sys.executable, "-c", PROGRAM, server.url, str(tmp_path / "cache")]
+    program = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": os.pathsep.join(["shared", "."])})
+    assert program.wait(60) == -signal.SIGKILL
+    assert carried_out.wait(10)
+    server.before = server.after = lambda _: None
+    small_batches.submit(NUMBERS)
+    assert sorted(server.submitted) == sorted(set(server.submitted))
+    assert len(server.submitted) == 10
+    assert len(server.batches) == 3
+    small_batches.wait()
+    assert small_batches.cache.get("m@dense-x-figure-8/1", NUMBERS) == ANSWERS
+
+
+def test_a_kill_while_results_are_collected(small_batches, server, monkeypatch):
+    small_batches.submit(NUMBERS)
+    put, calls = small_batches.cache.put, []
+
+    def stop(*arguments):
+        calls.append(put(*arguments))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(small_batches.cache, "put", stop)
+    with pytest.raises(KeyboardInterrupt):
+        small_batches.wait()
+    small_batches.wait()
+    assert small_batches.cache.count() == 10
+    assert len(server.submitted) == 10
+
+
+@pytest.mark.parametrize("answer", [(0, "hang up"), (500, {}), (200, "close in the body"), refused(429, "Slow down.")])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_creation_whose_answer_is_lost(small_batches, server, moment, answer):
+    """The server may have created the batch or not."""
+    answers = [answer] * 2
+    setattr(server, moment, lambda name: answers.pop() if name == "batches" and answers else None)
+    small_batches.submit(NUMBERS)
+    assert len(server.batches) == 3
+    assert len(set(server.submitted)) == len(server.submitted) == 10
+    small_batches.wait()
+    assert small_batches.cache.count() == 10
+
+
+@pytest.mark.parametrize("answer", [refused(400, "Billing hard limit reached."), (0, "hang up")])
+def test_a_creation_that_fails(small_batches, server, answer):
+    server.before = lambda name: answer if name == "batches" else None
+    with pytest.raises(PropositionizerError, match=r"call again"):
+        small_batches.submit(NUMBERS)
+    server.before = lambda name: None
+    small_batches.submit(NUMBERS)
+    assert len(server.submitted) == 10
+
+
+def test_a_wait_outlives_a_server_that_is_away_for_a_while(small_batches, server):
+    small_batches.submit(NUMBERS)
+    get, rounds = server.get, []
+
+    def away(path):
+        rounds.append(path)
+        return (0, "hang up") if len(rounds) <= 20 else get(path)
+
+    server.get = away
+    assert small_batches.wait().answered == 10
+    server.get = get
+    small_batches.submit([unit("Another.")])
+    server.get = lambda path: (0, "hang up")
+    with pytest.raises(PropositionizerError, match="call again"):
+        small_batches.wait()

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import subprocess
 import sys
 
 import pytest
 
 from factoid.errors import InvalidInputError
-from factoid.propositions.prompting import prompt
 from factoid.propositions.prompting.prompt import PROMPT, PROMPT_VERSION, passage_input, prompt_for
 from factoid.units import Granularity, Unit, make_unit
 
@@ -27,20 +25,12 @@ def test_the_prompt_of_this_version_is_unchanged():
     ), "the prompt changed: give it a new PROMPT_VERSION"
 
 
-def test_the_example_output_is_json():
-    example = json.loads(PROMPT.rpartition("Output:")[2])
-    assert len(example) == 13
-    assert example[0].startswith(
-        "The earliest evidence for the Easter Hare was recorded in south-west Germany in 1678 by"
-    )
-    assert example[-1].endswith("evolved into the Easter Bunny in Britain and America.")
-
-
 def test_the_example_input_has_the_form_of_every_input():
-    given = PROMPT.partition("Input: ")[2].partition("\nOutput:")[0]
-    content = given.partition("Content: ")[2]
-    again = passage(content, "Eostre", "Theories and interpretations, Connection to Easter Hares")
-    assert passage_input(again) == given
+    example = PROMPT.partition("Input: ")[2].partition("\nOutput:")[0]
+    unit = passage(
+        example.partition("Content: ")[2], "Eostre", "Theories and interpretations, Connection to Easter Hares"
+    )
+    assert passage_input(unit) == example
 
 
 @pytest.mark.parametrize(
@@ -65,11 +55,6 @@ def test_prompt_for_ends_where_the_model_goes_on():
 def test_lone_surrogates_are_refused():
     with pytest.raises(InvalidInputError, match="title holds a lone surrogate"):
         passage_input(passage("Text.", "T\ud800"))
-
-
-def test_unknown_attribute():
-    with pytest.raises(AttributeError, match="PROMPTS"):
-        _ = prompt.PROMPTS
 
 
 def test_importing_loads_no_model_library_and_no_client():

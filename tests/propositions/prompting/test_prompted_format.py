@@ -1,20 +1,17 @@
-"""JSON by a schema, where the server takes one."""
+"""Arguments that a server may refuse: JSON by a schema, and the temperature."""
 
 from __future__ import annotations
 
 import json
 import logging
-from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip("openai")
 
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions.prompting.prompted import PromptPropositionizer
 from tests.propositions.prompting.server import completion, refused, unit
 
-CLIENT = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_: None)))
+openai = pytest.importorskip("openai")
 
 
 async def test_a_schema_is_sent_and_its_object_read(ask, server):
@@ -24,16 +21,6 @@ async def test_a_schema_is_sent_and_its_object_read(ask, server):
     assert form["type"] == "json_schema"
     assert form["json_schema"]["strict"] is True
     assert form["json_schema"]["schema"]["required"] == ["propositions"]
-
-
-async def test_a_server_that_takes_none_is_asked_without_for_good(ask, server, caplog):
-    server.takes_format = False
-    texts = [f"{number}." for number in range(20)]
-    with caplog.at_level(logging.WARNING, "factoid"):
-        assert await ask([unit(text) for text in texts], max_concurrency=4) == [[text] for text in texts]
-    assert len([record for record in caplog.records if "JSON schema" in record.message]) == 1
-    assert sum("response_format" in request for request in server.requests) <= 4
-    assert all("response_format" not in request for request in server.requests[-10:])
 
 
 @pytest.mark.parametrize(
@@ -51,27 +38,34 @@ async def test_the_words_of_other_servers(ask, server, answer):
     assert ["response_format" in request for request in server.requests] == [True, False]
 
 
-async def test_a_schema_that_is_asked_for_is_no_matter_of_trying(ask, server):
-    server.takes_format = False
-    with pytest.raises(PropositionizerError, match="response_format"):
-        await ask([unit("A.")], structured=True)
+async def test_what_the_server_refuses_is_left_out_for_good(ask, server, caplog):
+    server.refuses = {
+        "temperature": "Unsupported value: 'temperature' does not support 0 with this model.",
+        "response_format": "Invalid parameter: 'response_format' of type 'json_schema' is not supported.",
+    }
+    texts = [f"{number}." for number in range(20)]
+    with caplog.at_level(logging.WARNING, "factoid"):
+        assert await ask([unit(text) for text in texts], max_concurrency=4) == [[text] for text in texts]
+    for argument in server.refuses:
+        assert len([record for record in caplog.records if f"no {argument}" in record.message]) == 1
+        assert all(argument not in request for request in server.requests[-10:])
+        assert sum(argument in request for request in server.requests) <= 8
+
+
+@pytest.mark.parametrize(
+    ("argument", "settings"),
+    [("response_format", {"structured": True}), ("temperature", {"options": {"temperature": 0.7}})],
+)
+async def test_what_the_caller_insists_on_is_sent(ask, server, argument, settings):
+    server.refuses[argument] = f"Unsupported parameter: '{argument}'."
+    with pytest.raises(PropositionizerError, match=argument):
+        await ask([unit("A.")], **settings)
     assert len(server.requests) == 1
 
 
-async def test_another_refusal_is_that_of_the_request(ask, server):
-    server.answers["A."] = refused(400, "Unsupported value: 'temperature'.")
-    with pytest.raises(PropositionizerError, match="temperature"):
-        await ask([unit("A.")])
-    assert len(server.requests) == 1
-
-
-async def test_without_a_schema(ask, server):
-    assert await ask([unit("A.")], structured=False) == [["A."]]
-    assert "response_format" not in server.requests[0]
-
-
-async def test_the_callers_own_format_is_left_alone(ask, server):
-    await ask([unit("A.")], options={"response_format": {"type": "json_object"}})
+async def test_the_format_in_options_is_left_alone(ask, server):
+    options = {"response_format": {"type": "json_object"}}
+    await ask([unit("A.")], options=options)
     assert server.requests[0]["response_format"] == {"type": "json_object"}
     with pytest.raises(InvalidInputError, match="response_format is given in options"):
-        PromptPropositionizer(CLIENT, "m", structured=True, options={"response_format": {"type": "json_object"}})
+        PromptPropositionizer(openai.OpenAI(api_key="k"), "m", structured=True, options=options)

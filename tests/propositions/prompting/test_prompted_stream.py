@@ -45,15 +45,14 @@ def test_what_is_done_comes_first(client, server):
     server.answers["0."] = 200, "hang"
     propositionizer = PromptPropositionizer(client, "m", max_retries=0)
     assert isinstance(propositionizer, StreamingPropositionizer)
-    assert propositionizer.costly
     first = [next(stream) for stream in [propositionizer.stream(PASSAGES)] for _ in range(7)]
     assert sorted(first) == [(number, [f"{number}."]) for number in range(1, 8)]
 
 
 async def test_what_is_done_comes_first_async(async_client, client, server):
     server.answers["0."] = 200, "hang"
-    for each in (async_client, client):
-        propositionizer = PromptPropositionizer(each, "m", max_retries=0)
+    for sender in (async_client, client):
+        propositionizer = PromptPropositionizer(sender, "m", max_retries=0)
         assert isinstance(propositionizer, AsyncStreamingPropositionizer)
         stream = propositionizer.astream(PASSAGES)
         first = [await anext(stream) for _ in range(7)]
@@ -72,8 +71,9 @@ async def test_a_consumer_who_leaves_async(async_client, server):
     stream = PromptPropositionizer(async_client, "m", max_concurrency=1).astream([*PASSAGES] * 50)
     await anext(stream)
     await stream.aclose()
+    await asyncio.sleep(0.3)  # until the server has counted what was on its way
     sent = len(server.requests)
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0.1)
     assert len(server.requests) == sent <= 20
 
 
@@ -103,23 +103,10 @@ async def test_cancelling_while_waiting_for_another_try(async_client, client, se
     assert len(server.requests) <= 2
 
 
-def test_the_cache_keeps_answers_and_refusals_but_no_transient_failures(client, server, tmp_path):
-    server.answers["1."] = (500, {})
-    server.answers["2."] = refused(400, "filtered", "content_filter")
-    with PropositionCache(tmp_path / "cache") as cache:
-        cached = CachedPropositionizer(PromptPropositionizer(client, "m", max_retries=0), cache)
-        first = cached.propositionize(PASSAGES)
-        assert [getattr(texts, "reason", "") for texts in first[:3]] == ["", "HTTP error 500", "refusal"]
-        server.answers.clear()
-        server.requests.clear()
-        assert cached.propositionize(PASSAGES)[1] == ["1."]
-        assert server.asked == ["1."]
-
-
 def test_answers_that_came_before_a_fatal_error_are_kept(client, server, tmp_path):
     server.answers["7."] = refused(401, "The key was revoked.")
-    with PropositionCache(tmp_path / "cache") as cache:
-        propositionizer = PromptPropositionizer(client, "m", max_concurrency=1)
-        with pytest.raises(PropositionizerError, match="revoked"):
-            CachedPropositionizer(propositionizer, cache).propositionize(PASSAGES)
-        assert cache.get(propositionizer.name, PASSAGES) == [*([text] for text in TEXTS[:7]), None]
+    cache = PropositionCache(tmp_path / "cache")
+    propositionizer = PromptPropositionizer(client, "m", max_concurrency=1)
+    with pytest.raises(PropositionizerError, match="revoked"):
+        CachedPropositionizer(propositionizer, cache).propositionize(PASSAGES)
+    assert cache.get(propositionizer.name, PASSAGES) == [*([text] for text in TEXTS[:7]), None]

@@ -12,50 +12,84 @@ def statements(rows: str) -> list[str]:
     return [render(parsed, items, {}) for items in split_clauses(parsed)]
 
 
-def test_coordinated_clauses_with_subjects_of_their_own() -> None:
-    assert statements(PISA) == [
-        "Prior to 1990, the tower leaned at 5.5 degrees.",
-        "It now leans at 3.99 degrees.",
-    ]
-
-
-def test_apposition_relative_clause_and_shared_passive() -> None:
-    assert statements(CURIE) == [
-        "Marie Curie later had been buried in Sceaux.",
-        "Marie Curie was a physicist who won two prizes.",
-        "Marie Curie had been moved to the Panthéon.",
-    ]
-
-
-def test_indefinite_predicate_hands_its_relative_clause_to_the_subject() -> None:
-    assert statements(VASA) == [
-        "The Vasa was a large Swedish warship.",
-        "The Vasa was built 1628.",
-        "The Vasa sank in Stockholm.",
-    ]
-
-
-def test_clearnlp_labels_give_the_same_kinds_of_facts() -> None:
-    assert statements(CLEARNLP) == [
-        "Oslo now is the capital of Norway.",
-        "Oslo was founded in 1048.",
-        "Oslo has a port.",
-    ]
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (PISA, ["Prior to 1990, the tower leaned at 5.5 degrees.", "It now leans at 3.99 degrees."]),
+        (
+            CURIE,
+            [
+                "Marie Curie later had been buried in Sceaux.",
+                "Marie Curie was a physicist who won two prizes.",
+                "Marie Curie had been moved to the Panthéon.",
+            ],
+        ),
+        (VASA, ["The Vasa was a large Swedish warship.", "The Vasa was built 1628.", "The Vasa sank in Stockholm."]),
+        (CLEARNLP, ["Oslo now is the capital of Norway.", "Oslo was founded in 1048.", "Oslo has a port."]),
+        (
+            "He PRP 4 nsubj\nwas VBD 4 cop\na DT 4 det\nsinger NN 0 root\nand CC 6 cc\nactor_ NN 4 conj\n. . 4 punct",
+            ["He was a singer.", "He was an actor."],
+        ),
+        (
+            "In IN 2 case\n1990 CD 4 obl\nshe PRP 4 nsubj\nleft VBD 0 root\nand CC 6 cc\nmarried VBD 4 conj\n"
+            "Bob_ NNP 6 obj\n. . 4 punct",
+            ["In 1990 she left.", "In 1990 she married Bob."],
+        ),
+        (
+            "His PRP$ 2 nmod:poss\nwife_ NN 6 nsubj\n, , 4 punct\nAnna_ NNP 2 appos\n, , 2 punct\n"
+            "sang_ VBD 0 root\n. . 6 punct",
+            ["His wife, Anna, sang.", "Anna was his wife."],
+        ),
+        (
+            "Paris_ NNP 5 nsubj\n, , 3 punct\nTexas_ NNP 1 appos\n, , 1 punct\ngrew_ VBD 0 root\n. . 5 punct",
+            ["Paris, Texas, grew."],
+        ),
+        (
+            "Although IN 4 mark\nit PRP 4 nsubj\nwas VBD 4 cop\narmed_ JJ 9 advcl\n, , 4 punct\nthe DT 7 det\n"
+            "ship NN 9 nsubj\nwas VBD 9 cop\nunstable_ JJ 0 root\n. . 9 punct",
+            ["The ship was unstable.", "It was armed."],
+        ),
+        (
+            "He PRP 2 nsubj\nplanned VBD 0 root\nthe DT 4 det\nflight NN 2 obj\nto IN 7 case\nthe DT 7 det\n"
+            "Moon_ NNP 4 nmod\n, , 10 punct\nwhich WDT 10 nsubj\nfailed_ VBD 4 acl:relcl\n. . 2 punct",
+            ["He planned the flight to the Moon, which failed."],
+        ),
+        (
+            "He PRP 2 nsubj\nmet VBD 0 root\nAnna_ NNP 2 obj\n, , 7 punct\nwhose WP$ 6 nmod:poss\n"
+            "father NN 7 nsubj\npainted_ VBD 3 acl:relcl\n. . 2 punct",
+            ["He met Anna.", "Anna's father painted."],
+        ),
+    ],
+    ids=[
+        "own subjects",
+        "apposition and passive",
+        "indefinite predicate",
+        "ClearNLP labels",
+        "nominal predicates take over copula and article",
+        "fronted time holds for both verb phrases",
+        "a noun and its name",
+        "place names describe nothing",
+        "concession is asserted by itself",
+        "which of two nouns is not guessed",
+        "where and whose",
+    ],
+)
+def test_statements_of_a_sentence(rows: str, expected: list[str]) -> None:
+    assert statements(rows) == expected
 
 
 @pytest.mark.parametrize(
     ("rows", "kept"),
     [
+        ("He PRP 2 nsubj\nwon VBD 0 root\nor CC 4 cc\nlost_ VBD 2 conj\n. . 2 punct", "He won or lost."),
         (
-            "He PRP 2 nsubj\nwon VBD 0 root\nor CC 4 cc\nlost_ VBD 2 conj\n. . 2 punct",
-            "He won or lost.",
-        ),
-        (
-            "She PRP 4 nsubj\ndid VBD 4 aux\nnot RB 4 advmod\neat VB 0 root\nand CC 6 cc\nsleep_ VB 4 conj\n. . 4 punct",
+            "She PRP 4 nsubj\ndid VBD 4 aux\nnot RB 4 advmod\neat VB 0 root\nand CC 6 cc\nsleep_ VB 4 conj\n"
+            ". . 4 punct",
             "She did not eat and sleep.",
         ),
         (
-            "If IN 3 mark\nit PRP 3 nsubj\nrains_ VBZ 6 advcl\n, , 3 punct\nshe PRP 6 nsubj\nstays_ VBZ 0 root\n. . 6 punct",
+            "If IN 3 mark\nit PRP 3 nsubj\nrains_ VBZ 6 advcl\n, , 3 punct\nshe PRP 6 nsubj\nstays_ VBZ 0 root\n"
+            ". . 6 punct",
             "If it rains, she stays.",
         ),
         (
@@ -64,7 +98,8 @@ def test_clearnlp_labels_give_the_same_kinds_of_facts() -> None:
             "He said that it rained and snowed.",
         ),
         (
-            "The DT 2 det\nman NN 6 nsubj\nwho WP 4 nsubj\nshot VBD 2 acl:relcl\nhim PRP 4 obj\nfled_ VBD 0 root\n. . 6 punct",
+            "The DT 2 det\nman NN 6 nsubj\nwho WP 4 nsubj\nshot VBD 2 acl:relcl\nhim PRP 4 obj\n"
+            "fled_ VBD 0 root\n. . 6 punct",
             "The man who shot him fled.",
         ),
         (
@@ -77,102 +112,3 @@ def test_clearnlp_labels_give_the_same_kinds_of_facts() -> None:
 )
 def test_what_is_not_asserted_by_itself_stays(rows: str, kept: str) -> None:
     assert statements(rows) == [kept]
-
-
-def test_nominal_predicates_take_over_copula_and_article() -> None:
-    rows = """
-        He PRP 4 nsubj
-        was VBD 4 cop
-        a DT 4 det
-        singer NN 0 root
-        and CC 6 cc
-        actor_ NN 4 conj
-        . . 4 punct
-    """
-    assert statements(rows) == ["He was a singer.", "He was an actor."]
-
-
-def test_fronted_time_holds_for_both_verb_phrases() -> None:
-    rows = """
-        In IN 2 case
-        1990 CD 4 obl
-        she PRP 4 nsubj
-        left VBD 0 root
-        and CC 6 cc
-        married VBD 4 conj
-        Bob_ NNP 6 obj
-        . . 4 punct
-    """
-    assert statements(rows) == ["In 1990 she left.", "In 1990 she married Bob."]
-
-
-def test_a_noun_and_its_name() -> None:
-    rows = """
-        His PRP$ 2 nmod:poss
-        wife_ NN 6 nsubj
-        , , 4 punct
-        Anna_ NNP 2 appos
-        , , 2 punct
-        sang_ VBD 0 root
-        . . 6 punct
-    """
-    assert statements(rows) == ["His wife, Anna, sang.", "Anna was his wife."]
-
-
-def test_place_names_describe_nothing() -> None:
-    rows = """
-        Paris_ NNP 5 nsubj
-        , , 3 punct
-        Texas_ NNP 1 appos
-        , , 1 punct
-        grew_ VBD 0 root
-        . . 5 punct
-    """
-    assert statements(rows) == ["Paris, Texas, grew."]
-
-
-def test_concession_is_asserted_by_itself() -> None:
-    rows = """
-        Although IN 4 mark
-        it PRP 4 nsubj
-        was VBD 4 cop
-        armed_ JJ 9 advcl
-        , , 4 punct
-        the DT 7 det
-        ship NN 9 nsubj
-        was VBD 9 cop
-        unstable_ JJ 0 root
-        . . 9 punct
-    """
-    assert statements(rows) == ["The ship was unstable.", "It was armed."]
-
-
-def test_which_of_two_nouns_is_not_guessed() -> None:
-    nested = """
-        He PRP 2 nsubj
-        planned VBD 0 root
-        the DT 4 det
-        flight NN 2 obj
-        to IN 7 case
-        the DT 7 det
-        Moon_ NNP 4 nmod
-        , , 10 punct
-        which WDT 10 nsubj
-        failed_ VBD 4 acl:relcl
-        . . 2 punct
-    """
-    assert statements(nested) == ["He planned the flight to the Moon, which failed."]
-
-
-def test_where_and_whose() -> None:
-    rows = """
-        He PRP 2 nsubj
-        met VBD 0 root
-        Anna_ NNP 2 obj
-        , , 7 punct
-        whose WP$ 6 nmod:poss
-        father NN 7 nsubj
-        painted_ VBD 3 acl:relcl
-        . . 2 punct
-    """
-    assert statements(rows) == ["He met Anna.", "Anna's father painted."]

@@ -44,7 +44,7 @@ def test_no_character_is_lost(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["(John/Smith)", "Anna Berg-like", '"A"s', 'Rain "Light"(1994)', "A B" * 900, '"A' * 90]
+    "text", ["(John/Smith)", "Anna Berg-like", '"A"s', 'Rain "Light"(1994)', 'x/"A" Hamlet', "A B" * 900, '"A' * 90]
 )
 def test_masks_that_join_with_their_neighbours(text: str) -> None:
     assert written(read(NLP, text)) == text

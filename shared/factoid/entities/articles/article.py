@@ -18,12 +18,12 @@ class Article:
 
     Attributes:
         title: Its name; unique in a store.
-        text: Its body, without markup. An article without any word is counted, but not stored.
+        text: Its body, without markup. An article without words is counted, but not stored.
         aliases: Other names of the entity.
-        links: What it links to, as pairs of the link's text and the target, which is exactly a title or a redirect's
-            name; they tell how often a name means an entity. A store keeps their counts, not the links.
-        metadata: What JSON can hold; given back with the article.
-        document_id: Of the document that it came from, or "".
+        links: Pairs of a link's text and its target, which is exactly a title or the name of a redirect. They tell how often
+            a name means an entity; a store keeps their counts only.
+        metadata: JSON values, returned with the article.
+        document_id: Id of the document that it came from, or "".
 
     Raises:
         InvalidInputError: The title, text or document_id is not a string or holds lone surrogates, or the aliases are no strings.
@@ -37,9 +37,8 @@ class Article:
     document_id: str = ""
 
     def __post_init__(self) -> None:
-        check_text(self.title, "title")
-        check_text(self.text, "text")
-        check_text(self.document_id, "document_id")
+        for name in ("title", "text", "document_id"):
+            check_text(getattr(self, name), name)
         if isinstance(self.aliases, str) or not all(isinstance(alias, str) for alias in self.aliases):
             message = f"aliases of {self.title!r} must be several strings, got {self.aliases!r}"
             raise InvalidInputError(message)
@@ -82,10 +81,7 @@ class Name:
 
 
 def first_words(text: str, words: int) -> str:
-    """Return the first words of a text, with single spaces between them (Entity Retrieval, §3).
-
-    See `factoid.words` for what a word is.
-    """
+    """Return the first words of a text, with single spaces between them (Entity Retrieval, §3); see `factoid.words`."""
     if words < 1:
         message = f"words must be at least 1, got {words}"
         raise InvalidInputError(message)

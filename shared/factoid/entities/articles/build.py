@@ -1,30 +1,69 @@
-"""Building an article store: reading its sources, then making the names, in steps that can be interrupted."""
+"""Building an article store: reading its sources batch by batch, then writing the store, also after an interruption."""
 
 from __future__ import annotations
 
 import logging
-import os
-import sqlite3
 import time
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-from factoid.entities.articles.batch import Batch
-from factoid.entities.articles.duplicates import Duplicates
-from factoid.entities.articles.finish import finish
-from factoid.entities.articles.lock import only_builder
-from factoid.entities.articles.report import BuildReport, describe_faults
-from factoid.entities.articles.schema import check_format
+from filelock import FileLock, Timeout
+
+from factoid.entities.articles.file import check_format, connect_immutable
+from factoid.entities.articles.finish import STEPS, Duplicates, write_store
 from factoid.entities.articles.sources import Source
-from factoid.entities.articles.state import State
-from factoid.entities.articles.unfinished import Unfinished, building_path, remove_unfinished, spill_path
-from factoid.errors import InvalidInputError, StoreFormatError, UnreadableFileError
+from factoid.entities.articles.staging import Staging, remove_staging, staging_path
+from factoid.errors import InvalidInputError, StoreError, StoreFormatError, UnreadableFileError
+from factoid.files.atomic import move_into_place, part_beside, sync_file
 from factoid.progress import progress_bar
 
 _log = logging.getLogger(__name__)
+_SETTLED = {"first": "; the first was kept", "last": "; the last was kept", "join": "; their texts were joined"}
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What an article store was built from, and what was left out.
+
+    The examples are some titles of articles, and some redirects as "name → target". `left_out` counts by reason what the
+    sources left out: pages of a dump that are no articles, such as disambiguation pages.
+    """
+
+    articles: int  # in the store
+    redirects: int  # that lead to one of them, straight or through others
+    dangling: int  # redirects that lead to nothing; they name no article (see `ArticleStore.title_of`)
+    circular: int  # redirects that lead round in a circle; they are left out
+    aliases: int  # that articles brought along
+    links: int  # of all articles read, whether or not their targets are in the store
+    names: int  # under which articles are found
+    duplicates: int  # articles whose title another one had before
+    empty: int  # articles without text; they are left out
+    dangling_examples: tuple[str, ...]
+    circular_examples: tuple[str, ...]
+    duplicate_examples: tuple[str, ...]
+    empty_examples: tuple[str, ...]
+    seconds: float  # that this run took; not those of runs that it went on with
+    bytes: int  # size of the store
+    left_out: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+
+def describe_faults(report: BuildReport, duplicates: str) -> list[str]:
+    """Return what a build could not keep, as lines of a count, what it is, and examples."""
+    settled = f"with a title that another article had before{_SETTLED.get(duplicates, '')}"
+    faults = (
+        (report.duplicates, "article", settled, report.duplicate_examples),
+        (report.empty, "article", "left out that had no text", report.empty_examples),
+        (report.dangling, "redirect", "left out that led to no article", report.dangling_examples),
+        (report.circular, "redirect", "left out that led round in a circle", report.circular_examples),
+    )
+    return [
+        f"{count:,} {noun}{'s' * (count > 1)} {what}: {'; '.join(examples)}{' …' * (count > len(examples))}"
+        for count, noun, what, examples in faults
+        if count
+    ]
 
 
 def build_articles(
@@ -39,16 +78,17 @@ def build_articles(
 ) -> BuildReport:
     """Build an article store (Entity Retrieval, Appendix A.3), in the place of an earlier one if there is one.
 
-    Memory stays bounded whatever the number of articles. Until the store is whole, `path` keeps what it has; beside it
-    lie `.building`, `.spill` and `.lock`, and what SQLite sorts lies in its folder for temporary files (SQLITE_TMPDIR,
-    else TMPDIR, else /var/tmp). A build that was interrupted goes on where it was when it is called again.
+    Memory stays bounded whatever the number of articles. Until the store is whole, `path` keeps what it has and the build lies
+    beside it in `.building`; SQLite sorts in its folder for temporary files (SQLITE_TMPDIR, else TMPDIR, else /var/tmp). An
+    interrupted build goes on when it is called again. A small `.lock` file stays beside the store.
 
     Args:
         path: The file to make.
         sources: What to read, in this order.
         words: How many words to keep of each article, from its first on.
-        duplicates: Which of several articles of one title to keep: the first, the last, all texts joined, or none: an
-            error at the end of reading. Links of all of them count. Aliases are those of what is kept.
+        duplicates: Which of several articles of one title to keep: the first, the last, all texts joined, each as an article
+            ("keep", for those of several tenants), or none: an error at the end of reading. Links of all of them count.
+            Aliases are those of what is kept.
         resume: Go on with an unfinished build of this path; else start over.
         show_progress: Show a progress bar on stderr.
         warn: Log a warning of what the report counts as not kept as it was: articles of one title or without text, and
@@ -63,7 +103,10 @@ def build_articles(
     """
     started = time.perf_counter()
     path = Path(path)
-    read = _sources(sources)
+    several: list[Source] = list(sources) if isinstance(sources, Iterable) else [sources]
+    if not several or not all(hasattr(source, "read") and hasattr(source, "name") for source in several):
+        message = f"expected a source of articles, such as ArticleJsonl(file), or several, got {sources!r:.200}"
+        raise InvalidInputError(message)
     if type(words) is not int or words < 1:
         message = f"words must be a whole number from 1 on, got {words!r}"
         raise InvalidInputError(message)
@@ -71,63 +114,58 @@ def build_articles(
         message = f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}"
         raise InvalidInputError(message)
     _check_replaceable(path)
-    with only_builder(path):
-        _check_replaceable(path)
+    with builder_lock(path):
         if not resume:
-            remove_unfinished(path)
-        unfinished = Unfinished(path, [source.name for source in read], words)
+            remove_staging(path)
+        staging = Staging(path, [source.name for source in several], words)
         try:
-            with unfinished:
-                _read(unfinished, read, show_progress=show_progress)
-                names = finish(unfinished, duplicates, show_progress=show_progress)
+            with closing(staging):
+                _read(staging, several, show_progress=show_progress)
+                keys = filter(None, (getattr(source, "keys", None) for source in several))
+                outcome = _finish(staging, duplicates, next(keys, {}), show_progress=show_progress)
         except (InvalidInputError, UnreadableFileError) as error:
-            _clear_up(unfinished, error)
+            _clear_up(staging, error)
             raise
-        state = unfinished.state
-        _move(path)
-    report = _report(state, names, path, time.perf_counter() - started)
+        remove_staging(path)
+    state = staging.state
+    report = BuildReport(
+        **outcome,
+        **{name: getattr(state, name) for name in ("aliases", "links", "empty", "left_out")},
+        empty_examples=tuple(state.empty_examples),
+        seconds=time.perf_counter() - started,
+        bytes=path.stat().st_size,
+    )
     if warn and (faults := describe_faults(report, duplicates)):
         _log.warning("%s was built, but: %s", path, ". ".join(faults))
     return report
 
 
-def _sources(sources: Source | Iterable[Source]) -> list[Source]:
-    several: list[Source] = list(sources) if isinstance(sources, Iterable) else [sources]
-    if not several or not all(hasattr(source, "read") and hasattr(source, "name") for source in several):
-        message = f"expected a source of articles, such as ArticleJsonl(file), or several, got {sources!r:.200}"
-        raise InvalidInputError(message)
-    return several
-
-
-def _clear_up(unfinished: Unfinished, error: InvalidInputError | UnreadableFileError) -> None:
-    """Remove what a build that failed for its sources left, if a later one cannot go on with it; else say that it stays.
-
-    Raises:
-        InvalidInputError, UnreadableFileError: What was read stays; the error says so, and what to do about it.
-    """
-    path, state = unfinished.path, unfinished.state
-    if not state.read_articles or not all(state.sources):
-        remove_unfinished(path)
-        return
-    message = (
-        f"{error}. What was read before stays in {building_path(path)} and {spill_path(path)}: the same sources go on from "
-        "there; with others, or changed ones, start over with resume=False, on the command line with --restart"
-    )
-    kind = InvalidInputError if isinstance(error, InvalidInputError) else UnreadableFileError
-    raise kind(message) from error
+@contextmanager
+def builder_lock(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Lock a store for one builder or writer of all processes and threads; with `wait` as soon as it is free."""
+    lock = FileLock(f"{path}.lock", timeout=-1 if wait else 0)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        message = f"{path} is being built by another process: wait for it, or build another file"
+        raise StoreError(message) from error
+    except OSError as error:
+        message = f"{path} cannot be built there: {error.strerror or error}"
+        raise StoreError(message) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _check_replaceable(path: Path) -> None:
-    """Refuse to replace what is no article store.
-
-    Raises:
-        StoreFormatError: The path is a folder, or another program's file.
-    """
+    """Refuse to replace what is no article store."""
     if path.is_dir():
         message = f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}"
         raise StoreFormatError(message)
     if path.exists():
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        with closing(connect_immutable(path)) as connection:
             try:
                 check_format(connection, path, any_version=True)
             except StoreFormatError as error:
@@ -135,61 +173,54 @@ def _check_replaceable(path: Path) -> None:
                 raise StoreFormatError(message) from error
 
 
-def _read(unfinished: Unfinished, sources: Sequence[Source], *, show_progress: bool) -> None:
+def _read(staging: Staging, sources: Sequence[Source], *, show_progress: bool) -> None:
     """Read what is not read yet."""
-    state = unfinished.state
-    with (
-        ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as executor,
-        progress_bar(show=show_progress, unit=" records", desc="reading", initial=state.records) as bar,
-    ):
+    state = staging.state
+    with progress_bar(show=show_progress, unit=" records", desc="reading", initial=state.records) as bar:
         while state.source < len(sources):
-            batch = Batch(state.words, state.read_articles + 1, executor)
-            for record in sources[state.source].read(state.records):
+            source = sources[state.source]
+            for record in source.read(state.records):
                 try:
-                    batch.add(record)
+                    staging.add(record)
                 except InvalidInputError as error:
-                    place = sources[state.source].name or "the documents"
-                    message = f"record {state.records + batch.records + 1} of {place}: {error}"
+                    number, place = state.records + staging.records, source.name or "the documents"
+                    message = f"record {number} of {place}: {error}"
                     raise InvalidInputError(message) from error
-                if batch.full:
-                    unfinished.write(batch, last=False)
-                    bar.update(batch.records)
-                    batch = Batch(state.words, state.read_articles + 1, executor)
-            for reason, number in getattr(sources[state.source], "left_out", {}).items():
-                state.left_out[reason] = state.left_out.get(reason, 0) + number
-            unfinished.write(batch, last=True)
-            bar.update(batch.records)
+                if staging.full:
+                    bar.update(staging.commit(last=False))
+            for reason, count in getattr(source, "left_out", {}).items():
+                state.left_out[reason] = state.left_out.get(reason, 0) + count
+            bar.update(staging.commit(last=True))
 
 
-def _move(path: Path) -> None:
-    """Put the finished file into its place, and remove what else the build needed."""
-    building_path(path).replace(path)
-    if hasattr(os, "O_DIRECTORY"):
-        folder = os.open(path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            with suppress(OSError):  # some file systems sync no folders
-                os.fsync(folder)
-        finally:
-            os.close(folder)
-    remove_unfinished(path)
+def _finish(
+    staging: Staging, duplicates: Duplicates, keys: Mapping[str, str], *, show_progress: bool
+) -> dict[str, Any]:
+    """Write the store, put it in its place, and return what a report says of it."""
+    state = staging.state
+    if not state.articles:
+        read = "; ".join(source or "the documents" for source in state.sources)
+        message = f"there is no article to store in {read}" + (f": {state.empty} without text" if state.empty else "")
+        raise InvalidInputError(message)
+    with (
+        progress_bar(show=show_progress, unit=" steps", desc="finishing", total=STEPS) as bar,
+        part_beside(staging.path) as part,
+    ):
+        outcome = write_store(staging, part, duplicates, keys, bar)
+        sync_file(part)
+        move_into_place(part, staging.path)
+    return outcome
 
 
-def _report(state: State, names: int, path: Path, seconds: float) -> BuildReport:
-    return BuildReport(
-        articles=state.read_articles - state.duplicates,
-        redirects=state.redirects,
-        dangling=state.dangling,
-        circular=state.circular,
-        aliases=state.aliases,
-        links=state.links,
-        names=names,
-        duplicates=state.duplicates,
-        empty=state.empty,
-        dangling_examples=tuple(state.dangling_examples),
-        circular_examples=tuple(state.circular_examples),
-        duplicate_examples=tuple(state.duplicate_examples),
-        empty_examples=tuple(state.empty_examples),
-        seconds=seconds,
-        bytes=path.stat().st_size,
-        left_out=dict(state.left_out),
+def _clear_up(staging: Staging, error: InvalidInputError | UnreadableFileError) -> None:
+    """Remove what a build read that failed for its sources, if a later one cannot go on with it; else say that it stays."""
+    path, state = staging.path, staging.state
+    if not state.articles or not all(state.sources):
+        remove_staging(path)
+        return
+    message = (
+        f"{error}. What was read before stays in {staging_path(path)}: the same sources go on from there; with others, or "
+        "changed ones, start over with resume=False, on the command line with --restart"
     )
+    kind = InvalidInputError if isinstance(error, InvalidInputError) else UnreadableFileError
+    raise kind(message) from error

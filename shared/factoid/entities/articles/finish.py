@@ -1,91 +1,153 @@
-"""From what was read to what readers need: duplicates, redirects, names, and a last look at the file."""
+"""The store of what a build has read: one article of each title, redirects followed to their ends, and all names."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
 
-from factoid.entities.articles.duplicates import Duplicates, list_titles, settle_duplicates, worth_vacuuming
-from factoid.entities.articles.naming import find_names, write_names
-from factoid.entities.articles.redirects import follow_redirects
-from factoid.entities.articles.schema import mark_finished
-from factoid.entities.articles.stats import read_meta, write_meta
-from factoid.entities.articles.unfinished import Unfinished, building_path
+from factoid.entities.articles.file import APPLICATION_ID, FORMAT, TABLES, count_names, write_meta
+from factoid.entities.articles.name_index import find_names, write_names
+from factoid.entities.articles.names import name_key
+from factoid.entities.articles.staging import EXAMPLES, Staging, compress
 from factoid.errors import InvalidInputError, StoreError
-from factoid.progress import progress_bar
-from factoid.sqlite_file import explain
+from factoid.files.sqlite import committing
+from factoid.words import cut_words
 
-_SMALL = (
-    100_000  # articles, names and links of which the finish is done at once: to wait for the disk would take longer
-)
+Duplicates = Literal["first", "last", "join", "keep", "error"]
+
+STEPS = 5
+_WORKING_TABLES = ("duplicate", "title", "led", "name_form")  # beside what was read
+# Follow redirects by one step: 0 for those to nothing, while NULL stays with those in circles.
+_STEP = """
+UPDATE led SET article = (
+    SELECT article FROM (
+        SELECT next.article, next.rowid AS place FROM led AS next WHERE next.name = led.target UNION ALL SELECT 0, 1e18
+    ) ORDER BY place LIMIT 1
+) WHERE article IS NULL
+"""
+_OPEN = "SELECT COUNT(*) FROM led WHERE article IS NULL"
 
 
-def finish(unfinished: Unfinished, duplicates: Duplicates, *, show_progress: bool) -> int:
-    """Make what readers need of what was read, stage by stage, each whole or again; return how many names there are.
+def write_store(
+    staging: Staging, file: Path, duplicates: Duplicates, options: Mapping[str, str], bar: Any
+) -> dict[str, Any]:
+    """Write the store into a new file, and return what a `BuildReport` says of it. What was read stays as it is.
 
     Raises:
-        InvalidInputError: There are no articles, or duplicates that are an error.
-        StoreError: The disk is full or fails, or the file was damaged.
+        InvalidInputError: There are articles of one title, and `duplicates` is "error".
+        StoreError: The disk is full or fails, or what was read is damaged.
     """
-    state = unfinished.state
-    if not state.read_articles:
-        read = "; ".join(source or "the documents" for source in state.sources)
-        message = f"there is no article to store in {read}" + (f": {state.empty} without text" if state.empty else "")
-        raise InvalidInputError(message)
-
-    def articles(connection: sqlite3.Connection) -> None:
-        list_titles(connection)
-        settle_duplicates(connection, state, duplicates)
-
-    stages: list[Callable[[sqlite3.Connection], object]] = [
-        articles,
-        lambda connection: follow_redirects(connection, state),
-        find_names,
-        write_names,
-        lambda connection: write_meta(connection, state),
-    ]
-    with progress_bar(show=show_progress, unit=" steps", desc="finishing", total=len(stages) + 1) as bar:
-        bar.update(state.stage)
-        small = state.read_articles + state.read_redirects + state.aliases + state.links < _SMALL
-        while state.stage < len(stages):
-            with unfinished.transaction() as connection:
-                for stage in stages[state.stage :] if small else [stages[state.stage]]:
-                    stage(connection)
-                    state.stage += 1
-                    bar.update(1)
-        names = _make_sure(unfinished)
+    connection, state = staging.connection, staging.state
+    connection.create_function("name_key", 1, name_key, deterministic=True)
+    with staging.explained():
+        connection.execute("ATTACH ? AS store", [str(file)])
+        connection.execute("PRAGMA store.journal_mode = MEMORY")  # a file that is not finished is thrown away
+        connection.execute("PRAGMA store.synchronous = OFF")
+        with committing(connection):
+            for table in _WORKING_TABLES:  # of a build that was killed right here
+                connection.execute(f"DROP TABLE IF EXISTS main.{table}")
+            for statement in TABLES.strip().split(";"):
+                connection.execute(statement)
+            report = _copy_articles(connection, duplicates, state.words)
+            bar.update(1)
+            report |= _follow_redirects(connection)
+            bar.update(1)
+            find_names(connection, with_duplicates=duplicates == "join")
+            bar.update(1)
+            write_names(connection)
+            bar.update(1)
+            names = count_names(connection)
+            (outside,) = connection.execute("SELECT COUNT(*) FROM outside").fetchone()
+            counts = {"articles": state.articles - report["duplicates"], "outside": outside, "links": state.links}
+            read = {"words": state.words, "sources": state.sources, "duplicates": duplicates}
+            write_meta(connection, {**counts, "names": names, **read, **options})
+            connection.execute(f"PRAGMA store.application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA store.user_version = {FORMAT}")
+        faults = [row[0] for row in connection.execute("PRAGMA store.quick_check(3)") if row[0] != "ok"]
+        if faults:
+            message = f"{staging.path} was damaged while it was built: {'; '.join(faults)}. Build it again"
+            raise StoreError(message)
+        connection.execute("DETACH store")
         bar.update(1)
-    return names
+    return {**report, "articles": counts["articles"], "names": sum(names.values())}
 
 
-def _make_sure(unfinished: Unfinished) -> int:
-    """Check the file that was made, and mark it as whole; return how many names it has.
-
-    Raises:
-        StoreError: It is damaged.
-    """
-    connection = unfinished.connection
-    try:
-        if worth_vacuuming(connection):
-            connection.execute("VACUUM main")
-        faults = [row[0] for row in connection.execute("PRAGMA main.quick_check(3)") if row[0] != "ok"]
-        state = unfinished.state
-        articles = state.read_articles - state.duplicates
-        names: int = sum(json.loads(read_meta(connection)["names"]).values())
-        for table, expected in (("article", articles), ("body", articles), ("name", names)):
-            (count,) = connection.execute(f"SELECT COUNT(*) FROM main.{table}").fetchone()  # noqa: S608
-            if count != expected:
-                faults.append(f"{count} rows of {table}, and not {expected}")
-        if not faults:
-            mark_finished(connection)
-    except sqlite3.Error as error:
-        message = f"{unfinished.path} cannot be built: {explain(error)}"
-        raise StoreError(message) from error
-    if faults:
-        message = (
-            f"{building_path(unfinished.path)} was damaged while it was built: {'; '.join(faults)}. Start over with "
-            "resume=False, on the command line with --restart"
+def _copy_articles(connection: sqlite3.Connection, how: Duplicates, words: int) -> dict[str, Any]:
+    """Copy one article of each title, with its text, and note the others in the table `duplicate`."""
+    connection.execute("CREATE TABLE main.duplicate (id INTEGER PRIMARY KEY, stays INTEGER NOT NULL)")
+    if how != "keep":
+        chosen = "MAX" if how == "last" else "MIN"
+        connection.execute(
+            "INSERT INTO duplicate SELECT id, stays FROM "  # noqa: S608
+            f"(SELECT id, {chosen}(id) OVER (PARTITION BY title) AS stays FROM main.article) WHERE id != stays"
         )
-        raise StoreError(message)
-    return names
+    (count,) = connection.execute("SELECT COUNT(*) FROM duplicate").fetchone()
+    sql = "SELECT title FROM duplicate JOIN main.article USING (id) GROUP BY title ORDER BY MIN(id) LIMIT ?"
+    examples = tuple(title for (title,) in connection.execute(sql, [EXAMPLES]))
+    if how == "error" and count:
+        message = (
+            f"{count} articles have a title that another one had before: "
+            f"{', '.join(map(repr, examples))}{', …' if count > EXAMPLES else ''}. "
+            'Choose with duplicates="first", "last", "join" or "keep" which to keep; what was read is not read again'
+        )
+        raise InvalidInputError(message)
+    for table in ("article", "body"):
+        connection.execute(
+            f"INSERT INTO store.{table} SELECT * FROM main.{table} WHERE id NOT IN (SELECT id FROM duplicate) ORDER BY id"  # noqa: S608
+        )
+    if how == "join":
+        for first_id, article_id in connection.execute("SELECT stays, id FROM duplicate ORDER BY stays, id"):
+            _join(connection, first_id, article_id, words)
+    connection.execute(
+        "CREATE TABLE main.title (title TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (title, id)) WITHOUT ROWID"
+    )
+    connection.execute("INSERT INTO main.title SELECT title, id FROM store.article ORDER BY title, id")
+    return {"duplicates": count, "duplicate_examples": examples}
+
+
+def _join(connection: sqlite3.Connection, first_id: int, article_id: int, words: int) -> None:
+    """Append an article's text to that of the first of its title, whose metadata go before its own."""
+
+    def read(schema: str, number: int) -> tuple[str, dict[str, object]]:
+        tables = f"{schema}.body AS body JOIN {schema}.article AS article USING (id)"
+        sql = f"SELECT body.text, article.metadata FROM {tables} WHERE id = ?"  # noqa: S608
+        body, metadata = connection.execute(sql, [number]).fetchone()
+        return zlib.decompress(body).decode(), json.loads(metadata) if metadata else {}
+
+    (first, metadata), (second, further) = read("store", first_id), read("main", article_id)
+    joined = json.dumps(further | metadata, ensure_ascii=False) if further or metadata else None
+    text = compress(cut_words(f"{first}\n\n{second}", words))
+    connection.execute("UPDATE store.body SET text = ? WHERE id = ?", [text, first_id])
+    connection.execute("UPDATE store.article SET metadata = ? WHERE id = ?", [joined, first_id])
+
+
+def _follow_redirects(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Make the table `led` (name, target, number of the article if there is one), and note what leads out of the store.
+
+    An article goes before a redirect of its name, and the first redirect of a name before others.
+    """
+    connection.execute("CREATE TABLE main.led (name TEXT NOT NULL, target TEXT NOT NULL, article INTEGER)")
+    connection.execute(
+        "INSERT INTO led SELECT name, target, (SELECT id FROM title WHERE title.title = target) "
+        "FROM redirect WHERE name != ''"
+    )
+    connection.execute("CREATE INDEX main.led_name ON led (name)")
+    before, unresolved = None, connection.execute(_OPEN).fetchone()
+    while before != unresolved:
+        connection.execute(_STEP)
+        before, unresolved = unresolved, connection.execute(_OPEN).fetchone()
+    connection.execute(
+        "INSERT OR IGNORE INTO outside SELECT name_key(name), name, target FROM led "
+        "WHERE article = 0 AND name_key(name) != '' ORDER BY rowid"
+    )
+    report = {}
+    for kind, condition in (("circular", "article IS NULL"), ("dangling", "article = 0")):
+        (report[kind],) = connection.execute(f"SELECT COUNT(*) FROM led WHERE {condition}").fetchone()  # noqa: S608
+        sql = f"SELECT name, target FROM led WHERE {condition} ORDER BY rowid LIMIT ?"  # noqa: S608
+        report[f"{kind}_examples"] = tuple(f"{name} → {to}" for name, to in connection.execute(sql, [EXAMPLES]))
+    (report["redirects"],) = connection.execute("SELECT COUNT(*) FROM led WHERE article > 0").fetchone()
+    return report

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from enum import IntEnum
 
+from factoid.words import UNSPACED
+
 # Marks without width (zero-width space, word joiner, byte order mark, soft hyphen) and of direction; MediaWiki drops the
 # latter as well. The joiners U+200C and U+200D stay: they tell words of Persian and Indic scripts apart.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
@@ -23,7 +25,14 @@ _PLAIN_LETTERS = str.maketrans(
     {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ħ": "h", "Ħ": "H", "ı": "i", "ŧ": "t", "Ŧ": "T"}
     | {"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ß": "ss"}
 )
-_IN_BRACKETS = re.compile(r"(.+?)\s*\(([^()]+)\)")
+_MARKS = "-./'·・"
+_SEPARATOR = re.compile(rf"(?<=[\w&]) ?(?:[{_MARKS}] ?| )(?=[\w&])")
+# Why a name may be written without its spaces: a mark inside, letters beside digits, "and", a script without spaces.
+_SQUEEZABLE = re.compile(
+    rf"(?<=\w) ?[{_MARKS}&] ?(?=\w)|(?<=[^\W\d_]) (?=\d)|(?<=\d) (?=[^\W\d_])| and "
+    rf"| (?={UNSPACED.pattern})|(?<={UNSPACED.pattern}) "
+)
+_IN_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SMALL = 3  # letters of the words that initials may pass over, "of" and "the" among them
 _PLACE = 3  # words of the place that another lies in
@@ -37,10 +46,12 @@ class NameKind(IntEnum):
     REDIRECT = 1
     ALIAS = 2
     UNACCENTED = 3  # one of these as it is typed without accents
-    ANCHOR = 4  # the text of links to the article
-    BASE = (
-        5  # the title without what tells it from others: "Mercury" of "Mercury (planet)", "Albany" of "Albany, Georgia"
-    )
+    SQUEEZED = 4  # one of these without the marks and spaces inside it: "nodejs" for "Node.js"
+    ANCHOR = 5  # the text of links to the article
+    # The title without what tells it from others: "Mercury" of "Mercury (planet)", "Albany" of "Albany, Georgia".
+    BASE = 6
+    PART = 7  # a part of the title: see `name_parts`
+    CAPITAL_PART = 8  # a part that names the article only where it has its capitals
 
 
 def clean_name(name: str) -> str:
@@ -82,6 +93,29 @@ def without_accents(name: str) -> str | None:
     return None if plain == unicodedata.normalize("NFC", name) else plain
 
 
+def squeeze(name: str) -> str:
+    """Return a name, in its case, without the marks and spaces between its letters and digits, and with "&" for "and".
+
+    >>> squeeze("Node.js"), squeeze("T 40"), squeeze("AT & T"), squeeze("C++"), squeeze(".NET")
+    ('Nodejs', 'T40', 'AT&T', 'C++', '.NET')
+    """
+    name = name.replace(" and ", " & ")
+    together = name.replace(" ", "")
+    return together if together.replace("&", "").isalnum() else _SEPARATOR.sub("", name)
+
+
+def squeezed_key(name: str, *, spaces: bool = False) -> str | None:
+    """Return the key that all spellings of a name share: "nodejs" of "Node.js", "t40" of "T-40", "at&t" of "AT & T".
+
+    None where the name has one spelling only: without a letter, and, but with `spaces`, of words with only spaces between.
+    """
+    key = name_key(without_accents(name) or name)
+    if key.isalnum() or not ((spaces and " " in key) or _SQUEEZABLE.search(key)):
+        return None
+    squeezed = squeeze(key)
+    return squeezed if squeezed != key and any(map(str.isalpha, squeezed)) else None
+
+
 def split_title(title: str) -> tuple[str, str]:
     """Return a title's base and what tells it from others of that base, or the title and "".
 
@@ -117,11 +151,7 @@ def _are_initials(short: str, long: str) -> bool:
     if len(letters) < 2 or (len(letters) == 2 and not letters.isupper()):
         return False
     large = [word for word in words if not (word.islower() and len(word) <= _SMALL)]
-    return any("".join(map(_initial, some)) == _folded(letters) for some in (words, large))
-
-
-def _initial(word: str) -> str:
-    return _folded(word)[:1]
+    return any("".join(_folded(word)[:1] for word in some) == _folded(letters) for some in (words, large))
 
 
 def _folded(text: str) -> str:

@@ -15,8 +15,9 @@ from factoid.errors import UnreadableFileError
 class Source(Protocol):
     """Articles and redirects, always in the same order.
 
-    A source that leaves something out may count it by reason in an attribute `left_out`, a mapping that is complete when it
-    has been read to the end; the report of a build has the sums.
+    Two more attributes are optional. `left_out` counts what was left out by reason, complete once all was read: the report of
+    a build has the sums. `keys` says where the metadata of documents hold titles and aliases, as `title_key` and
+    `aliases_key`: what is added to the store later is read likewise.
 
     Attributes:
         name: What is read, told apart from all else, as `describe_files` makes it: a build that was interrupted goes on

@@ -1,31 +1,46 @@
-"""An article store: titles and other names to articles, from one file that is only read (Entity Retrieval, Appendix A.3)."""
+"""An article store: titles and other names to articles, from one file (Entity Retrieval, Appendix A.3)."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from factoid.entities.articles.article import Article, Name
-from factoid.entities.articles.connections import Connections
+from factoid.entities.articles.changes import change_articles
+from factoid.entities.articles.file import FORMAT, ArticleFile
 from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key, split_title
-from factoid.entities.articles.schema import FORMAT
-from factoid.entities.articles.stats import ArticleStats
-from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreFormatError, UnreadableFileError
+from factoid.filters import All, AnyOf, Comparison, Filter, Not, matches, to_tree
+from factoid.units import check_text
 
 _MOST_KEYS = 200  # of one statement
-_NAMED = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED)
+_NAMED = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.SQUEEZED)
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleStats:
+    """What an article store holds."""
+
+    articles: int
+    names: Mapping[str, int] = field(hash=False)  # counts by kind
+    outside: int  # names that redirect to articles that are not in it
+    links: int  # that the articles had where it was built
+    words: int  # that it keeps of each article
+    sources: tuple[str, ...]  # what it was built from
+    format: int  # version of its tables
+    bytes: int  # size of the file
 
 
 class ArticleStore:
-    """Articles by their titles, redirects and aliases. Any number of processes and threads may read one file.
+    """Find articles by their titles, redirects and aliases. Any number of processes and threads may read one file.
 
-    An instance reads the file that it opened until it is closed, also when a new build has replaced that file: open it again
-    for the new one. From then on threads share the connections that there are. An instance may be used after a fork. It can
-    be pickled: what is unpickled opens the file that lies at the path then.
+    An instance goes on reading the file that it opened when a new build, or a change by another instance, replaces that
+    file: `reload` reads the new one. An instance may be used after a fork, and it can be pickled; the copy opens the file
+    that then lies at the path.
 
     Args:
         path: A file that `build_articles` or `factoid build-articles` made.
@@ -37,55 +52,105 @@ class ArticleStore:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._file = Connections(self.path)
-        try:
-            self._meta = {key: json.loads(value) for key, value in self._file.query("SELECT key, value FROM meta")}
-        except (ValueError, StoreFormatError) as error:
-            self._file.close()
-            message = f"{self.path} is damaged: {error}. Build it again with factoid build-articles"
-            raise StoreFormatError(message) from error
+        self._file = ArticleFile(self.path)
+        self._origin: ArticleStore | None = None  # of a view: its file may be a temporary one that goes with the store
+        self._filters: tuple[Filter, ...] = ()
+        self._tests: tuple[Callable[[dict[str, Any]], bool], ...] = ()
+        self._count = -1, 0  # version of the file, and articles in it that pass the filters
+
+    @property
+    def version(self) -> int:
+        """How many other files this instance has read before, after changes and `reload`."""
+        return self._file.version
+
+    def reload(self) -> None:
+        """Read from now on the file that lies at the path; readers in other threads go on without an error."""
+        self._file.reopen()
+
+    def add(self, articles: Iterable[Article]) -> None:
+        """Add articles to the file, in the place of those with their `document_id`; this instance then reads the new file.
+
+        All of them are on disk when this returns, or none. The file is copied: add many at once.
+
+        Raises:
+            InvalidInputError: An article without `document_id`, title or text; or whose title another has, where the store
+                was not built with `duplicates="keep"`.
+            StoreError: The disk is full or fails.
+        """
+        change_articles(self.path, list(articles), ())
+        self.reload()
+
+    def delete(self, document_ids: Iterable[str]) -> None:
+        """Delete the articles that were made of some documents, as `add` does.
+
+        Raises:
+            InvalidInputError: No article has such an id; then nothing is deleted.
+        """
+        if isinstance(document_ids, str):
+            message = f"expected several ids, got the string {document_ids!r}"
+            raise InvalidInputError(message)
+        change_articles(self.path, (), set(document_ids))
+        self.reload()
+
+    def filtered(self, condition: Filter) -> ArticleStore:
+        """Return a view of the articles whose metadata pass a filter, such as those of one tenant.
+
+        It reads, changes and closes with this store. The filter is a dict of conditions or a tree, as `UnitStore.search` takes
+        them, or a function of the metadata.
+        """
+        view = object.__new__(ArticleStore)
+        view.__dict__.update(self.__dict__, _origin=self, _count=(-1, 0))
+        view._filters, view._tests = (*self._filters, condition), (*self._tests, _test(condition))
+        return view
+
+    @property
+    def document_keys(self) -> dict[str, str]:
+        """The keys under which the metadata of the user's documents hold title and aliases, as `OwnDocuments` names them."""
+        meta = self._file.meta
+        return {key: meta[key] for key in ("title_key", "aliases_key") if key in meta}
+
+    def _passes(self, metadata: str | None) -> bool:
+        if not self._tests:
+            return True
+        values = json.loads(metadata) if metadata else {}
+        return all(test(values) for test in self._tests)
 
     def get(self, title: str) -> Article | None:
-        """Return the article of a title, or of the redirect or alias of this name; None if there is none.
+        """Return the article of a title, redirect or alias; None if there is none.
 
-        What is written as given goes before what differs in the case of its first letter, and that before what differs
-        otherwise; of what is written alike, a title goes before a redirect, and a redirect before an alias. A name of
-        several articles that nothing tells apart gives None: see `names`.
+        A name that is written exactly so goes before one that differs in the case of its first letter, and that before any
+        other spelling. Of names that are written alike, a title goes before a redirect, and a redirect before an alias. A
+        name that several articles share equally gives None: see `names`.
         """
-        found = self.resolve(title)
-        return None if found is None else self.article(found.article_id)
+        name = self.resolve(title)
+        return None if name is None else self.find(name.article_id)
 
     def resolve(self, title: str) -> Name | None:
         """Return the name that `get` follows, without reading the article."""
-        return self._meant(title, self._named(title))
+        return _meant(title, self._named(title))
+
+    def articles_titled(self, title: str) -> list[int]:
+        """Return the numbers of the articles that a title means: the one that `get` gives, or several of this very title.
+
+        There are several only in a store that was built with `duplicates="keep"`.
+        """
+        named = self._named(title)
+        if name := _meant(title, named):
+            return [name.article_id]
+        return list(dict.fromkeys(name.article_id for name in named if name.title in (title, canonical_title(title))))
 
     def _named(self, title: str) -> list[Name]:
         key = name_key(title)
         return [name for name in self.names([key]).get(key, []) if name.kind in _NAMED]
 
-    def _meant(self, title: str, named: Sequence[Name]) -> Name | None:
-        if not named:
-            return None
-        written, canonical = clean_name(title), canonical_title(title)
-        ranks = [
-            (
-                name.kind is NameKind.UNACCENTED,  # it is nobody's spelling, but only how others may be typed
-                0 if name.form == written else 1 if canonical_title(name.form) == canonical else 2,
-                name.kind,
-            )
-            for name in named
-        ]
-        best = [name for name, rank in zip(named, ranks, strict=True) if rank == min(ranks)]
-        return best[0] if len({name.article_id for name in best}) == 1 else None
-
     def title_of(self, name: str) -> str | None:
-        """Return the title of the article that `get` gives, also where a redirect leads to one that is not in the store.
+        """Return the title of the article that `get` gives, or that a redirect leads to outside the store.
 
-        That happens in a part of a dump, or where an article had no text. None for other names without an article.
+        Redirects lead outside in a part of a dump, or where an article had no text. None for any other name.
         """
-        if named := self._named(name):
-            found = self._meant(name, named)
-            return None if found is None else found.title
+        if names := self._named(name):
+            meant = _meant(name, names)
+            return None if meant is None else meant.title
         title, seen = self._outside(name), {name}
         while title is not None and title not in seen and (further := self._outside(title)) is not None:
             seen.add(title)
@@ -95,53 +160,42 @@ class ArticleStore:
     def _outside(self, name: str) -> str | None:
         written, canonical = clean_name(name), canonical_title(name)
         rows = self._file.query("SELECT form, target FROM outside WHERE key = ? ORDER BY form", [name_key(name)])
-        ranked = sorted(rows, key=lambda row: (row[0] != written, canonical_title(row[0]) != canonical))
-        return ranked[0][1] if ranked else None
+        nearest = min(rows, key=lambda row: (row[0] != written, canonical_title(row[0]) != canonical), default=None)
+        return None if nearest is None else nearest[1]
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
-        """Return what is known by some names, by their keys (see `name_key`); keys that name nothing are left out.
+        """Return the names of some keys (see `name_key`), by key; unknown keys are left out.
 
-        Of each key titles come first, then redirects, aliases, texts of links and bases of titles; of one kind, what more
-        links mean.
+        Titles come first, then redirects, aliases, texts of links and bases of titles; within a kind, those with more links.
         """
-        found: dict[str, list[Name]] = {}
+        names: dict[str, list[Name]] = {}
         for start in range(0, len(keys), _MOST_KEYS):
-            some = list(keys[start : start + _MOST_KEYS])
-            marks = ",".join("?" * len(some))
-            rows = self._file.query(
-                "SELECT name.key, name.form, name.kind, name.count, name.article, article.title "  # noqa: S608
-                f"FROM name JOIN article ON article.id = name.article WHERE name.key IN ({marks}) "
-                "ORDER BY name.key, name.rank",
-                some,
+            some = keys[start : start + _MOST_KEYS]
+            sql = (
+                "SELECT key, form, kind, count, article, title, metadata FROM name JOIN article ON id = article "  # noqa: S608
+                f"WHERE key IN ({','.join('?' * len(some))}) ORDER BY key, rank"
             )
             try:
-                for key, form, kind, count, article, title in rows:
-                    own = form if form is not None else _form(kind, key, title)
-                    found.setdefault(key, []).append(Name(own, NameKind(kind), count, article, title))
+                for key, form, kind, count, article, title, metadata in self._file.query(sql, some):
+                    if self._passes(metadata):
+                        written = form if form is not None else _form(kind, key, title)
+                        check_text(written, "name")
+                        names.setdefault(key, []).append(Name(written, NameKind(kind), count, article, title))
             except (ValueError, TypeError) as error:
                 message = f"the names of {self.path} are damaged: {error}. Build the store again"
                 raise StoreFormatError(message) from error
-        return found
+        return names
 
-    def article(self, article_id: int) -> Article:
-        """Return an article by its number.
-
-        Raises:
-            InvalidInputError: There is none.
-            StoreFormatError: Its text is damaged.
-        """
-        rows = self._file.query(
-            "SELECT article.title, body.text, article.metadata, article.document_id "
-            "FROM article LEFT JOIN body USING (id) WHERE id = ?",
-            [article_id],
-        )
+    def find(self, article_id: int) -> Article | None:
+        """Return an article by its number; None if there is none, or it was deleted since its name was looked up."""
+        sql = "SELECT title, text, metadata, document_id FROM article LEFT JOIN body USING (id) WHERE id = ?"
+        rows = self._file.query(sql, [article_id])
         if not rows:
-            message = f"{self.path} has no article {article_id}"
-            raise InvalidInputError(message)
+            return None
         title, body, metadata, document_id = rows[0]
         try:
-            text, own = zlib.decompress(body).decode(), json.loads(metadata) if metadata else {}
-            return Article(title, text, metadata=own, document_id=document_id or "")
+            text, values = zlib.decompress(body).decode(), json.loads(metadata) if metadata else {}
+            return Article(title, text, metadata=values, document_id=document_id or "")
         except (zlib.error, ValueError, TypeError) as error:
             message = f"the article {title!r} of {self.path} is damaged: {error}. Build the store again"
             raise StoreFormatError(message) from error
@@ -149,34 +203,37 @@ class ArticleStore:
     def titles(self) -> Iterator[str]:
         """Yield all titles, in the order in which their articles were read."""
         last = 0
-        sql = "SELECT id, title FROM article WHERE id > ? ORDER BY id LIMIT 10000"
+        sql = "SELECT id, title, metadata FROM article WHERE id > ? ORDER BY id LIMIT 10000"
         while rows := self._file.query(sql, [last]):
-            yield from (title for _, title in rows)
+            yield from (title for _, title, metadata in rows if self._passes(metadata))
             last = rows[-1][0]
+
+    def keys(self, kinds: Collection[NameKind]) -> list[str]:
+        """Return the keys of all names of some kinds, each once."""
+        marks = ",".join("?" * len(kinds))
+        sql = f"SELECT key, metadata FROM name JOIN article ON id = article WHERE kind IN ({marks}) ORDER BY key, rank"  # noqa: S608
+        rows = self._file.query(sql, [*map(int, kinds)])
+        return list(dict.fromkeys(key for key, metadata in rows if self._passes(metadata)))
 
     def stats(self) -> ArticleStats:
         """Return what the store holds, in numbers."""
-        meta = self._meta
-        return ArticleStats(
-            articles=meta["articles"],
-            names=meta["names"],
-            outside=meta["outside"],
-            links=meta["links"],
-            words=meta["words"],
-            sources=tuple(meta["sources"]),
-            format=FORMAT,
-            bytes=self._file.size,
-        )
+        meta = self._file.meta
+        counts = {name: meta[name] for name in ("articles", "names", "outside", "links", "words")}
+        return ArticleStats(**counts, sources=tuple(meta["sources"]), format=FORMAT, bytes=self._file.size)
 
     def __len__(self) -> int:
-        """Return how many articles there are."""
-        return int(self._meta["articles"])
+        """Return how many articles there are, or pass the filter."""
+        if not self._tests:
+            return int(self._file.meta["articles"])
+        if self._count[0] != (version := self.version):
+            self._count = version, sum(1 for _ in self.titles())
+        return self._count[1]
 
     def __contains__(self, title: object) -> bool:
         return isinstance(title, str) and self.resolve(title) is not None
 
-    def __reduce__(self) -> tuple[Any, tuple[Path]]:
-        return ArticleStore, (self.path,)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self.path, self._filters)
 
     def close(self) -> None:
         """Close the file; what is asked later is refused."""
@@ -185,10 +242,32 @@ class ArticleStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _test(condition: Filter) -> Callable[[dict[str, Any]], bool]:
+    if callable(condition):
+        return condition
+    if not isinstance(condition, Mapping | All | AnyOf | Comparison | Not):
+        message = f"a filter must be a dict of conditions, a tree or a function, got {condition!r}"
+        raise InvalidInputError(message)
+    tree = to_tree(condition)
+    return lambda metadata: matches(tree, metadata)
+
+
+def _meant(title: str, names: Sequence[Name]) -> Name | None:
+    """Return the name that a title is nearest to; None if names of several articles are as near."""
+    written, canonical = clean_name(title), canonical_title(title)
+
+    def distance(name: Name) -> tuple[bool, int, int]:
+        derived = name.kind >= NameKind.UNACCENTED  # nobody's spelling, but only how others may be typed
+        spelling = 0 if name.form == written else 1 if canonical_title(name.form) == canonical else 2
+        return derived, spelling, name.kind
+
+    least = min(map(distance, names), default=None)
+    best = [name for name in names if distance(name) == least]
+    return best[0] if len({name.article_id for name in best}) == 1 else None
 
 
 def _form(kind: int, key: str, title: str) -> str:
@@ -196,3 +275,15 @@ def _form(kind: int, key: str, title: str) -> str:
     if kind == NameKind.TITLE:
         return title
     return split_title(title)[0] if kind == NameKind.BASE else key
+
+
+def _unpickle(path: Path, filters: Sequence[Filter]) -> ArticleStore:
+    if not path.is_file():
+        message = (
+            f"{path} is gone with the temporary article store that it belonged to: build it with path=... to keep it"
+        )
+        raise UnreadableFileError(message)
+    store = ArticleStore(path)
+    for condition in filters:
+        store = store.filtered(condition)
+    return store

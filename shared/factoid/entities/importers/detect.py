@@ -1,27 +1,34 @@
-"""Which importer reads a file, by its name and its first bytes."""
+"""Which importer reads a file, by its name, its first bytes and the fields of its first lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from factoid.entities.articles.sources import Source
-from factoid.entities.importers.json_kind import kind_of_lines
-from factoid.entities.importers.jsonl import ArticleJsonl, TitleTextJsonl
-from factoid.entities.importers.kilt import KiltJsonl
+from factoid.entities.importers.json_lines import (
+    ArticleJsonl,
+    KiltJsonl,
+    RedirectLines,
+    TitleTextJsonl,
+    WikiExtractorJson,
+)
+from factoid.entities.importers.mediawiki import MediaWikiDump
 from factoid.entities.importers.parquet import WikipediaParquet
-from factoid.entities.importers.paths import numbered_lines
-from factoid.entities.importers.redirect_lines import RedirectLines
-from factoid.entities.importers.table import ArticleCsv
-from factoid.entities.importers.table_rows import ENDINGS as TABLES
-from factoid.entities.importers.table_rows import has_columns
-from factoid.entities.importers.wikiextractor import WikiExtractorJson
+from factoid.entities.importers.source_files import is_named, visible_files
+from factoid.entities.importers.table import TABLES, ArticleCsv
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.lines import numbered_lines, parse_object
+from factoid.files.tables import has_columns
 
-_PARQUET = b"PAR1"
+_XML = (b"<mediawiki", b"<?xml", b"<page")
 _NOTES = (".md", ".rst", ".txt", ".html", ".pdf")
+_SAMPLE = 20  # lines
+_FIELDS = ("title", "text", "content", "name")  # no titles, where there is but one line
+DUMP = "dump"
 IMPORTERS: dict[str, Callable[[list[Path]], Source]] = {
     "wikiextractor": WikiExtractorJson,
     "kilt": KiltJsonl,
@@ -31,7 +38,6 @@ IMPORTERS: dict[str, Callable[[list[Path]], Source]] = {
     "csv": ArticleCsv,
     "redirects": RedirectLines,
 }
-DUMP = "dump"
 
 
 def make_sources(
@@ -46,90 +52,94 @@ def make_sources(
 ) -> list[Source]:
     """Return the sources of some files and folders: those of one format together, in the order of their first.
 
-    Args:
-        paths: Files and folders.
-        kind: "dump", one of IMPORTERS, or "auto" to look at each.
-        workers: Processes that read a dump.
-        words: Words of an article that are needed; a dump's importer cleans no more.
-        title_key: Field of articles in JSON Lines ("jsonl"), or column of tables ("csv"), that holds the title.
-        text_key: Field that holds the text.
-        allow_truncated: Read a dump that is cut off or damaged up to there.
+    The kind is "dump", one of IMPORTERS, or "auto" to look at each. A dump's importer cleans no more than so many words of an
+    article. Title and text are called title_key and text_key in the lines of "jsonl" and the columns of "csv".
 
     Raises:
-        InvalidInputError: There is no such format, or no path.
+        InvalidInputError: There is no such format.
         UnreadableFileError: A path is missing or of no known format.
-        MissingDependencyError: What a dump needs is not installed.
     """
     if kind not in ("auto", DUMP, *IMPORTERS):
         message = f"unknown format {kind!r}: expected auto, {DUMP}, {', '.join(IMPORTERS)}"
         raise InvalidInputError(message)
-    kinds: dict[str, list[Path]] = {}
+    files_by_kind: dict[str, list[Path]] = {}
     for path in chain.from_iterable(map(_parts, paths)) if kind == "auto" else paths:
-        kinds.setdefault(detect(path, title_key, text_key) if kind == "auto" else kind, []).append(path)
-    special: dict[str, Callable[[list[Path]], Source]] = {
-        DUMP: partial(_dump, workers=workers, words=words, allow_truncated=allow_truncated),
+        name = detect(path, title_key, text_key) if kind == "auto" else kind
+        files_by_kind.setdefault(name, []).append(path)
+    importers = IMPORTERS | {
+        DUMP: partial(MediaWikiDump, workers=workers, words=words, allow_truncated=allow_truncated),
         "jsonl": partial(ArticleJsonl, title_key=title_key, text_key=text_key),
         "csv": partial(ArticleCsv, title_key=title_key, text_key=text_key),
     }
-    return [(special.get(each) or IMPORTERS[each])(files) for each, files in kinds.items()]
+    return [importers[name](files) for name, files in files_by_kind.items()]
 
 
 def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
     """Return the format of a file, or of the first file of a folder.
 
-    Args:
-        path: The file or folder.
-        title_key: Field or column that holds the title.
-        text_key: Field or column that holds the text.
-
     Raises:
         UnreadableFileError: It is missing, empty or of no known format.
     """
-    file = _first_file(path) if path.is_dir() else path
-    name = file.name.lower()
-    if name.endswith(".parquet") or _begins(file, _PARQUET):
+    file = path
+    if path.is_dir():
+        files = visible_files(path)
+        if not files:
+            message = f"{path} holds no file"
+            raise UnreadableFileError(message)
+        file = next((file for file in files if file.suffix.lower() not in _NOTES), files[0])
+    if is_named(file, WikipediaParquet.patterns):
         return "parquet"
-    if name.endswith(TABLES):
-        return "redirects" if ".tsv" in name and not has_columns(file, title_key, text_key) else "csv"
-    _, line = next(numbered_lines(file), (0, b""))
-    if not line:
+    if is_named(file, TABLES):
+        return "redirects" if ".tsv" in file.name.lower() and not has_columns(file, title_key, text_key) else "csv"
+    sample = [line for _, line in islice(numbered_lines(file), _SAMPLE)]
+    if not sample:
         message = f"{file} is empty: expected articles, such as one JSON object per line"
         raise UnreadableFileError(message)
-    if line.lstrip(b"\xef\xbb\xbf \t").startswith((b"<mediawiki", b"<?xml", b"<page")):
+    if sample[0].startswith(b"PAR1"):
+        return "parquet"
+    if sample[0].lstrip(b"\xef\xbb\xbf \t").startswith(_XML):
         return DUMP
-    return kind_of_lines(file, title_key, text_key)
-
-
-def _parts(path: Path) -> list[Path]:
-    """Return what is looked at by itself: the tables of a folder that has some, since they may be of articles or redirects."""
-    tables = [file for file in _files(path) if file.name.lower().endswith(TABLES)] if path.is_dir() else []
-    return tables or [path]
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
-
-
-def _first_file(folder: Path) -> Path:
-    """Return the first file that is not called as notes are, else the first of all."""
-    files = _files(folder)
-    if not files:
-        message = f"{folder} holds no file"
-        raise UnreadableFileError(message)
-    return next((file for file in files if file.suffix.lower() not in _NOTES), files[0])
-
-
-def _begins(file: Path, begin: bytes) -> bool:
     try:
-        with file.open("rb") as raw:
-            return raw.read(len(begin)) == begin
-    except OSError as error:
-        message = f"{file} cannot be read: {error.strerror or error}"
+        return _json_kind(sample, title_key, text_key)
+    except InvalidInputError as error:
+        message = (
+            f"{file} is of no known format: {error}. Expected XML of MediaWiki, one JSON object per line, or a table that ends "
+            f"in .csv or .tsv, in UTF-8; its first line is {sample[0].strip()[:60]!r}. If it is of another format, name it "
+            "with --format"
+        )
         raise UnreadableFileError(message) from error
 
 
-def _dump(files: list[Path], *, workers: int, words: int, allow_truncated: bool) -> Source:
-    from factoid.entities.importers.mediawiki import MediaWikiDump
+def _parts(path: Path) -> list[Path]:
+    """Return what to look at one by one: the tables of a folder that has some, of articles or redirects; else the path."""
+    tables = [file for file in visible_files(path) if is_named(file, TABLES)] if path.is_dir() else []
+    return tables or [path]
 
-    source: Source = MediaWikiDump(files, workers=workers, words=words, allow_truncated=allow_truncated)
-    return source
+
+def _json_kind(lines: Sequence[bytes], title_key: str, text_key: str) -> str:
+    """Return which importer reads JSON Lines.
+
+    Lines that have one field with a text are SpEL's `{title: text}` only where the fields differ from line to line.
+    """
+    first, usual_keys = parse_object(lines[0]), (title_key, text_key) == ("title", "text")
+    if title_key in first and text_key in first:
+        return "wikiextractor" if usual_keys and "url" in first else "jsonl"
+    if "wikipedia_title" in first:
+        return "kilt"
+    if set(first) == {"name", "target"}:
+        return "redirects"
+    if usual_keys and all(map(_is_titled, objects := list(map(parse_object, lines)))):
+        keys = {key for fields in objects for key in fields}
+        if (len(lines) == 1 and first.keys().isdisjoint(_FIELDS)) or len(keys) > 1:
+            return "titles"
+    names = ", ".join(map(repr, list(first)[:8])) or "no fields"
+    message = (
+        f"its first line has {names}; expected {title_key!r} and {text_key!r}. Say what the fields of the title and the text "
+        "are called (title_key and text_key, on the command line --title-key and --text-key)"
+    )
+    raise InvalidInputError(message)
+
+
+def _is_titled(fields: dict[str, Any]) -> bool:
+    """Tell whether an object is one title with its text."""
+    return len(fields) == 1 and all(key and isinstance(text, str) for key, text in fields.items())

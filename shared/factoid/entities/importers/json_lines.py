@@ -1,104 +1,223 @@
-"""JSON Lines into records, each with where it stands."""
+"""Articles as JSON Lines: your own, SpEL's, wikiextractor's and KILT's (Petroni et al., 2021); and redirects."""
 
 from __future__ import annotations
 
+import html
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar
+from urllib.parse import unquote
 
-from factoid.entities.articles.article import Record
-from factoid.entities.importers.paths import numbered_lines
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.entities.articles.article import Article, Record, Redirect
+from factoid.entities.articles.names import canonical_title
+from factoid.entities.articles.sources import unusual_keys
+from factoid.entities.importers.own_documents import read_names
+from factoid.entities.importers.source_files import FileSource, Paths
+from factoid.errors import InvalidInputError
+from factoid.files.lines import located, numbered_lines, parse_object
 
-ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".ndjson", ".ndjson.gz", ".ndjson.bz2")
-EXPECTED = f"files that end in {', '.join(ENDINGS)}"
-Fields = dict[str, Any]
+JSON_LINES = ("*.jsonl", "*.ndjson")
+_LINK = re.compile(r'<a href="([^"]*)">((?:(?!<a href=").)*?)</a>', re.DOTALL)
+_HEADING, _BULLET = "Section::::", "BULLET::::"
 
 
-def is_json_lines(path: Path) -> bool:
-    """Tell whether a file is called as one of JSON Lines."""
-    return path.name.lower().endswith(ENDINGS)
+class _LineSource(FileSource):
+    """Files of which each line that is not blank gives records."""
+
+    record_per_line: ClassVar[bool] = True  # what is skipped need not be parsed
+
+    def read(self, skip: int = 0) -> Iterator[Record]:
+        """Yield the records from number `skip` on.
+
+        Raises:
+            UnreadableFileError: A file is missing or damaged, or a line does not hold what is expected; says where.
+        """
+        lines = ((file, number, line) for file in self._files() for number, line in numbered_lines(file))
+        if self.record_per_line:
+            return self._read(islice(lines, skip, None))
+        return islice(self._read(lines), skip, None)
+
+    def _read(self, lines: Iterable[tuple[Path, int, bytes]]) -> Iterator[Record]:
+        for file, number, line in lines:
+            with located(f"{file}:{number}"):
+                records = self._records(line)
+            yield from records
+
+    @abstractmethod
+    def _records(self, line: bytes) -> Sequence[Record]:
+        """Return the records of a line."""
 
 
-def read_json_lines(
-    files: Iterable[Path], convert: Callable[[Fields], Sequence[Record]], *, skip: int, one_each: bool
-) -> Iterator[Record]:
-    """Yield the records of files with one JSON object a line.
+class ArticleJsonl(_LineSource):
+    """Lines such as `{"id": …, "title": …, "text": …, "aliases": […], "redirects": […], "metadata": {…}}`.
+
+    Only the title and the text must be there. The id becomes that of what a retriever returns. Redirects are other names
+    that lead to the article; they go before aliases. Aliases may also stand in the metadata, as those of `OwnDocuments` do;
+    one name need be no list.
 
     Args:
-        files: Plain, or compressed by gzip or bzip2.
-        convert: Makes the records of an object; raises InvalidInputError where it cannot.
-        skip: How many records to leave out at first.
-        one_each: Whether every line makes one record; then lines that are left out are not parsed.
-
-    Raises:
-        UnreadableFileError: A file is missing or damaged, or a line does not hold what is expected; says where.
+        paths: Files, plain or compressed by gzip or bzip2, or folders of files that end in .jsonl or .ndjson.
+        title_key: Field that holds the title.
+        text_key: Field that holds the text.
     """
-    for file in files:
-        for number, line in numbered_lines(file):
-            if one_each and skip:
-                skip -= 1
-                continue
-            records = _converted(line, f"{file}:{number}", convert)
-            if skip:
-                yield from islice(records, skip, None)
-                skip = max(0, skip - len(records))
+
+    patterns = JSON_LINES
+    record_per_line = False
+
+    def __init__(self, paths: Paths, *, title_key: str = "title", text_key: str = "text") -> None:
+        super().__init__(paths)
+        self._title_key, self._text_key = title_key, text_key
+        self._options = unusual_keys(title_key, text_key)
+
+    def _records(self, line: bytes) -> Sequence[Record]:
+        fields = parse_object(line)
+        hint = ". Say what they are called with title_key and text_key, on the command line with --title-key and --text-key"
+        title, text = (_text_field(fields, key, hint) for key in (self._title_key, self._text_key))
+        metadata = fields.get("metadata") or {}
+        if not isinstance(metadata, dict):
+            message = f"expected an object in 'metadata', got {metadata!r:.60}"
+            raise InvalidInputError(message)
+        aliases = tuple(dict.fromkeys(_names(fields, "aliases") + _names(metadata, "aliases")))
+        number = fields.get("id")
+        document_id = "" if number is None else str(number) if type(number) is int else number
+        if not isinstance(document_id, str):
+            message = f"expected a string or a whole number in 'id', got {number!r:.60}"
+            raise InvalidInputError(message)
+        article = Article(title, text, aliases, metadata=metadata, document_id=document_id)
+        return [article, *(Redirect(name, title) for name in _names(fields, "redirects"))]
+
+
+class TitleTextJsonl(_LineSource):
+    """Lines such as `{"title of an article": "its text"}`, one or more titles a line, as SpEL's articles are published.
+
+    Args:
+        paths: As for `ArticleJsonl`.
+    """
+
+    patterns = JSON_LINES
+    record_per_line = False
+
+    def _records(self, line: bytes) -> Sequence[Record]:
+        fields = parse_object(line)
+        return [Article(title, _text_field(fields, title)) for title in fields]
+
+
+class WikiExtractorJson(_LineSource):
+    """Lines such as `{"id": …, "revid": …, "url": …, "title": …, "text": …}`, as wikiextractor writes with --json.
+
+    wikiextractor drops redirects: give them beside it with `RedirectLines`. Links are there if it ran with --links.
+
+    Args:
+        paths: Its output folder, or files of it, plain or compressed by bzip2 or gzip.
+    """
+
+    patterns = ("wiki_*", *JSON_LINES)
+
+    def _records(self, line: bytes) -> Sequence[Record]:
+        fields = parse_object(line)
+        title, text = _text_field(fields, "title"), html.unescape(_text_field(fields, "text"))
+        text = text.removeprefix(f"{title}\n\n")  # versions before 3 repeat the title
+        links = [(html.unescape(anchor), _link_target(address)) for address, anchor in _LINK.findall(text)]
+        metadata = {name: fields[name] for name in ("id", "url") if fields.get(name)}
+        return [
+            Article(title, _LINK.sub(r"\2", text), links=tuple(link for link in links if link[1]), metadata=metadata)
+        ]
+
+
+class KiltJsonl(_LineSource):
+    """Lines such as `{"wikipedia_title": …, "text": ["Title", "First paragraph", …], "anchors": […], …}`.
+
+    Headings are left out, since they are no sentences. Aliases are those of Wikidata. KILT holds no redirects: give them
+    beside it with `RedirectLines`.
+
+    Args:
+        paths: `kilt_knowledgesource.json`, plain or compressed by gzip or bzip2; or several files or folders.
+    """
+
+    patterns = ("*.json", *JSON_LINES)
+
+    def _records(self, line: bytes) -> Sequence[Record]:
+        fields = parse_object(line)
+        title, lines = _text_field(fields, "wikipedia_title"), fields.get("text")
+        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+            message = f"expected a list of paragraphs in 'text', got {lines!r:.60}"
+            raise InvalidInputError(message)
+        paragraphs = [line.strip() for line in lines]
+        if paragraphs and paragraphs[0] == title.strip():
+            del paragraphs[0]
+        text = "\n".join(
+            line.removeprefix(_BULLET).lstrip("-*#:; ") if line.startswith(_BULLET) else line
+            for line in paragraphs
+            if not line.startswith(_HEADING)
+        )
+        links: list[tuple[str, str]] = []
+        anchors = fields.get("anchors")
+        for anchor in anchors if isinstance(anchors, list) else ():
+            match anchor:
+                case {"text": str(surface), "href": str(address)} if target := _link_target(address):
+                    links.append((surface, target))
+        wikidata = fields.get("wikidata_info") or {}
+        match wikidata:
+            case {"aliases": {"alias": [*names]}}:
+                aliases = tuple(name for name in names if isinstance(name, str))
+            case _:
+                aliases = ()
+        metadata = {"id": fields.get("wikipedia_id"), "wikidata_id": wikidata.get("wikidata_id")}
+        metadata = {name: value for name, value in metadata.items() if value}
+        return [Article(title, text, aliases, tuple(links), metadata)]
+
+
+class RedirectLines(_LineSource):
+    """Lines of a name, a tab, and the article or redirect that it leads to; or `{"name": …, "target": …}` or `[…, …]`.
+
+    Args:
+        paths: Files, plain or compressed by gzip or bzip2, or folders of files that end in .tsv or .jsonl.
+    """
+
+    patterns = ("*.tsv", "*.jsonl")
+
+    def _records(self, line: bytes) -> Sequence[Redirect]:
+        try:
+            text = line.decode("utf-8-sig").strip("\r\n")
+            if text.lstrip()[:1] in ("{", "[") and "\t" not in text:
+                value = json.loads(text)
+                pair = [value.get("name"), value.get("target")] if isinstance(value, dict) else value
             else:
-                yield from records
+                pair = text.split("\t")
+        except (ValueError, RecursionError) as error:
+            message = f"no redirect: {error}"
+            raise InvalidInputError(message) from error
+        if len(pair) != 2 or not all(isinstance(name, str) and name.strip() for name in pair):
+            message = f"expected a name, a tab and a target, or the same as JSON, got {text!r:.80}"
+            raise InvalidInputError(message)
+        return [Redirect(*pair)]
 
 
-def text_field(fields: Fields, name: str, *, default: str | None = None) -> str:
+def _text_field(fields: dict[str, Any], name: str, hint: str = "") -> str:
     """Return a field that is a string.
 
     Raises:
-        InvalidInputError: It is missing or no string.
+        InvalidInputError: It is missing, which the hint explains, or no string.
     """
-    value = fields.get(name, default)
-    if isinstance(value, str):
-        return value
     if name not in fields:
-        message = f"expected a field {name!r}, got {', '.join(map(repr, list(fields)[:8])) or 'an empty object'}"
-    else:
-        message = f"expected a string in {name!r}, got {value!r:.60}"
-    raise InvalidInputError(message)
-
-
-def texts_field(fields: Fields, name: str) -> tuple[str, ...]:
-    """Return a field that is a list of strings; empty if it is missing or null.
-
-    Raises:
-        InvalidInputError: It is something else.
-    """
-    value = fields.get(name)
-    if value is None:
-        return ()
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        message = f"expected a list of strings in {name!r}, got {value!r:.60}"
+        names = ", ".join(map(repr, list(fields)[:8])) or "an empty object"
+        message = f"expected a field {name!r}, got {names}{hint}"
         raise InvalidInputError(message)
-    return tuple(value)
+    if not isinstance(fields[name], str):
+        message = f"expected a string in {name!r}, got {fields[name]!r:.60}"
+        raise InvalidInputError(message)
+    return str(fields[name])
 
 
-def _converted(line: bytes, place: str, convert: Callable[[Fields], Sequence[Record]]) -> Sequence[Record]:
-    try:
-        fields = json.loads(line, parse_constant=_refuse_constant)
-    except UnicodeDecodeError as error:
-        message = f"{place}: not UTF-8: {error}. Convert the file, or save it again as UTF-8"
-        raise UnreadableFileError(message) from error
-    except (ValueError, RecursionError) as error:
-        message = f"{place}: not JSON, expected one JSON object per line: {error}"
-        raise UnreadableFileError(message) from error
-    if not isinstance(fields, dict):
-        message = f"{place}: expected one JSON object per line, got {fields!r:.60}"
-        raise UnreadableFileError(message)
-    try:
-        return convert(fields)
-    except InvalidInputError as error:
-        message = f"{place}: {error}"
-        raise UnreadableFileError(message) from error
+def _names(fields: dict[str, Any], name: str) -> tuple[str, ...]:
+    return read_names(fields.get(name), f"expected a list of strings in {name!r}")
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is no JSON number"
-    raise ValueError(message)
+def _link_target(address: str) -> str:
+    """Return the title that a link's address means, or "" for a place on the same page or outside the wiki."""
+    title = unquote(address).partition("#")[0]
+    return "" if "://" in title else canonical_title(title)

@@ -3,43 +3,60 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+import signal
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from factoid._optional import require
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.sources import describe_files
-from factoid.entities.importers.in_processes import map_in_processes
 from factoid.entities.importers.mediawiki_xml import CutOffError, Page, read_pages
-from factoid.entities.wikitext.clean import clean
-from factoid.entities.wikitext.disambiguation import is_disambiguation
-from factoid.entities.wikitext.links import links
+from factoid.entities.wikitext.clean import clean, links
 from factoid.entities.wikitext.prepare import prepare
-from factoid.entities.wikitext.site import Site
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import FactoidError, InvalidInputError, UnreadableFileError
 
 _log = logging.getLogger(__name__)
 
 # Exports before 2009 have no <redirect> element: English, and the largest other wikis.
 _REDIRECT = re.compile(
     r"\s*#(?:REDIRECT|WEITERLEITUNG|REDIRECTION|REDIRECCI[OÓ]N|RINVIA|DOORVERWIJZING|OMDIRIGERING|PATRZ|TAM|"
-    r"REDIRECIONAMENTO|ПЕРЕНАПРАВЛЕНИЕ|転送|リダイレクト|重定向|넘겨주기|تحويل)\s*:?\s*\[\[([^][{}|\n]+)(?:\|[^][]*)?\]\]",
+    r"REDIRECIONAMENTO|ПЕРЕНАПРАВЛЕНИЕ|転送|リダイレクト|重定向|넘겨주기|تحويل)\s*+(?::\s*+)?\[\[([^][{}|\n]++)(?:\|[^][]*+)?\]\]",
     re.IGNORECASE,
 )
-_BATCH_CHARS, _BATCH_PAGES = 400_000, 100  # what one process is given at a time
+# Templates at the foot of disambiguation pages, on the largest Wikipedias. "Disambiguation needed" and "dablink" are none:
+# they stand in articles.
+_DISAMBIGUATION = re.compile(
+    r"\{\{\s*+(?:"
+    r"(?:[\w -]{0,60}[ _-])?(?:disambig(?:uation)?|disamb|dab)(?:[ _-]?(?:page|cleanup|acronym|\w{1,40}dis))?|"
+    r"(?:hn|geo|number|math|school|hospital|road|callsign|call sign |letter|church|airport|station|species|tv)dis(?:ambig)?|"
+    r"begriffsklärung|homonymie|paronymie|desambiguación|desambiguação|desambiguació|disambigua|неоднозначность|"
+    r"багатозначність|doorverwijspagina|dp|曖昧さ回避|aimai|ujednoznacznienie|消歧义|消歧義|동음이의|förgrening|gren|توضيح|"
+    r"rozcestník|egyért|anlam ayrımı|täsmennyssivu|dezambiguizare|flertydig|peker"
+    r")\s*(?:\||\}\})|__DISAMBIG__",
+    re.IGNORECASE,
+)
+_DISAMBIGUATION_TITLE = re.compile(
+    r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)", re.IGNORECASE
+)
+_BATCH_CHARS, _BATCH_PAGES = 400_000, 100  # what one process cleans at a time
+_BATCHES_AHEAD = 3  # for each process
+
+Batch = list[Page | Redirect]
 
 
 class MediaWikiDump:
     """A source of articles: one or several XML dumps of a wiki.
 
     A page becomes an article, with the links of the whole page and the first words of its text; a redirect becomes a
-    redirect. What is left out, see `left_out`: pages of other namespaces, redirects to them, pages that are no wikitext, and
-    disambiguation pages, which are about no entity (their titles' readings are known from the titles and links of the
-    articles).
+    redirect. Pages of other namespaces, redirects to them, pages that are no wikitext, and disambiguation pages, which are
+    about no entity, are left out and counted.
 
     Args:
         paths: A file or several, read one after the other: `.xml`, or packed with bzip2 (multistream too) or gzip.
@@ -65,11 +82,9 @@ class MediaWikiDump:
         words: int | None = 1000,
         allow_truncated: bool = False,
     ) -> None:
-        self.paths = (Path(paths),) if isinstance(paths, str | Path) else tuple(Path(path) for path in paths)
-        self.workers = workers
+        self.paths = tuple(map(Path, [paths] if isinstance(paths, str | Path) else paths))
+        self.workers, self.words, self.allow_truncated = workers, words, allow_truncated
         self.namespaces = frozenset(namespaces)
-        self.words = words
-        self.allow_truncated = allow_truncated
         self.left_out: Counter[str] = Counter()
         if not self.paths:
             message = "MediaWikiDump needs at least one file, got none"
@@ -81,18 +96,13 @@ class MediaWikiDump:
 
     @property
     def name(self) -> str:
-        """What is read, and how: the same for two sources that give the same records as far as both give any.
-
-        Raises:
-            UnreadableFileError: A file is missing.
-        """
+        """What is read, and how: the same for two sources that give the same records as far as both give any."""
         return describe_files("MediaWikiDump", self.paths, words=self.words, namespaces=sorted(self.namespaces))
 
     def read(self, skip: int = 0) -> Iterator[Record]:
         """Yield the records from number `skip` on. What is skipped is unpacked, and not cleaned.
 
         Raises:
-            MissingDependencyError: mwparserfromhell is not installed.
             UnreadableFileError: A file is missing, is no dump, or is damaged or cut off; the records of all whole pages
                 before have been yielded then.
         """
@@ -100,8 +110,10 @@ class MediaWikiDump:
         self.left_out.clear()
         batches = _batches(islice(self._pages(), skip, None))
         to_records = partial(_to_records, words=self.words, namespaces=self.namespaces)
-        for records in map_in_processes(to_records, batches, workers=self.workers):
-            yield from records
+        if self.workers == 1:
+            yield from chain.from_iterable(map(to_records, batches))
+        else:
+            yield from _clean_batches(to_records, batches, self.workers)
         if self.left_out:
             counts = ", ".join(f"{count} {reason}" for reason, count in self.left_out.most_common())
             _log.info("Left out of the dump: %s", counts)
@@ -109,46 +121,44 @@ class MediaWikiDump:
     def _pages(self) -> Iterator[Page | Redirect]:
         """Yield what gives a record, each exactly one, and count what gives none."""
         for path in self.paths:
-            for page in self._whole_pages(path):
-                if reason := self._reason_to_leave_out(page):
-                    self.left_out[reason] += 1
-                    continue
-                target = _redirect_target(page)
-                yield page if target is None else Redirect(page.title, page.site.target(target).title)
+            try:
+                for page in read_pages(path):
+                    record = self._record(page)
+                    if isinstance(record, str):
+                        self.left_out[record] += 1
+                    else:
+                        yield record
+            except CutOffError as error:
+                if not self.allow_truncated:
+                    raise
+                self.left_out["rests of files that are cut off or damaged"] += 1
+                _log.warning("%s was read only as far as it is whole: %s", path, error.__cause__)
 
-    def _whole_pages(self, path: Path) -> Iterator[Page]:
-        try:
-            yield from read_pages(path)
-        except CutOffError as error:
-            if not self.allow_truncated:
-                raise
-            self.left_out["rests of files that are cut off or damaged"] += 1
-            _log.warning("%s was read only as far as it is whole: %s", path, error.__cause__)
-
-    def _reason_to_leave_out(self, page: Page) -> str:
+    def _record(self, page: Page) -> Page | Redirect | str:
+        """Return a page that gives an article, a redirect, or the reason why the page is left out."""
         if page.namespace not in self.namespaces:
             return "pages of other namespaces"
         if not page.title:
             return "pages without a title"
-        target = _redirect_target(page)
-        if target is not None:
-            found = page.site.target(target)
-            return "" if found.namespace in self.namespaces and found.title else "redirects to other namespaces"
+        written = _REDIRECT.match(page.text) if page.redirect is None else None
+        link = written[1] if written else page.redirect
+        if link is not None:
+            target = page.site.target(link)
+            inside = target.namespace in self.namespaces and target.title
+            return Redirect(page.title, target.title) if inside else "redirects to other namespaces"
         if page.model != "wikitext":
             return "pages that are no wikitext"
-        return "disambiguation pages" if is_disambiguation(page.title, page.text) else ""
+        return "disambiguation pages" if is_disambiguation(page.title, page.text) else page
 
 
-def _redirect_target(page: Page) -> str | None:
-    if page.redirect is not None:
-        return page.redirect
-    match = _REDIRECT.match(page.text)
-    return match[1] if match else None
+def is_disambiguation(title: str, wikitext: str) -> bool:
+    """Tell whether a page only lists what a name may mean, by its title or its templates. The text is not parsed."""
+    return _DISAMBIGUATION_TITLE.fullmatch(title) is not None or _DISAMBIGUATION.search(wikitext) is not None
 
 
-def _batches(pages: Iterable[Page | Redirect]) -> Iterator[list[Page | Redirect]]:
-    """Yield pages in lists; those before an error of `pages`, and then the error."""
-    batch: list[Page | Redirect] = []
+def _batches(pages: Iterable[Page | Redirect]) -> Iterator[Batch]:
+    """Yield pages in lists, those before an error of `pages`, too, and pass the error on."""
+    batch: Batch = []
     chars = 0
     try:
         for page in pages:
@@ -158,23 +168,52 @@ def _batches(pages: Iterable[Page | Redirect]) -> Iterator[list[Page | Redirect]
                 yield batch
                 batch, chars = [], 0
     except UnreadableFileError:
-        if batch:
-            yield batch
-        raise
-    if batch:
         yield batch
+        raise
+    yield batch
 
 
-def _to_records(pages: Sequence[Page | Redirect], *, words: int | None, namespaces: frozenset[int]) -> list[Record]:
-    return [page if isinstance(page, Redirect) else _article(page, words, namespaces) for page in pages]
-
-
-def _article(page: Page, words: int | None, namespaces: frozenset[int]) -> Article:
-    site: Site = page.site
-    prepared = prepare(page.text)
-    return Article(
-        page.title,
-        clean(prepared, site, words=words),
-        links=tuple(links(prepared, site, namespaces=namespaces)),
-        metadata={"page_id": page.page_id, "revision_id": page.revision_id},
+def _clean_batches(
+    to_records: Callable[[Batch], list[Record]], batches: Iterable[Batch], workers: int
+) -> Iterator[Record]:
+    """Yield the records of batches in order, cleaned in several processes."""
+    # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
+    executor = ProcessPoolExecutor(
+        workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
     )
+    waiting: deque[Future[list[Record]]] = deque()
+    fault: UnreadableFileError | None = None
+    try:
+        try:
+            for batch in batches:
+                waiting.append(executor.submit(to_records, batch))
+                if len(waiting) >= _BATCHES_AHEAD * workers:
+                    yield from waiting.popleft().result()
+        except UnreadableFileError as error:
+            fault = error
+        while waiting:
+            yield from waiting.popleft().result()
+        if fault:
+            raise fault
+    except BrokenProcessPool as error:
+        message = (
+            "a process that cleaned pages died: out of memory, killed, or the script lacks "
+            'if __name__ == "__main__": around what it runs. Use workers=1 to work in this process'
+        )
+        raise FactoidError(message) from error
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _to_records(pages: Batch, *, words: int | None, namespaces: frozenset[int]) -> list[Record]:
+    records: list[Record] = []
+    for page in pages:
+        if isinstance(page, Page):
+            prepared = prepare(page.text)
+            text = clean(prepared, page.site, words=words)
+            targets = tuple(links(prepared, page.site, namespaces=namespaces))
+            metadata = {"page_id": page.page_id, "revision_id": page.revision_id}
+            records.append(Article(page.title, text, links=targets, metadata=metadata))
+        else:
+            records.append(page)
+    return records

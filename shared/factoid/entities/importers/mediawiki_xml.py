@@ -1,30 +1,23 @@
-"""Pages of a MediaWiki XML export, one after the other, in bounded memory.
-
-https://www.mediawiki.org/wiki/Help:Export has the format. Expat is used as it is, since it lets us refuse document types, and
-with them every attack by entities, before one is read.
-"""
+"""Pages of a MediaWiki XML export (https://www.mediawiki.org/wiki/Help:Export), one after the other, in bounded memory."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import zlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, cast
-from xml.parsers import expat
+from typing import cast
+from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 from factoid.entities.wikitext.site import Site
 from factoid.errors import UnreadableFileError
+from factoid.files.lines import DAMAGE, opened
 
 _CHUNK = 1 << 18  # bytes
-_LONGEST_PAGE = 1 << 26  # characters; MediaWiki itself allows 2 MiB
-_FETCHED = {
-    ("page", "title"), ("page", "ns"), ("page", "id"), ("revision", "id"), ("revision", "text"), ("revision", "model"),
-    ("siteinfo", "namespaces"), ("namespaces", "namespace"),
-}  # fmt: skip
-_NOT_READ = {b"7z\xbc\xaf": "7-Zip", b"PK\x03\x04": "zip", b"\xfd7zX": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
+_LONGEST_PAGE = 1 << 27  # bytes; MediaWiki itself allows 2 MiB
+# What goes before the first element. A document type could hide an attack, and no export declares one.
+_BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--.*?-->\s*+)*+<mediawiki[\s>]", re.DOTALL)
 
 
 class CutOffError(UnreadableFileError):
@@ -33,26 +26,16 @@ class CutOffError(UnreadableFileError):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page with its latest revision of an export.
+    """A page with its latest revision of an export."""
 
-    Attributes:
-        site: The wiki's names, from the head of the export.
-        title: Full title, with its namespace.
-        namespace: Number of the namespace.
-        page_id, revision_id: The wiki's numbers; 0 if the export has none.
-        redirect: Title to which the page leads, by its `<redirect>` element; None without one.
-        model: What the content is; "wikitext" for articles.
-        text: Wikitext.
-    """
-
-    site: Site
-    title: str
+    site: Site  # the wiki's names, from the head of the export
+    title: str  # with its namespace
     namespace: int
-    page_id: int
+    page_id: int  # this and the next: the wiki's numbers; 0 if the export has none
     revision_id: int
-    redirect: str | None
-    model: str
-    text: str = field(repr=False)
+    redirect: str | None  # title to which the page leads, by its `<redirect>` element
+    model: str  # "wikitext" for articles
+    text: str = field(repr=False)  # wikitext
 
 
 def read_pages(path: Path) -> Iterator[Page]:
@@ -62,157 +45,98 @@ def read_pages(path: Path) -> Iterator[Page]:
         UnreadableFileError: There is no such file, or it is no export.
         CutOffError: It is damaged or cut off after some page; the whole pages before have been yielded.
     """
-    handler = _Handler()
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.buffer_size = 1 << 16
-    parser.StartElementHandler = handler.start
-    parser.EndElementHandler = handler.end
-    parser.CharacterDataHandler = handler.characters
-    parser.StartDoctypeDeclHandler = handler.refuse_document_type
-    last = ""
-    try:
-        with _open(path) as file:
-            while True:
-                chunk = file.read1(_CHUNK)  # type: ignore[attr-defined]  # not read(): it loses what precedes the damage
-                fault: expat.ExpatError | _RefusedError | None = None
-                try:
-                    parser.Parse(chunk, not chunk)
-                except (expat.ExpatError, _RefusedError) as error:
-                    fault = error
-                for page in handler.take():
-                    last = page.title
-                    yield page
-                if fault is not None:
-                    raise fault
-                if not chunk:
-                    return
-    except _RefusedError as error:
-        message = f"{path}: {error}"
-        raise UnreadableFileError(message) from error
-    except (expat.ExpatError, EOFError, OSError, zlib.error) as error:
-        kind = CutOffError if last else UnreadableFileError
-        raise kind(_damage(path, last, error, began=handler.began)) from error
-
-
-def _damage(path: Path, last: str, error: Exception, *, began: bool) -> str:
-    if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-        return f"{path} cannot be read: {error.strerror}. Expected a MediaWiki XML export (.xml, .xml.bz2 or .xml.gz)"
-    if not began and not isinstance(error, EOFError):
-        return f"{path} is no MediaWiki XML export: {error}. Expected XML that begins with <mediawiki>, also in bzip2 or gzip"
+    last = None
     again = "Download the file again and compare its checksum with the dump's"
-    if not last:
-        return f"{path} is cut off or damaged before its first page: {error}. {again}"
-    return (
-        f"{path} is cut off or damaged after the page {last!r}: {error}. {again}, or do without the rest with "
-        "allow_truncated=True, on the command line with --allow-truncated"
+    try:
+        with opened(path) as file:
+            start = file.read1(_CHUNK)  # not read(): it loses what precedes the damage
+            if not _BEGIN.match(start):
+                message = (
+                    f"{path} is no MediaWiki XML export: it begins with {start[:60]!r}. Expected XML that begins with "
+                    "<mediawiki> and declares no document type, also in bzip2 or gzip"
+                )
+                raise UnreadableFileError(message)
+            for last in _pages(start, file, path):
+                yield last
+    except (ParseError, *DAMAGE) as error:
+        if last is None:
+            message = (
+                f"{path} is no MediaWiki XML export, or is cut off or damaged before its first page: {error}. {again}"
+            )
+            raise UnreadableFileError(message) from error
+        message = (
+            f"{path} is cut off or damaged after the page {last.title!r}: {error}. {again}, or do without the rest with "
+            "allow_truncated=True, on the command line with --allow-truncated"
+        )
+        raise CutOffError(message) from error
+
+
+def _pages(chunk: bytes, file: BufferedReader, path: Path) -> Iterator[Page]:
+    parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
+    site, title, size = Site(), "", 0
+    ancestors: list[Element] = []
+    while True:
+        if chunk:
+            parser.feed(chunk)
+        else:
+            parser.close()
+        size += len(chunk)
+        for event, element in cast("Iterator[tuple[str, Element]]", parser.read_events()):
+            if event == "start":
+                ancestors.append(element)
+                continue
+            ancestors.pop()
+            name = element.tag.rpartition("}")[2]
+            if name == "siteinfo":
+                site = _site(element)
+            elif name == "page":
+                page = _page(element, site)
+                title = page.title
+                ancestors[0].clear()
+                yield page
+            elif name == "revision":
+                for earlier in ancestors[-1].findall("{*}revision")[:-1]:  # only the last is read
+                    ancestors[-1].remove(earlier)
+            else:
+                continue
+            size = 0
+        if size > _LONGEST_PAGE:
+            message = f"{path}: the page after {title!r} is longer than {_LONGEST_PAGE:,} bytes"
+            raise UnreadableFileError(message)
+        if not chunk:
+            return
+        chunk = file.read1(_CHUNK)
+
+
+def _site(siteinfo: Element) -> Site:
+    numbers = {
+        " ".join(namespace.text.lower().split()): _number(namespace.get("key"))
+        for namespace in siteinfo.iterfind("{*}namespaces/{*}namespace")
+        if namespace.text
+    }
+    return Site(numbers)
+
+
+def _page(element: Element, site: Site) -> Page:
+    title = element.findtext("{*}title", "").strip()
+    number = element.findtext("{*}ns")  # absent in exports before 2012
+    redirect, revision = element.find("{*}redirect"), element.find("{*}revision")
+    if revision is None:
+        revision = Element("revision")
+    return Page(
+        site,
+        title,
+        site.namespace(title) if number is None else _number(number),
+        _number(element.findtext("{*}id")),
+        _number(revision.findtext("{*}id")),
+        None if redirect is None else redirect.get("title"),
+        revision.findtext("{*}model", "wikitext").strip(),
+        revision.findtext("{*}text", ""),
     )
 
 
-def _open(path: Path) -> IO[bytes]:
-    with path.open("rb") as file:
-        head = file.read(6)
-    if not head:
-        message = "the file is empty"
-        raise _RefusedError(message)
-    for magic, packer in _NOT_READ.items():
-        if head.startswith(magic):
-            message = f"it is packed with {packer}, which is not read here; unpack it, or pack it with bzip2 or gzip"
-            raise _RefusedError(message)
-    if head.startswith(b"BZh"):
-        return cast(IO[bytes], bz2.open(path, "rb"))
-    if head.startswith(b"\x1f\x8b"):
-        return cast(IO[bytes], gzip.open(path, "rb"))
-    return path.open("rb")
-
-
-class _RefusedError(Exception):
-    """A file that is whole, and is none that we read."""
-
-
-class _Handler:
-    """Collects what expat reads into pages."""
-
-    def __init__(self) -> None:
-        self.began = False
-        self._path: list[str] = ["", ""]
-        self._site = Site()
-        self._namespaces: dict[str, int] = {}
-        self._namespace = 0
-        self._pages: list[Page] = []
-        self._fields: dict[tuple[str, str], str] = {}
-        self._redirect: str | None = None
-        self._pieces: list[str] | None = None
-        self._size = 0
-
-    def take(self) -> list[Page]:
-        """Return the pages that are whole, and forget them."""
-        pages, self._pages = self._pages, []
-        return pages
-
-    def refuse_document_type(self, *_: object) -> None:
-        message = (
-            "it declares a document type, which no MediaWiki export does and which could hide an attack; it is not read"
-        )
-        raise _RefusedError(message)
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if not self.began:
-            if name != "mediawiki":
-                message = f"it is XML, but no MediaWiki export: it begins with <{name}>, expected <mediawiki>"
-                raise _RefusedError(message)
-            self.began = True
-        place = (self._path[-1], name)
-        self._path.append(name)
-        if place in _FETCHED:
-            self._pieces, self._size = [], 0
-            if name == "namespace":
-                self._namespace = _number(attributes.get("key", ""))
-        elif place == ("mediawiki", "page"):
-            self._fields, self._redirect = {}, None
-        elif place == ("page", "redirect"):
-            self._redirect = attributes.get("title")
-
-    def characters(self, text: str) -> None:
-        if self._pieces is None:
-            return
-        self._size += len(text)
-        if self._size > _LONGEST_PAGE:
-            message = f"a page of it, {self._fields.get(('page', 'title'), '')!r}, is longer than {_LONGEST_PAGE:,} characters"
-            raise _RefusedError(message)
-        self._pieces.append(text)
-
-    def end(self, name: str) -> None:
-        self._path.pop()
-        place = (self._path[-1], name)
-        if place in _FETCHED and self._pieces is not None:
-            self._fields[place] = "".join(self._pieces)  # of several revisions, the last
-            self._pieces = None
-            if name == "namespace":
-                self._namespaces[" ".join(self._fields[place].lower().split())] = self._namespace
-        elif name == "siteinfo":
-            self._site = Site({key: number for key, number in self._namespaces.items() if key})
-        elif place == ("mediawiki", "page"):
-            self._pages.append(self._page())
-
-    def _page(self) -> Page:
-        found = self._fields
-        title = found.get(("page", "title"), "").strip()
-        number = found.get(("page", "ns"))  # absent in exports before 2012
-        return Page(
-            self._site,
-            title,
-            self._site.namespace(title) if number is None else _number(number),
-            _number(found.get(("page", "id"), "")),
-            _number(found.get(("revision", "id"), "")),
-            self._redirect,
-            found.get(("revision", "model"), "wikitext").strip(),
-            found.get(("revision", "text"), ""),
-        )
-
-
-def _number(text: str) -> int:
+def _number(text: str | None) -> int:
     try:
-        return int(text)
+        return int(text or "")
     except ValueError:
         return 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 from factoid.entities.articles.article import Article
-from factoid.entities.importers.other_names import other_names
 from factoid.errors import InvalidInputError
 from factoid.units import Document
 
@@ -27,6 +27,7 @@ class OwnDocuments:
         self, documents: Iterable[Document], *, title_key: str = "title", aliases_key: str = "aliases"
     ) -> None:
         self._documents, self._title_key, self._aliases_key = documents, title_key, aliases_key
+        self.keys = {"title_key": title_key, "aliases_key": aliases_key}
 
     @property
     def name(self) -> str:
@@ -44,21 +45,29 @@ class OwnDocuments:
         Raises:
             InvalidInputError: A document has no title, or its aliases are no strings.
         """
+        key = self._title_key
         for number, document in enumerate(islice(self._documents, skip, None), start=skip + 1):
-            yield self._article(document, number)
+            if not isinstance(document, Document):
+                message = f"document {number} is no factoid.Document, got {type(document).__name__}"
+                raise InvalidInputError(message)
+            metadata = document.metadata
+            title = document.title if key == "title" and document.title else metadata.get(key, "")
+            if not isinstance(title, str) or not title.strip():
+                expected = ("document.title or " if key == "title" else "") + f"metadata[{key!r}]"
+                message = f"document {number} (id {document.id!r}) has no title: expected {expected}, got {title!r}"
+                raise InvalidInputError(message)
+            aliases = read_names(metadata.get(self._aliases_key), f"the aliases of {title!r} must be a list of strings")
+            yield Article(title, document.text, aliases, metadata=metadata, document_id=document.id)
 
-    def _article(self, document: Document, number: int) -> Article:
-        if not isinstance(document, Document):
-            message = f"document {number} is no factoid.Document, got {type(document).__name__}"
-            raise InvalidInputError(message)
-        metadata, key = document.metadata, self._title_key
-        title = document.title if key == "title" and document.title else metadata.get(key, "")
-        if not isinstance(title, str) or not title.strip():
-            own = "document.title or " if key == "title" else ""
-            message = (
-                f"document {number} (id {document.id!r}) has no title: expected {own}metadata[{key!r}], got {title!r}"
-            )
-            raise InvalidInputError(message)
-        expected = f"the aliases of {title!r} must be a list of strings"
-        aliases = other_names(metadata.get(self._aliases_key), expected)
-        return Article(title, document.text, aliases, metadata=metadata, document_id=document.id)
+
+def read_names(value: Any, expected: str) -> tuple[str, ...]:
+    """Return a list of names, or one name by itself, without null and blank ones; () for None.
+
+    Raises:
+        InvalidInputError: It is something else; the error begins with what was expected.
+    """
+    names = [value] if value is None or isinstance(value, str) else value
+    if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str | None) for name in names):
+        message = f"{expected}, got {value!r:.80}"
+        raise InvalidInputError(message)
+    return tuple(name for name in names if name and name.strip())

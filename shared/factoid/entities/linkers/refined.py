@@ -48,32 +48,25 @@ class RefinedLinker:
             return [self.link(text) for text in texts]
         for text in texts:
             check_text(text)
-        asked = [text for text in texts if text.strip()]
-        results = list(process(asked)) if asked else []
-        if len(results) != len(asked):
-            message = (
-                f"process_text_batch of {type(self.model).__name__} returned {len(results)} results for {len(asked)} texts: "
-                "it must return one for each"
-            )
+        filled = [text for text in texts if text.strip()]
+        documents = list(process(filled)) if filled else []
+        if len(documents) != len(filled):
+            message = f"{type(self.model).__name__} returned {len(documents)} results for {len(filled)} texts"
             raise InvalidInputError(message)
-        documents = iter(results)
-        return [_mentions(text, getattr(next(documents), "spans", None)) if text.strip() else [] for text in texts]
+        spans = (getattr(document, "spans", None) for document in documents)
+        return [_mentions(text, next(spans)) if text.strip() else [] for text in texts]
 
 
 def _mentions(text: str, spans: Iterable[Any] | None) -> list[Mention]:
-    found = []
+    linked = []
     for span in spans or ():
         title = canonical_title(getattr(span.predicted_entity, "wikipedia_entity_title", None) or "")
         start, end = int(span.start), min(int(span.start) + int(span.ln), len(text))
         if title and start < end:
-            found.append(Mention(start, end, title, _score(span)))
-    kept: list[Mention] = []
-    for mention in sorted(found, key=lambda mention: (-mention.score, mention.start)):
-        if all(mention.end <= other.start or mention.start >= other.end for other in kept):
-            kept.append(mention)
-    return sorted(kept, key=lambda mention: mention.start)
-
-
-def _score(span: Any) -> float:
-    score = getattr(span, "entity_linking_model_confidence_score", None)
-    return 1.0 if score is None else min(1.0, max(1e-6, float(score)))
+            score = getattr(span, "entity_linking_model_confidence_score", None)
+            linked.append(Mention(start, end, title, 1.0 if score is None else min(1.0, max(1e-6, float(score)))))
+    mentions: list[Mention] = []
+    for mention in sorted(linked, key=lambda mention: (-mention.score, mention.start)):
+        if all(mention.end <= surer.start or mention.start >= surer.end for surer in mentions):
+            mentions.append(mention)
+    return sorted(mentions, key=lambda mention: mention.start)

@@ -33,8 +33,7 @@ class SpacyLinker:
         labels: The entity types to take, such as {"PERSON", "GPE"}; None takes all.
 
     Raises:
-        InvalidInputError: Neither `store` nor `titles` is given, or an argument is of another type, such as a path for the
-            store or one string for the labels.
+        InvalidInputError: Neither `store` nor `titles` is given, or an argument is of another type.
     """
 
     def __init__(
@@ -45,10 +44,21 @@ class SpacyLinker:
         *,
         labels: Sequence[str] | None = None,
     ) -> None:
+        message = None
         if store is None and titles is None:
             message = "SpacyLinker needs a store to look entities up in, or titles by their identifiers"
+        elif not callable(nlp):
+            message = f"nlp must be a spaCy pipeline, got {nlp!r}: load one with spacy.load(name)"
+        elif store is not None and not isinstance(store, ArticleStore | TitleLinker):
+            message = (
+                f"store must be an article store or a TitleLinker, got {store!r}: open one with ArticleStore(path)"
+            )
+        elif titles is not None and not (isinstance(titles, Mapping) or callable(titles)):
+            message = f"titles must map identifiers to titles, or be a function of an identifier, got {titles!r}"
+        elif isinstance(labels, str):
+            message = f"labels must be several entity types, got the string {labels!r}: give [{labels!r}]"
+        if message:
             raise InvalidInputError(message)
-        _check(nlp, store, titles, labels)
         self.nlp = nlp
         self.labels = None if labels is None else frozenset(labels)
         self._linker = TitleLinker(store) if isinstance(store, ArticleStore) else store
@@ -56,8 +66,7 @@ class SpacyLinker:
 
     def link(self, text: str) -> list[Mention]:
         """Return the mentions of a text, in its order and without overlap."""
-        check_text(text)
-        return self._mentions(self.nlp(text))
+        return self.link_batch([text])[0]
 
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, read by the pipeline in batches."""
@@ -66,16 +75,16 @@ class SpacyLinker:
         return [self._mentions(document) for document in self.nlp.pipe(list(texts))]
 
     def _mentions(self, document: Any) -> list[Mention]:
-        mentions, rest = [], []
+        mentions, untitled = [], []
         for entity in document.ents:
             if self.labels is not None and entity.label_ not in self.labels:
                 continue
             if title := self._title(entity.kb_id_ or entity.ent_id_):
                 mentions.append(Mention(entity.start_char, entity.end_char, title))
             else:
-                rest.append((entity.start_char, entity.end_char))
-        if self._linker is not None and rest:
-            mentions += self._linker.link_spans(document.text, rest)
+                untitled.append((entity.start_char, entity.end_char))
+        if self._linker is not None and untitled:
+            mentions += self._linker.link_spans(document.text, untitled)
         return sorted(mentions, key=lambda mention: mention.start)
 
     def _title(self, identifier: str) -> str | None:
@@ -83,18 +92,3 @@ class SpacyLinker:
             return None
         title = self._titles(identifier)
         return canonical_title(title) if title else None
-
-
-def _check(nlp: object, store: object, titles: object, labels: object) -> None:
-    """Raise for arguments that would fail later, or mean something else than they seem to."""
-    if not callable(nlp):
-        message = f"nlp must be a spaCy pipeline, got {nlp!r}: load one with spacy.load(name)"
-    elif store is not None and not isinstance(store, ArticleStore | TitleLinker):
-        message = f"store must be an article store or a TitleLinker, got {store!r}: open a file with ArticleStore(path)"
-    elif titles is not None and not (isinstance(titles, Mapping) or callable(titles)):
-        message = f"titles must map identifiers to titles, or be a function of an identifier, got {titles!r}"
-    elif isinstance(labels, str):
-        message = f"labels must be several entity types, got the string {labels!r}: give [{labels!r}]"
-    else:
-        return
-    raise InvalidInputError(message)

@@ -1,15 +1,16 @@
-"""The stretches of a text that may be a name, before it is known which of them are."""
+"""The stretches of a text that may be a name, the choice among them, and parts of longer names."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from enum import Enum
+from typing import NamedTuple
 
-from factoid.entities.linkers.casing import Casing, Word
 from factoid.entities.linkers.stop_words import ARTICLES, COMMON_WORDS, FUNCTION_WORDS, QUESTION_WORDS
-from factoid.entities.linkers.tokens import TokenKind, Tokens
+from factoid.entities.linkers.tokens import Casing, TokenKind, Tokens, Word
 
 _OPENING = frozenset("([{“‘«„¿¡<")
 _NO_END = frozenset(",;:") | _OPENING
@@ -18,6 +19,9 @@ _NO_EVIDENCE = ARTICLES | {"i"}  # have capitals where they are no names
 _INSIDE = frozenset("-‐‑–_/\\&@") | _APOSTROPHES  # before the rest of a word they end nothing
 _TOKENS_PER_WORD = 4  # most, for names such as "S.H.I.E.L.D."
 _SENTENCE_ENDS = frozenset("?.!")
+_ROMAN = re.compile(r"[ivx]+")
+_JOINING = frozenset("-‐‑–/&")
+_LEADING_ON = frozenset("of the du de del von van der".split())  # "Battle of Salamis", "Paul the Octopus"
 _CODE = 3  # digits of a number that names something where names need no capital, as "4711" does
 _CHARACTER = 0.5  # of a word: names in scripts without spaces are written in twice as many characters
 
@@ -31,24 +35,15 @@ class LowerCase(Enum):
     ALWAYS = "always"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of a text that is a mention if a name is written so.
+class Span(NamedTuple):
+    """A stretch of a text that is a mention if a name is written so."""
 
-    Attributes:
-        first, last: Its first and its last token.
-        words: How long it is.
-        exact: Whether the name must be written with the same capitals.
-        weak: Whether it is a mention only if nothing else in the text is.
-        title: Whether the name must be an article's title.
-    """
-
-    first: int
-    last: int
-    words: float
-    exact: bool
-    weak: bool
-    title: bool = False
+    first: int  # token
+    last: int  # token
+    words: float  # how long it is
+    exact: bool  # the name must be written with the same capitals
+    weak: bool  # it is a mention only if nothing else in the text is
+    title: bool = False  # the name must be an article's title
 
 
 def find_spans(
@@ -69,13 +64,13 @@ def find_spans(
     digits and no letter.
     """
     count = len(words)
-    whole = (_first_word(words), _last_word(words))
+    places = [at for at, word in enumerate(words) if word.is_word]
+    begins, ends = {0, *places[:1]}, {count - 1, *places[-1:]}  # of the whole text
     for first in range(count):
-        if not _can_begin(words, first, tokens.text) and first not in (0, whole[0]):
+        if not _can_begin(words, first, tokens.text) and first not in begins:
             continue
-        seen = _Seen(
-            casing, lower_case, words[first], asked=first > 0 and words[first - 1].token.key in ("what", "which")
-        )
+        asked = first > 0 and words[first - 1].token.key in ("what", "which")
+        seen = _Seen(casing, lower_case, words[first], asked=asked)
         for last in range(first, min(count, first + most_words * _TOKENS_PER_WORD)):
             word = words[last]
             if last > first and word.token.paragraph:
@@ -88,33 +83,74 @@ def find_spans(
             if not seen.any_word and not _stands_alone(words, first, last):
                 continue
             if _can_end(words, first, last, tokens.text):
-                is_whole = first in (0, whole[0]) and last in (whole[1], count - 1)
+                is_whole = first in begins and last in ends
                 span = seen.judge(first, last, is_whole)
-                if span is not None and (is_whole or not _is_lone_character(words, first, last)):
+                if span is not None and (last > first + 1 or is_whole or not _is_lone_character(words, first, last)):
                     yield span
+
+
+def cut_spans(tokens: Tokens, start: int, end: int) -> list[Span]:
+    """Return the span of some characters, and what is left of it without a leading article, a closing "'s", or both."""
+    first = bisect_right(tokens.tokens, start, key=lambda token: token.end)
+    last = bisect_left(tokens.tokens, end, key=lambda token: token.start) - 1
+    keys = [token.key for token in tokens.tokens[first : last + 1]]
+    firsts = [first, first + 1] if keys[:1] and keys[0] in ARTICLES and last > first else [first]
+    lasts = [last, last - 2] if keys[-2:] == ["'", "s"] and len(keys) > 2 else [last]
+    return [Span(first, last, 1, False, False) for last in lasts for first in firsts if first <= last]
+
+
+def select_longest(spans: Sequence[Span], tokens: Tokens) -> list[Span]:
+    """Return spans that do not overlap, in order of the text.
+
+    The span of most words in all the text is taken, then the longest of those that do not overlap it, and so on; of equally
+    many words the one of more characters, then the earlier one. A question mark that ends a sentence is the sentence's, and
+    not the name's, where the name is known without it.
+    """
+    if any(not span.weak for span in spans):
+        spans = [span for span in spans if not span.weak]
+    ends = {(span.first, span.last) for span in spans}
+    names = [span for span in spans if not (_ends_the_question(span, tokens) and (span.first, span.last - 1) in ends)]
+    longest: list[Span] = []
+    free = bytearray(b"\1") * len(tokens.tokens)
+
+    def order(span: Span) -> tuple[float, int, int]:
+        return -span.words, tokens.tokens[span.first].start - tokens.tokens[span.last].end, span.first
+
+    for span in sorted(names, key=order):
+        stretch = slice(span.first, span.last + 1)
+        if all(free[stretch]):
+            free[stretch] = bytes(span.last + 1 - span.first)
+            longest.append(span)
+    return sorted(longest, key=lambda span: span.first)
+
+
+def _ends_the_question(span: Span, tokens: Tokens) -> bool:
+    last = tokens.tokens[span.last]
+    after = tokens.text[last.end : last.end + 1]
+    return tokens.text[last.start : last.end] == "?" and (not after or after.isspace())
 
 
 class _Seen:
     """What the words of a span tell, kept up to date while the span grows."""
 
     def __init__(self, casing: Casing, lower_case: LowerCase, first: Word, *, asked: bool) -> None:
-        self.asked = asked and lower_case is not LowerCase.ALWAYS  # "which country": what the answer is
-        self.casing = casing
-        self.lower_case = lower_case
-        self.first = first
+        self.casing, self.first = casing, first
+        self.free = lower_case is LowerCase.ALWAYS  # names need no capital
+        self.asked = asked and not self.free  # "which country": what the answer is
+        self.inside = first.token.key in FUNCTION_WORDS  # a name of one word would begin after it: "in germany"
+        auto = casing is not Casing.TELLING  # what `LowerCase.AUTO` means
+        self.accepts_lower_case = auto if lower_case is LowerCase.AUTO else lower_case is not LowerCase.NEVER
         # "first aid" inside a sentence whose capitals tell, where most words in lower case are no names.
-        self.lower_title = (
-            casing is not Casing.SILENT
-            and lower_case is not LowerCase.ALWAYS
-            and self._begins_inside()
-            and not (first.capital or first.initial)
-        )
+        in_lower_case = self.inside and not (first.capital or first.initial)
+        self.lower_title = in_lower_case and casing is not Casing.SILENT and not self.free
         self.length = 0.0
         self.words = self.named = self.common = self.digits = 0
         self.any_word = self.capital = self.inner_capital = self.letters = self.spelled = self.acronym = False
+        self.ampersand = False
 
     def add(self, word: Word, inside: bool) -> None:
         if not word.is_word:
+            self.ampersand |= inside and word.token.key == "&"
             return
         if word.token.kind == TokenKind.CHARACTER:
             self.length += _CHARACTER
@@ -137,12 +173,13 @@ class _Seen:
 
     def judge(self, first: int, last: int, whole: bool) -> Span | None:
         """Return the span of these words, or None if no name is written so."""
-        telling = self.casing is not Casing.SILENT
-        own = self.lower_case is LowerCase.ALWAYS
+        telling, free = self.casing is not Casing.SILENT, self.free
         exact, weak, title = self.acronym, False, False
         start = self.first
         if not self.words:
             return Span(first, last, 1, True, True)
+        if not self.named and self.ampersand and self.words > 1:
+            return Span(first, last, self.length, False, not free)  # "at&t"
         if not whole and start.is_word and start.stop and start.initial and start.token.key not in ARTICLES:
             if telling:
                 exact = True  # "Who Framed Roger Rabbit", but not "Who is married"
@@ -152,45 +189,33 @@ class _Seen:
             exact = title = True
         if not self.named:
             shown = self.inner_capital and telling
-            if own and self.common and not shown:
+            if free and self.common and not shown:
                 lone = self.words == 1
                 return None if lone and self.asked else Span(first, last, self.length, exact, lone)
             if not (shown or whole):
                 return None
             weak, exact = self.words == 1 or not shown, exact or shown
         elif not self.letters:
-            weak = not (self.inner_capital and self.words > 1) and not (own and (self.spelled or self.digits >= _CODE))
+            weak = not (self.inner_capital and self.words > 1) and not (free and (self.spelled or self.digits >= _CODE))
         elif not self.capital:
             several = self.words > 1
             if self.named == 1:
                 if self.inner_capital and telling:
                     exact = True  # "In bloom"
-                elif telling and not own and not whole and several and self._begins_inside():
+                elif telling and not free and not whole and several and self.inside:
                     exact = title = True  # "first aid"
-                elif whole or (own and several) or self._is_lower_case_name():
-                    weak = not own
+                elif whole or (free and several) or (self.accepts_lower_case and not self.asked and not self.inside):
+                    weak = not free
                 else:
                     return None
             else:
-                exact = exact or (self.casing is Casing.TELLING and not own and not whole)
+                exact = exact or (self.casing is Casing.TELLING and not free and not whole)
         elif self.named == 1 and self.casing is Casing.SILENT and start.cased:
             # All words have capitals, which then tell as little as none.
-            if not (self._accepts_lower_case() or whole):
+            if not (self.accepts_lower_case or whole):
                 return None
-            weak = not own
+            weak = not free
         return Span(first, last, self.length, exact, weak, title)
-
-    def _is_lower_case_name(self) -> bool:
-        return self._accepts_lower_case() and not self.asked and not self._begins_inside()
-
-    def _begins_inside(self) -> bool:
-        """Whether a name of one word would begin before it: "in germany"."""
-        return self.first.token.key in FUNCTION_WORDS
-
-    def _accepts_lower_case(self) -> bool:
-        if self.lower_case is LowerCase.AUTO:
-            return self.casing is not Casing.TELLING
-        return self.lower_case is not LowerCase.NEVER
 
 
 def _can_begin(words: list[Word], at: int, text: str) -> bool:
@@ -223,19 +248,53 @@ def _stands_alone(words: list[Word], first: int, last: int) -> bool:
 def _is_lone_character(words: list[Word], first: int, last: int) -> bool:
     """Whether a span is one character of a script without spaces, amid others, or an initial such as the "C." of a name."""
     word = words[first]
-    following = words[first + 1] if first + 1 < len(words) else None
+    after = next((word.token for word in words[first + 1 : first + 2] if not word.token.spaced), None)
     if word.token.kind == TokenKind.CHARACTER:
-        joined = following is not None and not following.token.spaced and following.token.kind == TokenKind.CHARACTER
-        before = words[first - 1] if first and not word.token.spaced else None
-        return first == last and (joined or (before is not None and before.token.kind == TokenKind.CHARACTER))
+        before = words[first - 1].token if first and not word.token.spaced else None
+        return first == last and any(token and token.kind == TokenKind.CHARACTER for token in (before, after))
     is_letter = word.is_word and len(word.token.key) == 1 and word.cased
-    end = first + 1 if following is not None and following.token.key == "." and not following.token.spaced else first
+    end = first + 1 if after and after.key == "." else first
     return is_letter and last <= end and (end > first or not word.capital)
 
 
-def _first_word(words: list[Word]) -> int:
-    return next((at for at, word in enumerate(words) if word.is_word), -1)
+def is_part(words: Sequence[Word], casing: Casing, spans: Sequence[Span], at: int) -> bool:
+    """Tell whether one of a text's mentions looks like a part of a longer name: "Mary" of "Mary Jack", "Line" of "Line 6".
+
+    Beside it stands a word with a capital that is in no mention, or in another of one word; or a number follows; or "of" and
+    a name do. Texts whose capitals do not tell have no such mentions.
+    """
+    if casing is not Casing.TELLING:
+        return False
+    span = spans[at]
+    left, right = span.first - 1, span.last + 1
+    if left > 0 and _joins(words, left):
+        left -= 1
+    if right + 1 < len(words) and _joins(words, right):
+        right += 1
+    if left >= 0 and not words[span.first].token.paragraph and _looks_named(words[left]):
+        before = spans[at - 1] if at else None
+        if before is None or before.last < left or before.words == span.words == 1:
+            return True
+    if right >= len(words) or words[right].token.paragraph:
+        return False
+    word = words[right]
+    if word.is_word and (word.number or (word.capital and _ROMAN.fullmatch(word.token.key))):
+        return True  # the "6" of "Line 6", the "XVI" of "Louis XVI"
+    after = spans[at + 1] if at + 1 < len(spans) else None
+    if _looks_named(word) and (after is None or after.first > right or after.words == span.words == 1):
+        return True
+    end = right
+    while end < len(words) and words[end].token.key in _LEADING_ON and not words[end].capital:
+        end += 1
+    return span.words == 1 and right < end < len(words) and _looks_named(words[end])
 
 
-def _last_word(words: list[Word]) -> int:
-    return next((at for at in range(len(words) - 1, -1, -1) if words[at].is_word), -1)
+def _joins(words: Sequence[Word], at: int) -> bool:
+    """Whether a token is a hyphen or the like between two words."""
+    spaced = words[at].token.spaced or words[at + 1].token.spaced
+    return words[at].token.key in _JOINING and (not spaced or words[at].token.key == "&")
+
+
+def _looks_named(word: Word) -> bool:
+    named = not word.stop or (not word.initial and word.token.key not in ARTICLES and word.token.key != "i")
+    return word.is_word and word.capital and word.cased and named

@@ -1,76 +1,114 @@
-"""Other spellings of names: "T40", "T 40" and "T-40"; "check valve" and "check-valve"; "Müller" and "Muller"."""
+"""Other spellings of names ("T 40", "T-40", "t40s"; "nodejs" and "Node.js"), and names with a letter wrong."""
 
 from __future__ import annotations
 
 import re
-from itertools import product
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from factoid.entities.articles.names import canonical_title, without_accents
+from factoid._optional import require
+from factoid.entities.articles.names import NameKind, canonical_title, squeeze, squeezed_key, without_accents
+from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.stop_words import ARTICLES, FUNCTION_WORDS
 
+_SPACED_DIGIT = re.compile(r"(?<!\w)(\w++)[ -](?=\d)|(?<=\d)[ -](\w++)")
+_INSIDE = re.compile(r"[-./'&0-9]")  # what an ASCII name may be squeezed for, beside "and"
 _DIGIT = re.compile(r"\d")
-_BETWEEN = re.compile(r"(?<=[^\W\d_])[ -]?(?=\d)|(?<=\d)[ -]?(?=[^\W\d_])")  # a letter and a digit
-_SEPARATORS = ("", " ", "-")
-_MOST_PLACES = 2  # nine spellings
-_MOST_HYPHENS = 3
-_MOST_WORDS = 4  # of a name of letters and digits
 _LETTERS = frozenset("bcdefghjklmnopqrstuvwxyz")  # not "a 4"
 _NO_PARTS = (FUNCTION_WORDS | ARTICLES) - _LETTERS
+_CODE_IN_PLURAL = re.compile(r"(?:(?=[\W\d_]*+[^\W\d_].).*\d|\d*[1-9]\d{2}|\d{2,}[1-9])s")  # not "1990s"
+_LEAST = 4  # letters of a plural: "gas" and "bus" are none
+_NO_PLURAL = ("ss", "us", "is")
+_HISSING = ("sses", "shes", "ches", "xes", "zes")
+_KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)
+_SHORTEST = 5  # characters of a name of which one may be wrong
+_LONG = 9  # and of one of which two may be
+_NO_DIGIT = re.compile(r"\D+")
 
 
-def respellings(key: str, words: float) -> list[str]:
-    """Return the keys under which a name of so many words may be known if it is not as it stands."""
+def respelled_keys(key: str, *, spaces: bool) -> list[str]:
+    """Return the keys under which a name may be known if it is not as it stands: without accents, without marks inside.
+
+    There are none where a function word stands beside a number ("in 1984", "a 4 mm screw"), or an apostrophe in the name.
+
+    >>> respelled_keys("tern-40", spaces=False), respelled_keys("in 40", spaces=False)
+    (['tern40'], [])
+
+    With `spaces` words may also be joined that have only spaces between them.
+    """
+    if not spaces and is_plain(key):
+        return []  # most keys, at once
     plain = without_accents(key)
-    return [*(spellings(key) if words <= _MOST_WORDS else ()), *([plain] if plain else ())]
+    keys = [plain] if plain else []
+    if "'" in key or not (squeezed := squeezed_key(key, spaces=spaces)):
+        return keys
+    if _DIGIT.search(key) is None:
+        return [*keys, squeezed]
+    beside = (match[1] or match[2] for match in _SPACED_DIGIT.finditer(key))
+    return [*keys, squeezed] if _NO_PARTS.isdisjoint(beside) else keys
 
 
-def is_respelled(one: str, other: str) -> bool:
+def is_plain(key: str) -> bool:
+    """Tell whether a key holds nothing that names are written without: no accent, no mark, no digit, no "and"."""
+    return key.isascii() and _INSIDE.search(key) is None and " and " not in key
+
+
+def is_respelled(name: str, form: str) -> bool:
     """Tell whether two forms have the same capitals, but for the first letter, and the same letters and digits."""
-    plain = (join_digits(canonical_title(without_accents(form) or form)) for form in (one, other))
+    plain = (squeeze(canonical_title(without_accents(text) or text)) for text in (name, form))
     return len(set(plain)) == 1
 
 
-def spellings(key: str) -> list[str]:
-    """Return the other keys of a name whose letters and digits are joined, hyphenated or spaced; none of a name without.
+def singulars(key: str) -> list[str]:
+    """Return the keys whose English plural a key may be, by its last letters; also of codes ("t40s"), but not of decades.
 
-    There are none either where a function word stands beside a number ("in 1984"), or where letters and digits meet at more
-    than two places.
-
-    >>> spellings("tern 40"), spellings("wd40"), spellings("heron"), spellings("in 40")
-    (['tern40', 'tern-40'], ['wd 40', 'wd-40'], [], [])
+    >>> singulars("sea otters"), singulars("duty cycles"), singulars("assemblies"), singulars("switches")
+    (['sea otter'], ['duty cycle'], ['assemblie', 'assembly'], ['switche', 'switch'])
+    >>> singulars("t40s"), singulars("4711s"), singulars("1990s"), singulars("glass")
+    (['t40'], ['4711'], [], [])
     """
-    if not _DIGIT.search(key):
+    if key[-1:] != "s":
         return []
-    places = list(_BETWEEN.finditer(key))
-    if not 0 < len(places) <= _MOST_PLACES:
+    last = key.rpartition(" ")[2]
+    if is_plural_of_code(last):
+        return [key[:-1]]
+    if len(last) < _LEAST or not last.isalpha() or last.endswith(_NO_PLURAL):
         return []
-    for place in places:
-        before, after = key[: place.start()].rpartition(" ")[2], key[place.end() :].partition(" ")[0]
-        if place[0] and (before in _NO_PARTS or after in _NO_PARTS):
+    further = [key[:-3] + "y"] if last.endswith("ies") else [key[:-2]] if last.endswith(_HISSING) else []
+    return [key[:-1], *further]
+
+
+def is_plural_of_code(form: str) -> bool:
+    """Tell whether a word is a number or code with a plural's "s" in lower case: "T40s", but not "T40S"."""
+    return form[-1:] == "s" and form[-2:-1].isdigit() and _CODE_IN_PLURAL.fullmatch(form) is not None
+
+
+class Misspellings:
+    """Finds the names of a store that are nearest to a misspelt one.
+
+    A letter more, less, another or in another place is one mistake: names of five characters and more may have one, of nine
+    and more two. Digits have none: "Tern 60" is not "Tern 40". All names are read when the first is looked for, and stay in
+    memory, about 100 bytes each; each look compares with all of them (100,000 names: some milliseconds).
+
+    Raises:
+        MissingDependencyError: rapidfuzz is not installed.
+    """
+
+    def __init__(self, store: ArticleStore) -> None:
+        self._store = store
+        self._extract: Callable[..., Iterable[Any]] = require("rapidfuzz.process", extra="fuzzy").extract
+        self._distance = require("rapidfuzz.distance", extra="fuzzy").OSA.distance
+        self._read: tuple[int, list[str]] | None = None
+
+    def nearest(self, key: str) -> list[str]:
+        """Return the keys of names with the fewest mistakes that a key may be meant for; none if there are too many."""
+        limit = 0 if len(key) < _SHORTEST else 1 if len(key) < _LONG else 2
+        if not limit:
             return []
-    parts = _BETWEEN.split(key)
-    found = (
-        "".join(part + separator for part, separator in zip(parts, (*separators, ""), strict=True))
-        for separators in product(_SEPARATORS, repeat=len(places))
-    )
-    return [other for other in found if other != key]
-
-
-def hyphenations(key: str) -> list[str]:
-    """Return the other keys of a name of few words whose hyphens are spaces, or its spaces hyphens.
-
-    >>> hyphenations("check-valve"), hyphenations("o ring"), hyphenations("valve")
-    (['check valve'], ['o-ring'], [])
-    """
-    if not 0 < key.count(" ") + key.count("-") <= _MOST_HYPHENS:
-        return []
-    return [other for other in (key.replace("-", " "), key.replace(" ", "-")) if other != key]
-
-
-def join_digits(form: str) -> str:
-    """Return a form with its letters and digits joined: what all its spellings have in common.
-
-    >>> join_digits("T 40") == join_digits("T-40") == "T40"
-    True
-    """
-    return _BETWEEN.sub("", form)
+        digits = _NO_DIGIT.sub("", key)
+        version = self._store.version
+        if self._read is None or self._read[0] != version:
+            self._read = version, [key for key in self._store.keys(_KINDS) if len(key) >= _SHORTEST]
+        nearest = self._extract(key, self._read[1], scorer=self._distance, score_cutoff=limit, limit=None)
+        near = [(distance, name) for name, distance, _ in nearest if _NO_DIGIT.sub("", name) == digits]
+        return [name for distance, name in near if distance == near[0][0]]

@@ -14,6 +14,12 @@ DETERMINERS_OF_QUESTIONS = frozenset("what which whose".split())
 # Before a name, and the next word after it is a verb: "What does Opus play?"
 AUXILIARIES = frozenset("do does did can could will would shall should may might must".split())
 
+# Verbs that a question with an auxiliary may have ("What does the Opus player do?").
+VERBS_OF_QUESTIONS = frozenset(
+    "do have get be mean work live come go take make use happen become begin start end play write find create produce "
+    "perform own represent win speak say show know give tell need look help run cost weigh last".split()
+)
+
 _QUESTION_WORDS = "who whom whose what which when where why how whatever whoever whichever"
 _PRONOUNS = (
     "i me my mine myself we us our ours ourselves you your yours yourself he him his himself she her hers herself it its "
@@ -46,8 +52,35 @@ _OF_QUESTIONS = (
     "time times year years month months week weeks day days people person thing things place places part parts"
 )
 
+# Adjectives, adverbs and verbs that most texts hold: in lower case they are rarely somebody's title. Counted in the treebanks
+# UD English EWT and PUD (forms that occur 25 times, seldom as a noun), without words of the news.
+_PLAIN = (
+    "able absolutely according active actually add added additional advanced ago allowed almost alone amazing anyway "
+    "approved ask asked attached attend available average away awesome back bad based basic beautiful believe best "
+    "better big black blank bring brought busy buy certain certainly changed cheap check civil clean clear clearly "
+    "close comfortable coming completely considered continue correct current currently cut daily dead decided "
+    "definitely different direct discuss discussed drive due earlier early easy eat eating economic empty enjoy "
+    "enjoyed enough entire especially excellent expect expensive extra extremely fair fantastic fast favorite feed "
+    "feel felt fight final finally financial fine fit five fixed follow following former forward four free fresh "
+    "friendly full further gave getting given giving global going gone good great green guess handle happy hard hear "
+    "heard held help helpful hidden high highly hit hold hope horrible hot huge human immediately important include "
+    "including initial interested international involved keep kept key killed knew large late lead learn leave "
+    "leaving left legal likely little living local longer look looked looking looks lost love main major making maybe "
+    "meet mentioned met million modern move moved moving national natural nearly necessary need needed needs new nice "
+    "northern official online open otherwise overall paid particular pass pay perfect perhaps personal pick planning "
+    "please plus political poor possible posted premium present pretty private probably professional provide provided "
+    "public put quick quickly quite rather read ready real really reasonable receive received recent recently "
+    "recommend recommended related released remain remember reported returned right rude run running safe said save "
+    "saw saying says second see seeing seem seems seen send sent set short signed significant simple simply single "
+    "six small social soon sorry sounds special spent standard starting stay stop strong sure taken taking talk "
+    "talking thank think thinking third thought three together told total treat treated tried true trust try trying "
+    "turn twice two understand united using usually visit visited wait waiting walk want wanted wants warm watch well "
+    "western white whole willing wish wonderful working worst wrong young"
+)
+
 FUNCTION_WORDS = frozenset(f"{_QUESTION_WORDS} {_PRONOUNS} {_VERBS} {_PREPOSITIONS} {_OTHERS}".split())
 COMMON_WORDS = frozenset(_OF_QUESTIONS.split())
 NAMES_IN_CAPITALS = COMMON_WORDS | {"may", "will"}  # with a capital inside a sentence: "Time", the month, the person
 STOP_WORDS = ARTICLES | FUNCTION_WORDS | COMMON_WORDS
+PLAIN_WORDS = frozenset(_PLAIN.split())
 QUESTION_WORDS = frozenset(_QUESTION_WORDS.split())

@@ -2,90 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from factoid.encode import Encoder
 from factoid.entities.articles.article import Name
-from factoid.entities.articles.names import NameKind, clean_name, name_key
+from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key, squeezed_key
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.linkers.casing import Casing, Word, read_casing
-from factoid.entities.linkers.context import break_ties, count_tied, text_around
-from factoid.entities.linkers.cuts import shorter_cuts, tokens_within
-from factoid.entities.linkers.disambiguation import Option, rank_options, words_around, written_as
-from factoid.entities.linkers.parts import is_part
-from factoid.entities.linkers.plurals import singulars
-from factoid.entities.linkers.selection import select_longest
-from factoid.entities.linkers.spans import LowerCase, Span, find_spans
-from factoid.entities.linkers.spellings import hyphenations, is_respelled, respellings
-from factoid.entities.linkers.stop_words import STOP_WORDS
-from factoid.entities.linkers.tokens import Tokens, tokenize
-from factoid.entities.mention import Candidate, Mention
+from factoid.entities.linkers.disambiguation import Option, break_ties, count_tied, rank_options, words_around
+from factoid.entities.linkers.spans import LowerCase, Span, cut_spans, find_spans, is_part, select_longest
+from factoid.entities.linkers.spellings import (
+    Misspellings,
+    is_plain,
+    is_plural_of_code,
+    is_respelled,
+    respelled_keys,
+    singulars,
+)
+from factoid.entities.linkers.stop_words import ARTICLES, FUNCTION_WORDS, PLAIN_WORDS, STOP_WORDS
+from factoid.entities.linkers.tokens import Casing, Tokens, Word, read_casing, tokenize
+from factoid.entities.mention import Candidate, Match, Mention
 from factoid.errors import InvalidInputError
 from factoid.units import check_text
 
 _MOST_WORDS = 12
-_OWN = 10_000  # articles of a store in which a name is there because somebody put it there
+_GLOSSARY = 10_000  # articles of a store whose names somebody chose, so that they need no capitals
 _WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals or the spelling differ
-_UNSURE = 0.5  # and of a part of a name, of a name known as an acronym only, and of a mention for want of a better
+_OF_MATCH = {Match.PART: 0.55, Match.MISSPELLING: 0.45}  # and of what is no whole name, or not as it is written
+_MOST_MEANT = 4  # articles that a part of a name may mean
+_SHOWN = 300  # characters of a long text on each side of a mention that an encoder is shown
+_RUNNING_TEXT = 0.6  # least score of mentions in it
+_UNSURE = 0.5  # and of a plain word, a part of a name, of a name known as an acronym only, and of a mention for want of a better
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A span of a text, the names that are written so, and whether with other capitals than in the text."""
+class _NamedSpan:
+    """A span of a text, and the names that it stands for."""
 
     span: Span
     names: list[Name]
-    exact: bool
+    exact: bool  # the names have the same capitals
+    match: Match = Match.NAME
 
 
-@dataclass(frozen=True, slots=True)
+class _SpanKeys(NamedTuple):
+    """The keys of a span, as it stands and as an English plural, and those of its other spellings."""
+
+    written: list[str]
+    respelled: list[str]
+
+
+@dataclass(slots=True)
 class _Text:
-    """A text that is being linked."""
+    """A text that is being linked, with its possible names and their keys."""
 
     tokens: Tokens
     words: list[Word]
     casing: Casing
     spans: list[Span]
-    free: bool  # whether names are found in any spelling
+    keys: list[_SpanKeys] = field(default_factory=list)
+
+    def extent(self, span: Span) -> tuple[int, int]:
+        return self.tokens.tokens[span.first].start, self.tokens.tokens[span.last].end
+
+    def form(self, span: Span) -> str:
+        start, end = self.extent(span)
+        return clean_name(self.tokens.text[start:end])
+
+    def around(self, span: Span) -> str:
+        """Return what an encoder is shown: all of a question, of a long text what is near the mention."""
+        start, end = self.extent(span)
+        text = self.tokens.text
+        return text if len(text) <= 2 * _SHOWN else text[max(0, start - _SHOWN) : end + _SHOWN]
+
+    def words_around(self, match: _NamedSpan) -> dict[str, int]:
+        single = len({name.article_id for name in match.names}) == 1 and match.names[0].kind < NameKind.BASE
+        return {} if single else words_around(self.words, match.span.first, match.span.last)
+
+    def keys_of(self, span: Span, *, free: bool, plain: bool) -> _SpanKeys:
+        """Return the keys of a span; with `free` also those with other spaces or hyphens, with `plain` no other spellings."""
+        key = self.tokens.key_of(span.first, span.last)
+        respelled = [] if plain else respelled_keys(key, spaces=free)
+        if key[-1:] != "s":
+            return _SpanKeys([key], respelled)
+        if not free and self.casing is Casing.TELLING and self.words[span.last].capital:
+            code = is_plural_of_code(self.form(span).rpartition(" ")[2])  # "Ivans" is no plural of "Ivan"
+            return _SpanKeys([key, key[:-1]] if code else [key], respelled)
+        return _SpanKeys([key, *singulars(key)], respelled)
 
 
 class TitleLinker:
-    """Finds the names of a store's articles in a text: titles, redirects, aliases and texts of links.
+    """Find the names of a store's articles in a text: titles, redirects, aliases and texts of links.
 
-    Of all stretches of at most `most_words` words that are a name, the longest of the text is taken, then the longest that
-    does not overlap it, and so on. Names are found in any case and any Unicode form; names written as in the text go before
-    those with other capitals, and a plural in lower case is also found by its singular. A name of letters and digits that is
-    not known is looked for with a space, a hyphen or nothing between them: see `spellings`. What may be a name is told by
-    capitals, where the text has them: see `find_spans`.
+    Of all spans of at most `most_words` words that are a name, the longest is taken, then the longest that does not overlap
+    it, and so on. Case and Unicode form do not matter, but names that are written as in the text go first; plurals in lower
+    case and other spellings come last. Where the text has capitals, they tell what may be a name: see `find_spans`.
 
-    Of several articles of one name, the one is chosen of which the text says what tells it from the others ("the planet
-    Mercury"), else the one that most links with this text lead to, else the one whose title it is rather than a redirect's,
-    an alias', a link's text or the title's without what stands in brackets: see `rank_options`. What is still tied is
-    ordered by an encoder, where there is one, and decided where the text is by 0.08 nearer to one than the name alone is; else
-    it is marked as ambiguous, with all candidates, the first by the encoder or by title.
+    A name of several articles means the one whose distinguishing words stand in the text ("the planet Mercury"), else the one
+    that most links with this text lead to, else the one whose title it is, before redirects, aliases, texts of links, and
+    titles without their brackets: see `rank_options`. An encoder, if given, orders what is still tied. It decides where the
+    text is by 0.08 nearer to one article than the bare name is. All other ties are marked as ambiguous, with all candidates.
 
-    A mention's score is its candidate's share; less where the capitals differ, where the name is a title without what stands
-    in its brackets, or where few links are all that tells what it means; and half where the name looks like a part of a
-    longer one, or is a mention only because nothing else in the text is.
+    A mention's score is the share of its candidate. It is lower where the capitals differ, where the name is a title without
+    its brackets, and where few links tell what it means. It is halved where the mention looks like a part of a longer name,
+    is a plain word in lower case ("free"), or counts only because nothing else in the text does. Parts (0.55) and misspelt
+    names (0.45) score below any whole name.
 
     Args:
         store: The articles. The linker does not close it.
-        encoder: Breaks ties: it compares the text with title and first sentence of each candidate.
+        encoder: Breaks ties: compares the text with the title and first sentence of each candidate.
         stop_words: Words that name nothing by themselves, in any case; None for English function and question words.
         most_words: Words of the longest name.
-        lower_case: Whether names without a capital are mentions. "always": single words but for function words, and longer
-            names whatever they begin with; words of every question ("state") only where nothing else in the text is.
-            Else longer names if they are written so, and single words "never", or "alone", only where nothing else in the
-            text is a mention. "auto" is "always" in a store of at most 10,000 articles, such as a glossary; in others it is
-            "alone" in texts that have no capital inside a sentence, and "never" in those that have. With "always" a hyphen
-            and a space are the same, too.
-        min_score: Mentions of less score are left out. More than 0.5 leaves out parts of names that the store does not know,
-            at the price of some names.
+        lower_case: Whether names without a capital are mentions. "always": longer names and single words, but no function
+            words, and words of every question ("state") only where nothing else is a mention; a hyphen and a space are then
+            the same. With the others, longer names count if an article is written so, and single words "never", or "alone":
+            only where nothing else is a mention. "auto" is "always" in a store of at most 10,000 articles, such as a
+            glossary; in larger ones it is "never" for texts with a capital inside a sentence, and "alone" for the rest.
+        min_score: Leave out mentions below this score. More than 0.5 leaves out parts of names that the store does not know,
+            at the price of some names. None is 0 in `link`, which is for questions, and 0.6 in `link_document`.
+        misspellings: Take words that are no name for the nearest one: see `Misspellings`. Needs factoid[fuzzy].
 
     Raises:
-        InvalidInputError: `store` is no article store, `encoder` no encoder, `most_words` is less than 1, `min_score` is not
-            from 0 to 1, or `lower_case` is none of the four.
+        MissingDependencyError: `misspellings` without rapidfuzz.
+        InvalidInputError: An option has another type or value.
     """
 
     def __init__(
@@ -96,198 +138,241 @@ class TitleLinker:
         stop_words: Iterable[str] | None = None,
         most_words: int = _MOST_WORDS,
         lower_case: str = "auto",
-        min_score: float = 0.0,
+        min_score: float | None = None,
+        misspellings: bool = False,
     ) -> None:
+        message = None
         if not isinstance(store, ArticleStore):
             message = f"store must be an article store, got {store!r}: open a file of articles with ArticleStore(path)"
-            raise InvalidInputError(message)
-        if encoder is not None and not all(hasattr(encoder, name) for name in ("encode_queries", "encode_units")):
-            message = (
-                f"encoder must have encode_queries and encode_units, got {encoder!r}: give an encoder such as "
-                "SentenceTransformerEncoder(model)"
-            )
-            raise InvalidInputError(message)
-        if most_words < 1:
+        elif encoder is not None and not (hasattr(encoder, "encode_queries") and hasattr(encoder, "encode_units")):
+            message = f"encoder must have encode_queries and encode_units, got {encoder!r}"
+        elif most_words < 1:
             message = f"most_words must be at least 1, got {most_words}"
-            raise InvalidInputError(message)
-        if not 0 <= min_score <= 1:
+        elif min_score is not None and not 0 <= min_score <= 1:
             message = f"min_score must be from 0 to 1, got {min_score}"
-            raise InvalidInputError(message)
-        if isinstance(stop_words, str):
+        elif isinstance(stop_words, str):
             message = f"stop_words must be several words, got the string {stop_words!r}"
+        if message:
             raise InvalidInputError(message)
-        self.store = store
-        self.encoder = encoder
-        self.stop_words: Collection[str] = (
-            STOP_WORDS if stop_words is None else frozenset(name_key(word) for word in stop_words)
-        )
-        self.most_words = most_words
-        self.min_score = min_score
-        try:
-            self.lower_case = LowerCase(lower_case)
-        except ValueError as error:
-            choices = ", ".join(repr(choice.value) for choice in LowerCase)
-            message = f"lower_case must be one of {choices}, got {lower_case!r}"
-            raise InvalidInputError(message) from error
-        if self.lower_case is LowerCase.AUTO and len(store) <= _OWN:
-            self.lower_case = LowerCase.ALWAYS
+        self.store, self.encoder, self.most_words, self.min_score = store, encoder, most_words, min_score
+        self.stop_words = STOP_WORDS if stop_words is None else frozenset(map(name_key, stop_words))
+        self._lower_case = lower_case
+        self.lower_case = _lower_case(lower_case, store)
+        self._misspellings = Misspellings(store) if misspellings else None
+
+    def over(self, store: ArticleStore) -> TitleLinker:
+        """Return a linker of another store's articles, or of some of this one's, with the same options."""
+        linker = copy(self)
+        linker.store = store
+        linker.lower_case = _lower_case(self._lower_case, store)
+        linker._misspellings = None if self._misspellings is None else Misspellings(store)
+        return linker
 
     def link(self, text: str) -> list[Mention]:
-        """Return the mentions of a text, in its order and without overlap."""
+        """Return the mentions of a question, in its order and without overlap."""
         return self.link_batch([text])[0]
 
+    def link_document(self, text: str) -> list[Mention]:
+        """Return the mentions of running text: those of `link` with a score of at least 0.6, or `min_score`.
+
+        Where most words are no names, many a word or part of a longer name looks like one.
+        """
+        return self._link([text], _RUNNING_TEXT)[0]
+
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Return the mentions of each text, with one look into the store for all of them."""
-        read = [self._read(text) for text in texts]
-        names = self._names(key for text in read for span in text.spans for key in _all_keys(text, span))
-        chosen = []
-        for text in read:
-            found = {(span.first, span.last): self._match(text, span, names) for span in text.spans}
-            matched = {where: match for where, match in found.items() if match is not None}
-            kept = select_longest([match.span for match in matched.values()], text.tokens)
-            chosen.append([matched[span.first, span.last] for span in kept])
-        return self._mentions(read, chosen)
+        """Return the mentions of each question, with one look into the store for all of them."""
+        return self._link(texts, 0.0)
 
     def link_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> list[Mention]:
-        """Return mentions for spans that something else has found, such as a model of named entities.
+        """Return mentions for spans from elsewhere, such as a model of named entities.
 
-        What is named in a span is taken as it is, else without a leading article or a closing "'s"; spans that name nothing
-        are left out.
-
-        Args:
-            text: A text.
-            spans: Spans `[start, end)` in characters of it, without overlap.
+        A span is looked up as it is, else without a leading article or a closing "'s". Spans without a name are left out.
+        They are `[start, end)` in characters, without overlap.
         """
         check_text(text)
         tokens = tokenize(text)
+        cuts = [cut_spans(tokens, start, end) for start, end in spans]
+        read = self._read(tokens, [span for some in cuts for span in some])
+        matches = _matches(read, self._names([read]))
+        known = [[matches[span] for span in some if span in matches] for some in cuts]
+        chosen = [min(some, key=lambda match: match.match is not Match.NAME) for some in known if some]
+        return self._mentions([read], [sorted(chosen, key=lambda match: match.span.first)], 0.0)[0]
+
+    def _link(self, texts: Sequence[str], least: float) -> list[list[Mention]]:
+        for text in texts:
+            check_text(text)
+        read = [self._read(tokenize(text)) for text in texts]
+        names = self._names(read)
+        return self._mentions(read, [self._choose(text, names) for text in read], least)
+
+    def _read(self, tokens: Tokens, spans: list[Span] | None = None) -> _Text:
+        """Return a text with its possible names, or with these spans for those."""
         casing, words = read_casing(tokens, self.stop_words)
-        wanted = [tokens_within(tokens, start, end) for start, end in spans]
-        tried = [
-            [Span(*cut, 1, False, False) for cut in shorter_cuts(tokens, found)] if found else [] for found in wanted
-        ]
+        if spans is None:
+            spans = list(find_spans(tokens, words, casing, most_words=self.most_words, lower_case=self.lower_case))
+        text = _Text(tokens, words, casing, spans)
         free = self.lower_case is LowerCase.ALWAYS
-        read = _Text(tokens, words, casing, [span for cuts in tried for span in cuts], free)
-        names = self._names(key for span in read.spans for key in _all_keys(read, span))
-        found = []
-        for cuts in tried:
-            matches = (self._match(read, span, names) for span in cuts)
-            match = next((match for match in matches if match is not None), None)
-            if match is not None:
-                found.append(match)
-        return self._mentions([read], [sorted(found, key=lambda match: match.span.first)])[0]
+        plain = not free and is_plain(tokens.key)
+        text.keys = [text.keys_of(span, free=free, plain=plain) for span in spans]
+        return text
 
-    def _read(self, text: str) -> _Text:
-        check_text(text)
-        tokens = tokenize(text)
-        casing, words = read_casing(tokens, self.stop_words)
-        spans = find_spans(tokens, words, casing, most_words=self.most_words, lower_case=self.lower_case)
-        return _Text(tokens, words, casing, list(spans), self.lower_case is LowerCase.ALWAYS)
+    def _names(self, texts: Sequence[_Text]) -> dict[str, list[Name]]:
+        keys = {key: None for text in texts for written, respelled in text.keys for key in (*written, *respelled)}
+        return self.store.names(list(keys))
 
-    def _names(self, keys: Iterable[str]) -> dict[str, list[Name]]:
-        return self.store.names(list(dict.fromkeys(keys)))
+    def _choose(self, text: _Text, names: dict[str, list[Name]]) -> list[_NamedSpan]:
+        """Return the names in a text without overlap: whole names first, then parts, then misspelt names."""
+        matches = list(_matches(text, names).values())
+        taken = bytearray(len(text.words))
+        chosen = _longest([match for match in matches if match.match is Match.NAME], text, taken)
+        _take(chosen, taken)
+        spans = [match.span for match in chosen]
+        parts = _longest([match for match in matches if match.match is Match.PART], text, taken)
+        chosen += [match for match in parts if not is_part(text.words, text.casing, *_placed(spans, match.span))]
+        if self._misspellings is not None:
+            _take(chosen, taken)
+            near = (self._misspelt(text, span) for span in text.spans if not any(taken[span.first : span.last + 1]))
+            chosen += _longest([match for match in near if match is not None], text, taken)
+        return sorted(chosen, key=lambda match: match.span.first)
 
-    def _match(self, text: _Text, span: Span, names: dict[str, list[Name]]) -> _Found | None:
-        form = _form(text, span)
-        known = next((names[key] for key in _keys(text, span) if key in names), [])
-        respelled = [] if known else [name for key in _respelled(text, span) for name in names.get(key, ())]
-        known = known or respelled
-        if not known:
+    def _misspelt(self, text: _Text, span: Span) -> _NamedSpan | None:
+        if self._misspellings is None or span.exact or span.weak or span.title:
             return None
-        exact = written_as(known, form)
-        if span.title:
-            exact = [name for name in exact if name.kind is NameKind.TITLE]
-            return _Found(span, exact, True) if exact else None
-        written = exact or [name for own in singulars(form) for name in written_as(known, own)]
-        written = written or [name for name in respelled if is_respelled(name.form, form)]
-        if written and (span.exact or text.casing is not Casing.SILENT):
-            return _Found(span, written, bool(exact))
-        return None if span.exact else _Found(span, known, bool(exact))
+        near = self._misspellings.nearest(text.tokens.key_of(span.first, span.last))
+        names = [name for some in self.store.names(near).values() for name in _whole(some)]
+        return _NamedSpan(span, names, False, Match.MISSPELLING) if names else None
 
-    def _mentions(self, texts: Sequence[_Text], chosen: Sequence[list[_Found]]) -> list[list[Mention]]:
-        """Return the mentions of what was found in each text, after all ties are broken at once."""
-        ranked = [
-            [rank_options(match.names, _around(text, match)) for match in found]
-            for text, found in zip(texts, chosen, strict=True)
-        ]
-        ties = [
-            (row, at, text_around(text.tokens.text, *_extent(text, found[at].span)), _form(text, found[at].span))
-            for row, (text, found) in enumerate(zip(texts, chosen, strict=True))
-            for at in range(len(found))
-            if count_tied(ranked[row][at]) > 1
-        ]
-        ambiguous = {(row, at) for row, at, _, _ in ties}
-        if self.encoder is not None and ties:
-            broken = break_ties(
-                self.encoder, self.store, [(around, form, ranked[row][at]) for row, at, around, form in ties]
-            )
-            for (row, at, _, _), (options, tied) in zip(ties, broken, strict=True):
-                ranked[row][at] = options
-                if not tied:
-                    ambiguous.discard((row, at))
-        mentions = []
-        for row, (text, found) in enumerate(zip(texts, chosen, strict=True)):
-            spans = [match.span for match in found]
-            of_text = [
-                _mention(text, match, spans, at, ranked[row][at], ambiguous=(row, at) in ambiguous)
-                for at, match in enumerate(found)
+    def _mentions(
+        self, texts: Sequence[_Text], chosen: Sequence[list[_NamedSpan]], least: float
+    ) -> list[list[Mention]]:
+        """Return the mentions of each text, after all ties are broken at once."""
+        least = least if self.min_score is None else self.min_score
+        matches = [(text, match) for text, some in zip(texts, chosen, strict=True) for match in some]
+        ranked = [rank_options(match.names, text.words_around(match)) for text, match in matches]
+        ambiguous = [count_tied(options) > 1 for options in ranked]
+        if self.encoder is not None and any(ambiguous):
+            places = [at for at, is_tied in enumerate(ambiguous) if is_tied]
+            tied = [
+                (text.around(match.span), text.form(match.span), ranked[at])
+                for at in places
+                for text, match in [matches[at]]
             ]
-            mentions.append([mention for mention in of_text if mention.score >= self.min_score])
+            for at, broken in zip(places, break_ties(self.encoder, self.store, tied), strict=True):
+                ranked[at], ambiguous[at] = broken
+        decided = zip(ranked, ambiguous, strict=True)
+        mentions = []
+        for text, some in zip(texts, chosen, strict=True):
+            spans = [match.span for match in some]
+            of_text = [_mention(text, match, spans, at, *next(decided)) for at, match in enumerate(some)]
+            mentions.append([mention for mention in of_text if mention.score >= least])
         return mentions
 
 
+def _matches(text: _Text, names: dict[str, list[Name]]) -> dict[Span, _NamedSpan]:
+    matches = {}
+    for span, keys in zip(text.spans, text.keys, strict=True):
+        known = not names.keys().isdisjoint(keys.written) or not names.keys().isdisjoint(keys.respelled)
+        if known and (match := _match(text, span, keys, names)) is not None:
+            matches[span] = match
+    return matches
+
+
+def _match(text: _Text, span: Span, keys: _SpanKeys, names: dict[str, list[Name]]) -> _NamedSpan | None:
+    """Return the names that a span stands for; None if there is none, or it lacks the capitals that they need."""
+    form = text.form(span)
+    respelled: list[Name] = []
+    candidates = next((whole for key in keys.written if (whole := _whole(names.get(key, ())))), [])
+    if not candidates:
+        candidates = respelled = _respelled(text, span, keys, names)
+    if not candidates:
+        parts = [] if span.title else _parts(text, span, form, names.get(keys.written[0], ()))
+        return _NamedSpan(span, parts, False, Match.PART) if parts else None
+    exact = _written_as(candidates, form)
+    if span.title:
+        exact = [name for name in exact if name.kind is NameKind.TITLE]
+        return _NamedSpan(span, exact, True) if exact else None
+    written = (
+        exact
+        or [name for singular in singulars(form) for name in _written_as(candidates, singular)]
+        or [name for name in respelled if is_respelled(name.form, form)]
+    )
+    if written and (span.exact or text.casing is not Casing.SILENT):
+        return _NamedSpan(span, written, bool(exact))
+    return None if span.exact else _NamedSpan(span, candidates, bool(exact))
+
+
+def _written_as(names: Sequence[Name], form: str) -> list[Name]:
+    """Return the names that are written as in the text, but for the first letter's case."""
+    canonical = canonical_title(form)
+    return [name for name in names if canonical_title(name.form) == canonical]
+
+
+def _lower_case(choice: str, store: ArticleStore) -> LowerCase:
+    if choice not in [case.value for case in LowerCase]:
+        choices = ", ".join(repr(case.value) for case in LowerCase)
+        message = f"lower_case must be one of {choices}, got {choice!r}"
+        raise InvalidInputError(message)
+    return LowerCase.ALWAYS if choice == LowerCase.AUTO.value and len(store) <= _GLOSSARY else LowerCase(choice)
+
+
 def _mention(
-    text: _Text, match: _Found, spans: Sequence[Span], at: int, options: Sequence[Option], *, ambiguous: bool
+    text: _Text, match: _NamedSpan, spans: Sequence[Span], at: int, options: Sequence[Option], ambiguous: bool
 ) -> Mention:
     """Return what was found at one of a text's spans as a mention."""
-    factor = 1.0 if match.exact else _UNSURE if _is_other_acronym(text, match) else _WRITTEN_OTHERWISE
-    factor *= options[0].trust
+    form = text.form(match.span)
+    shown = form[:-1] if is_plural_of_code(form.rpartition(" ")[2]) else form
+    known_as_acronym = not shown.isupper() and all(name.form.isupper() for name in match.names)  # "Eva" as "EVA" only
+    factor = _UNSURE if known_as_acronym and text.casing is Casing.TELLING else _WRITTEN_OTHERWISE
+    factor = _OF_MATCH.get(match.match, 1.0 if match.exact else factor) * options[0].trust
     if match.span.weak or is_part(text.words, text.casing, spans, at) or _is_plain_word(text, match):
         factor *= _UNSURE
-    start, end = _extent(text, match.span)
     candidates = tuple(Candidate(option.title, option.share) for option in options)
     score = min(1.0, factor * options[0].share)
-    return Mention(start, end, options[0].title, score, candidates, ambiguous)
+    return Mention(*text.extent(match.span), options[0].title, score, candidates, ambiguous, match.match)
 
 
-def _is_other_acronym(text: _Text, match: _Found) -> bool:
-    """Whether the text's "Eva" is known as "EVA" only."""
-    forms = [name.form for name in match.names]
-    return text.casing is Casing.TELLING and not _form(text, match.span).isupper() and all(map(str.isupper, forms))
+def _is_plain_word(text: _Text, match: _NamedSpan) -> bool:
+    """Whether it is a word in lower case that every text has ("free"), or known as "Résumé" only ("resume")."""
+    word = text.words[match.span.first]
+    if match.span.first != match.span.last or (word.capital and text.casing is not Casing.SILENT):
+        return False
+    return word.token.key in PLAIN_WORDS or all(name.kind is NameKind.UNACCENTED for name in match.names)
 
 
-def _is_plain_word(text: _Text, match: _Found) -> bool:
-    """Whether a word such as "resume" in lower case is known as "Résumé" only."""
-    plain = all(name.kind is NameKind.UNACCENTED for name in match.names)
-    return plain and match.span.first == match.span.last and not text.words[match.span.first].capital
+def _longest(matches: Sequence[_NamedSpan], text: _Text, taken: bytearray) -> list[_NamedSpan]:
+    """Return the matches of the longest spans that overlap neither each other nor what is taken."""
+    free = {match.span: match for match in matches if not any(taken[match.span.first : match.span.last + 1])}
+    return [free[span] for span in select_longest(list(free), text.tokens)]
 
 
-def _keys(text: _Text, span: Span) -> list[str]:
-    """Return the key of a span, and those whose English plural it may be, or which have other hyphens."""
-    key = text.tokens.key_of(span.first, span.last)
-    if not text.free and text.words[span.last].capital and text.casing is Casing.TELLING:
-        return [key]
-    keys = [key, *singulars(key)]
-    return keys + [other for own in keys for other in hyphenations(own)] if text.free else keys
+def _take(matches: Sequence[_NamedSpan], taken: bytearray) -> None:
+    for match in matches:
+        taken[match.span.first : match.span.last + 1] = b"\1" * (match.span.last + 1 - match.span.first)
 
 
-def _respelled(text: _Text, span: Span) -> list[str]:
-    return respellings(text.tokens.key_of(span.first, span.last), span.words)
+def _placed(spans: list[Span], span: Span) -> tuple[list[Span], int]:
+    """Return the spans around another one, with it, and where it is among them."""
+    at = bisect_left(spans, span.first, key=lambda chosen: chosen.first)
+    return [*spans[max(0, at - 1) : at], span, *spans[at : at + 1]], min(at, 1)
 
 
-def _all_keys(text: _Text, span: Span) -> list[str]:
-    return [*_keys(text, span), *_respelled(text, span)]
+def _whole(names: Sequence[Name]) -> list[Name]:
+    """Return the names that stand for their articles as they are written."""
+    return [name for name in names if name.kind < NameKind.PART and name.kind is not NameKind.SQUEEZED]
 
 
-def _around(text: _Text, match: _Found) -> dict[str, int]:
-    if len({name.article_id for name in match.names}) == 1 and match.names[0].kind != NameKind.BASE:
-        return {}  # nothing to choose
-    return words_around(text.words, match.span.first, match.span.last)
+def _respelled(text: _Text, span: Span, keys: _SpanKeys, names: dict[str, list[Name]]) -> list[Name]:
+    """Return the names of a span in other spellings; with a function word ("in form") only names that have a mark there."""
+    squeezed = [name for key in keys.written for name in names.get(key, ()) if name.kind is NameKind.SQUEEZED]
+    joined = [name for key in keys.respelled for name in names.get(key, ()) if name.kind < NameKind.PART]
+    words = {word.token.key for word in text.words[span.first : span.last + 1]}
+    if joined and not words.isdisjoint(FUNCTION_WORDS | ARTICLES) and squeezed_key(keys.written[0]) is None:
+        joined = [name for name in joined if name.kind in (NameKind.SQUEEZED, NameKind.UNACCENTED)]
+    return squeezed + joined
 
 
-def _extent(text: _Text, span: Span) -> tuple[int, int]:
-    return text.tokens.tokens[span.first].start, text.tokens.tokens[span.last].end
-
-
-def _form(text: _Text, span: Span) -> str:
-    start, end = _extent(text, span)
-    return clean_name(text.tokens.text[start:end])
+def _parts(text: _Text, span: Span, form: str, names: Sequence[Name]) -> list[Name]:
+    """Return the names that a span is a part of; none where they are many, or it lacks the capitals that it needs."""
+    named = text.casing is Casing.TELLING and not text.words[span.first].initial
+    parts = [name for name in names if name.kind is NameKind.PART or (named and name.form == form)]
+    return parts if len({name.article_id for name in parts}) <= _MOST_MEANT else []

@@ -3,26 +3,10 @@
 Written from a description of what its inference computes. Nothing here imports PyTorch before a model is loaded.
 """
 
-from factoid.entities.spel.candidates import (
-    CandidateSets,
-    SentenceCandidates,
-    SpanCandidates,
-    SurfaceCandidates,
-    read_candidates,
-)
+from factoid.entities.spel.candidates import CandidateSets, read_candidates
 from factoid.entities.spel.linker import SpELLinker
-from factoid.entities.spel.source import convert_spel
+from factoid.entities.spel.model import convert_spel
 from factoid.entities.spel.tidy import tidy_mentions
 from factoid.entities.spel.vocabulary import VocabularyFiles
 
-__all__ = [
-    "CandidateSets",
-    "SentenceCandidates",
-    "SpELLinker",
-    "SpanCandidates",
-    "SurfaceCandidates",
-    "VocabularyFiles",
-    "convert_spel",
-    "read_candidates",
-    "tidy_mentions",
-]
+__all__ = ["CandidateSets", "SpELLinker", "VocabularyFiles", "convert_spel", "read_candidates", "tidy_mentions"]

@@ -9,25 +9,22 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from factoid.entities.mention import Candidate, Mention
-from factoid.entities.spel.candidates import CandidateSets, choose_candidate
-from factoid.entities.spel.characters import plain_characters
-from factoid.entities.spel.moses import join_abbreviations
-from factoid.entities.spel.phrases import Phrase, find_phrases
-from factoid.entities.spel.source import LoadedModel, ModelFiles, load_model
+from factoid.entities.spel.candidates import CandidateSets
+from factoid.entities.spel.model import LoadedModel, ModelFiles, load_model
+from factoid.entities.spel.phrases import Phrase, find_phrases, join_abbreviations, plain_characters, split_words
+from factoid.entities.spel.predict import merge_windows, windows
 from factoid.entities.spel.tidy import canonical
 from factoid.entities.spel.vocabulary import Vocabulary, VocabularyFiles, title_of
-from factoid.entities.spel.windows import merge_windows, windows
-from factoid.entities.spel.words import split_words
 from factoid.errors import InvalidInputError
 from factoid.units import check_text
 
 if TYPE_CHECKING:
     import torch
 
-    from factoid.entities.spel.resolve import Prediction
-    from factoid.entities.spel.words import Span
+    from factoid.entities.spel.phrases import Span
+    from factoid.entities.spel.predict import Prediction
 
-_AT_ONCE = 1024  # texts whose predictions are held at a time
+_BATCH = 1024  # texts whose predictions are in memory at a time
 
 
 class SpELLinker:
@@ -67,13 +64,9 @@ class SpELLinker:
         if top_k < 1 or batch_size < 1:
             message = f"expected top_k >= 1 and batch_size >= 1, got top_k={top_k}, batch_size={batch_size}"
             raise InvalidInputError(message)
-        self.model = Path(model)
-        self.top_k = top_k
-        self.device = device
-        self.batch_size = batch_size
-        self.candidates = candidates
-        self.titles = titles or {}
-        self._files: ModelFiles | None = None
+        self.top_k, self.device, self.batch_size = top_k, device, batch_size
+        self.candidates, self.titles = candidates, titles or {}
+        self._files = ModelFiles(Path(model))
         self._loaded: LoadedModel | None = None
         self._lock = Lock()
 
@@ -91,16 +84,11 @@ class SpELLinker:
         Args:
             checkpoint: A .pt file.
             vocabulary: Its vocabulary files, or a folder that holds them.
-            tokenizer: A tokenizer.json, a folder that holds one or vocab.json and merges.txt, or a name on the Hugging Face
-                hub, which is downloaded on first use: "roberta-base" or "roberta-large", after the checkpoint.
+            tokenizer: As for `convert_spel`; a name on the Hugging Face hub is downloaded on first use.
             options: As of the class.
-
-        Raises:
-            InvalidInputError: See the class.
         """
         linker = cls(checkpoint, **options)
-        files = vocabulary if isinstance(vocabulary, VocabularyFiles) else Path(vocabulary)
-        linker._files = ModelFiles(Path(checkpoint), files, tokenizer)
+        linker._files = ModelFiles(Path(checkpoint), vocabulary, tokenizer)
         return linker
 
     def link(self, text: str) -> list[Mention]:
@@ -126,31 +114,26 @@ class SpELLinker:
         for text in texts:
             check_text(text)
         model = self._load()
-        parts = (texts[start : start + _AT_ONCE] for start in range(0, len(texts), _AT_ONCE))
-        return [mentions for part in parts for mentions in self._link_part(model, part)]
+        batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
+        return [mentions for batch in batches for mentions in self._link_texts(model, batch)]
 
-    def _link_part(self, model: LoadedModel, texts: Sequence[str]) -> list[list[Mention]]:
-        mentions: list[list[Mention]] = [[] for _ in texts]
-        asked: list[int] = []
-        words, encodings = {}, {}
-        for at, text in enumerate(texts):
-            words[at] = split_words(text)
-            if not words[at]:
-                continue
-            encodings[at] = model.tokenizer.encode(text)
-            if len(encodings[at].ids) <= model.limit:
-                asked.append(at)
-            else:
-                mentions[at] = self._link_windows(model, text)
-        for at, predictions in zip(asked, self._predict(model, [encodings[at].ids for at in asked]), strict=True):
-            mentions[at] = self._mentions(model, texts[at], words[at], encodings[at].offsets, predictions)
-        return mentions
+    def _link_texts(self, model: LoadedModel, texts: Sequence[str]) -> list[list[Mention]]:
+        encodings = [model.tokenizer.encode(text) for text in texts]
+        short = [len(encoding.ids) <= model.limit for encoding in encodings]  # what is read in one pass
+        asked = [encoding.ids for encoding, is_short in zip(encodings, short, strict=True) if is_short]
+        predicted = iter(self._predict(model, asked))
+        return [
+            self._mentions(model, text, split_words(text), encoding.offsets, next(predicted))
+            if is_short
+            else self._link_windows(model, text)
+            for text, encoding, is_short in zip(texts, encodings, short, strict=True)
+        ]
 
     def link_document(self, text: str) -> list[Mention]:
         """Return the mentions in a text of any length, in order, as SpEL does for documents.
 
-        Typographic characters are read as plain ones, abbreviations keep their full stop, and windows of 254 tokens go over
-        the text in steps of 234. Spans are of the text as given.
+        Some typographic characters are read as plain ones, abbreviations keep their full stop, and windows of 254 tokens go
+        over the text in steps of 234. Spans are of the text as given, without white space at their ends.
 
         Raises:
             InvalidInputError: The text is no string, or holds lone surrogates.
@@ -165,8 +148,7 @@ class SpELLinker:
         if not words:
             return []
         encoding = model.tokenizer.encode(plain)
-        ids = encoding.ids
-        parts = self._predict(model, [ids[part.start : part.stop] for part in windows(len(ids))])
+        parts = self._predict(model, [encoding.ids[part.start : part.stop] for part in windows(len(encoding.ids))])
         return self._mentions(model, plain, words, encoding.offsets, merge_windows(parts))
 
     def _predict(self, model: LoadedModel, sequences: Sequence[Sequence[int]]) -> list[list[Prediction]]:
@@ -174,36 +156,24 @@ class SpELLinker:
             return model.predictor.predict(sequences)
 
     def _mentions(
-        self,
-        model: LoadedModel,
-        text: str,
-        words: Sequence[Span],
-        offsets: Sequence[Span],
-        predictions: Sequence[Prediction],
+        self, model: LoadedModel, text: str, words: list[Span], offsets: list[Span], predictions: list[Prediction]
     ) -> list[Mention]:
         """Return what the predictions of a text's tokens, <s> and </s> included, say."""
-        phrases = find_phrases(text, words, offsets[1:-1], predictions[1:-1])
-        if self.candidates is not None:
-            phrases = [choose_candidate(phrase, text, self.candidates, model.vocabulary) for phrase in phrases]
-        return [
-            self._mention(phrase, model.vocabulary)
-            for phrase in phrases
-            if model.vocabulary.names_entity(phrase.entity) and phrase.start < phrase.end
-        ]
+        mentions = []
+        for phrase in find_phrases(text, words, offsets[1:-1], predictions[1:-1]):
+            chosen = self.candidates.choose(phrase, text, model.vocabulary) if self.candidates else phrase
+            if model.vocabulary.names_entity(chosen.entity) and chosen.start < chosen.end:
+                mentions.append(self._mention(chosen, model.vocabulary))
+        return mentions
 
     def _mention(self, phrase: Phrase, vocabulary: Vocabulary) -> Mention:
         scores: dict[str, float] = {}
-        for entity, score in [(phrase.entity, phrase.score), *phrase.candidates()]:
+        for entity, score in phrase.candidates.items():
             if vocabulary.names_entity(entity):
                 scores.setdefault(self._title(vocabulary.entries[entity]), min(score, 1.0))
-        candidates = (Candidate(title, score) for title, score in scores.items())
-        return Mention(
-            phrase.start,
-            phrase.end,
-            self._title(vocabulary.entries[phrase.entity]),
-            min(phrase.score, 1.0),
-            tuple(sorted(candidates, key=lambda candidate: -candidate.score)),
-        )
+        candidates = tuple(Candidate(title, score) for title, score in scores.items())
+        score = min(phrase.candidates.get(phrase.entity, 0.0), 1.0)
+        return Mention(phrase.start, phrase.end, self._title(vocabulary.entries[phrase.entity]), score, candidates)
 
     def _title(self, entry: str) -> str:
         title = title_of(entry)
@@ -212,8 +182,7 @@ class SpELLinker:
     def _load(self) -> LoadedModel:
         with self._lock:
             if self._loaded is None:
-                files = self._files or ModelFiles.in_folder(self.model)
-                self._loaded = load_model(files, top_k=self.top_k, device=self.device, batch_size=self.batch_size)
+                self._loaded = load_model(self._files, top_k=self.top_k, device=self.device, batch_size=self.batch_size)
             return self._loaded
 
     def __getstate__(self) -> dict[str, Any]:
@@ -221,4 +190,4 @@ class SpELLinker:
         return {**self.__dict__, "_loaded": None, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=Lock())
+        vars(self).update(state, _lock=Lock())

@@ -1,70 +1,164 @@
-"""Words that stand side by side for one entity, as one phrase."""
+"""The words of a text, their subwords, and the phrases of words that stand for one entity."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+import string
+import unicodedata
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cache
+from itertools import groupby, pairwise
+from typing import Any
 
-from factoid.entities.spel.resolve import Prediction, Word, mean_of_words, resolve_word
-from factoid.entities.spel.words import Span, group_subwords
+from factoid._optional import require
+from factoid.entities.spel.predict import Prediction
+from factoid.entities.spel.vocabulary import OUTSIDE
+
+Span = tuple[int, int]
+
+# What the authors' inference replaces in documents, one character by one, so that spans stay valid; nothing else. They also
+# blank 21 Han characters of some personal names, which are not known here.
+_PLAIN = str.maketrans("‘’“”„–—…•öōáèÉșćčž€\u00a0\ufeff", '\'\'"""--..ooaeEscczE  ')
+_LINE_END = "\u010a"  # stands for a line break in what Moses gets, so that it ends no sentence there
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in a row that were resolved to one id, which may be "no entity".
+    """A word, or words in a row, resolved to one id, which may be "no entity", and its span in characters.
 
-    Attributes:
-        start, end: Span from the first subword to the last, in characters, without white space around it.
-        entity: The id.
-        score: The mean of the words' scores for it.
-        words: At least one.
+    Candidates are the ids that are candidates of every word, with the mean of the words' means, best first. Those of a word are
+    the ids that all its subwords list, with their mean probability; if they share none, the id it was resolved to, whose
+    probability is 0.0 where a subword does not list it.
     """
 
     start: int
     end: int
     entity: int
-    score: float
-    words: tuple[Word, ...]
-
-    def candidates(self) -> list[tuple[int, float]]:
-        """Return the ids that every word lists, with the mean of the words' means, best first."""
-        first, *others = (word.candidates for word in self.words)
-        shared = [entity for entity in first if all(entity in other for other in others)]
-        means = [(entity, sum(word.candidates[entity] for word in self.words) / len(self.words)) for entity in shared]
-        return sorted(means, key=lambda pair: -pair[1])
+    candidates: dict[int, float]
 
 
 def find_phrases(
     text: str, words: Sequence[Span], offsets: Sequence[Span], predictions: Sequence[Prediction]
 ) -> list[Phrase]:
-    """Return the phrases of a text, those of no entity included.
+    """Return the phrases of a text, those of no entity included, from its words and its subwords without special tokens.
 
     Neighbouring mentions of one entity become one phrase, as nothing marks where a mention begins.
-
-    Args:
-        text: The text.
-        words: Spans of its words.
-        offsets: Spans of its subwords, without special tokens. Shape: (subwords,).
-        predictions: Theirs. Shape: (subwords,).
     """
-    resolved = []
-    for group in group_subwords(words, offsets):
-        if group:  # a word that its neighbour's subword covers has nothing to say
-            subwords = [predictions[at] for at in group]
-            resolved.append(resolve_word(subwords, offsets[group[0]][0], offsets[group[-1]][1]))
-    return join_words(text, resolved)
-
-
-def join_words(text: str, words: Iterable[Word]) -> list[Phrase]:
-    """Join words in a row that have the same id."""
+    resolved = [
+        resolve_word([predictions[at] for at in group], offsets[group[0]][0], offsets[group[-1]][1])
+        for group in group_subwords(words, offsets)
+        if group  # a word that its neighbour's subword covers has nothing to say
+    ]
     phrases = []
-    for entity, group in groupby(words, key=lambda word: word.entity):
-        members = tuple(group)
+    for entity, group in groupby(resolved, key=lambda word: word.entity):
+        members = list(group)
         start, end = members[0].start, members[-1].end
-        while start < end and text[start].isspace():  # a line end is a subword of the word after it
-            start += 1
-        while start < end and text[end - 1].isspace():
-            end -= 1
-        phrases.append(Phrase(start, end, entity, mean_of_words(members, entity), members))
+        surface = text[start:end]
+        start += len(surface) - len(surface.lstrip())  # a line end is a subword of the word after it
+        end = max(start, end - len(surface) + len(surface.rstrip()))
+        phrases.append(Phrase(start, end, entity, _shared([word.candidates for word in members])))
     return phrases
+
+
+def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase:
+    """Return what a word of at least one subword stands for.
+
+    That is the best entity of its subwords if they agree, which then has the highest mean; else, of those that all subwords
+    list, the one with the highest mean probability; else the best entity of most subwords. Where several entities are the
+    best of as many, two or more, "no entity" goes first, as in the original, whose order is arbitrary otherwise; here the
+    first in the text follows.
+    """
+    listed = [dict(zip(subword.ids, subword.probabilities, strict=True)) for subword in subwords]
+    candidates = _shared(listed)
+    if not candidates:
+        votes = Counter(subword.ids[0] for subword in subwords)
+        entity, most = votes.most_common(1)[0]  # in order of the text
+        if votes[OUTSIDE] == most > 1:
+            entity = OUTSIDE
+        candidates = {entity: sum(probabilities.get(entity, 0.0) for probabilities in listed) / len(listed)}
+    return Phrase(start, end, next(iter(candidates)), candidates)
+
+
+def _shared(listed: Sequence[dict[int, float]]) -> dict[int, float]:
+    """Return the ids that stand in all of several tables with the means of their numbers, best first."""
+    shared = [entity for entity in listed[0] if all(entity in table for table in listed)]
+    means = {entity: sum(table[entity] for table in listed) / len(listed) for entity in shared}
+    return dict(sorted(means.items(), key=lambda pair: -pair[1]))
+
+
+def plain_characters(text: str) -> str:
+    """Return a document of the same length with the characters that the authors' inference replaces."""
+    return text.translate(_PLAIN)
+
+
+def split_words(text: str) -> list[Span]:
+    """Return the spans of the words, in characters.
+
+    A text is split on white space. Where a piece begins or ends with ASCII punctuation, its leading run, its core and its
+    trailing run are words of their own; elsewhere a trailing 's is one.
+    """
+    return [span for match in re.finditer(r"\S+", text) for span in _split(match[0], match.start())]
+
+
+def _split(piece: str, start: int) -> Iterator[Span]:
+    end = start + len(piece)
+    if piece[0] in string.punctuation or piece[-1] in string.punctuation:
+        core = end - len(piece.lstrip(string.punctuation))
+        core_end = max(core, start + len(piece.rstrip(string.punctuation)))
+        yield from (span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1])
+    elif piece.endswith(("'s", "'S")):
+        yield from ((start, end - 2), (end - 2, end))
+    else:
+        yield start, end
+
+
+def group_subwords(words: Sequence[Span], offsets: Sequence[Span]) -> list[range]:
+    """Return for each word which subwords it is made of: those that start before its end and in no earlier word.
+
+    White space that the tokenizer has made a subword of its own counts to the word after it. A word is left without
+    subwords where one of them reaches over it from the word before.
+    """
+    starts = [start for start, _ in offsets]
+    ends = [bisect_left(starts, end) for _, end in words]
+    return [range(*pair) for pair in pairwise([0, *ends])]
+
+
+def join_abbreviations(text: str, words: Sequence[Span]) -> list[Span]:
+    r"""Return words of which those that a "." follows are one with it where Moses keeps both together, as in "U.S.".
+
+    As in the authors' inference a line break is a letter to Moses: in "services.\n\nIn" the stop stands inside a token, and
+    stays with its word.
+    """
+    if not any(text[start:end] == "." for start, end in words):
+        return list(words)
+    line = text.replace("\n", _LINE_END)
+    inner = _inner_characters(line, _moses().tokenize(line, escape=False))
+    joined: list[Span] = []
+    for start, end in words:
+        if joined and joined[-1][1] == start and text[start:end] == "." and start in inner:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _inner_characters(text: str, tokens: Sequence[str]) -> set[int]:
+    """Return the positions of all characters of tokens except each token's first one."""
+    # Moses leaves out white space and control characters. Where it has changed the text, nothing is known about the rest.
+    places = [at for at, sign in enumerate(text) if not (sign.isspace() or unicodedata.category(sign) == "Cc")]
+    signs = [(sign, number > 0) for token in tokens for number, sign in enumerate(token) if not sign.isspace()]
+    inner = set()
+    for at, (sign, is_inner) in zip(places, signs, strict=False):
+        if text[at] != sign:
+            break
+        if is_inner:
+            inner.add(at)
+    return inner
+
+
+@cache
+def _moses() -> Any:
+    return require("sacremoses", extra="spel").MosesTokenizer(lang="en")

@@ -1,35 +1,45 @@
-"""The most probable entities of each token, without ever holding a probability for each entity of the vocabulary."""
+"""The most probable entities of each token: of one window at a time, and of texts that take several."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
-from factoid.entities.spel.resolve import Prediction
+from factoid.entities.spel.vocabulary import OUTSIDE
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_CELLS = 2**22  # logits held at a time: 16 MB
-_FEWEST_ROWS, _MOST_ROWS = (
-    1024,
-    65_536,
-)  # smaller blocks wait longer for their threads on a busy machine, larger ones sort more
+SIZE = 254  # tokens of a window
+OVERLAP = 20
+STEP = SIZE - OVERLAP
+
+# Logits computed at a time: smaller blocks wait longer for their threads on a busy machine, larger ones sort more.
+_CELLS = 2**22  # 16 MB
+_FEWEST_ROWS, _MOST_ROWS = 1024, 65_536
 _GPU_CELLS = 2**25
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The most probable entities of one subword.
+
+    Attributes:
+        ids: Best first, at least one.
+        probabilities: Theirs, as a softmax over the whole vocabulary gives them.
+    """
+
+    ids: tuple[int, ...]
+    probabilities: tuple[float, ...]
 
 
 def top_entities(hidden: Tensor, weight: Tensor, k: int, *, rows: int | None = None) -> tuple[Tensor, Tensor]:
     """Return the k most probable entities of each token: ids and probabilities, best first. Shapes: (tokens, k).
 
-    These are the first k of softmax(hidden · weightᵀ), but the vocabulary is walked in blocks: of those seen, only the
-    best k and the sum of exponentials are kept.
-
-    Args:
-        hidden: The encoder's last layer. Shape: (tokens, dim).
-        weight: The output embedding. Shape: (entities, dim).
-        k: How many; no more than there are entities are returned.
-        rows: Entities in a block; None for as many as suit the device.
+    These are the first k of softmax(hidden · weightᵀ), but the vocabulary is walked in blocks of so many rows: of those seen,
+    only the best k and the sum of exponentials are kept. Shapes: hidden (tokens, dim), weight (entities, dim).
     """
     torch = require("torch", extra="spel")
     tokens, entities = len(hidden), len(weight)
@@ -43,7 +53,7 @@ def top_entities(hidden: Tensor, weight: Tensor, k: int, *, rows: int | None = N
     for start in range(0, entities, rows):
         logits = hidden @ weight[start : start + rows].T
         best, ids = _merge(best, ids, logits, start, min(k, entities), torch)
-        above = torch.maximum(highest, best[:, :1])
+        above = best[:, :1]
         total = total * (highest - above).double().exp() + logits.sub_(above).exp_().sum(1, keepdim=True)
         highest = above
     probabilities = ((best - highest).double().exp() / total).to(hidden.dtype)
@@ -66,20 +76,10 @@ def _merge(best: Tensor, ids: Tensor, logits: Tensor, start: int, k: int, torch:
 
 
 class Predictor:
-    """A loaded encoder and output embedding.
-
-    Args:
-        encoder: A `RobertaModel`.
-        out: The output embedding, on the encoder's device. Shape: (entities, dim).
-        k: Entities per token.
-        batch_size: Sequences in one forward pass.
-    """
+    """A loaded `RobertaModel` and, on the same device, its output embedding of shape (entities, dim)."""
 
     def __init__(self, encoder: Any, out: Tensor, *, k: int, batch_size: int) -> None:
-        self._encoder = encoder
-        self._out = out
-        self._k = k
-        self._batch_size = batch_size
+        self._encoder, self._out, self._k, self._batch_size = encoder, out, k, batch_size
 
     def predict(self, sequences: Sequence[Sequence[int]]) -> list[list[Prediction]]:
         """Return a prediction for each token of each sequence of token ids, special tokens included.
@@ -92,9 +92,9 @@ class Predictor:
         with torch.inference_mode():
             for start in range(0, len(order), self._batch_size):
                 members = order[start : start + self._batch_size]
-                found = iter(self._batch([sequences[at] for at in members], torch))
+                batch = iter(self._batch([sequences[at] for at in members], torch))
                 for at in members:
-                    predictions[at] = [next(found) for _ in sequences[at]]
+                    predictions[at] = [next(batch) for _ in sequences[at]]
         return predictions
 
     def _batch(self, sequences: Sequence[Sequence[int]], torch: Any) -> list[Prediction]:
@@ -111,3 +111,33 @@ class Predictor:
         ids, probabilities = top_entities(hidden[mask], self._out, self._k)
         rows = zip(ids.tolist(), probabilities.tolist(), strict=True)
         return [Prediction(tuple(entities), tuple(values)) for entities, values in rows]
+
+
+def windows(count: int) -> Iterator[range]:
+    """Yield the windows over so many tokens, <s> and </s> included; the last may lie within the one before it."""
+    return (range(start, min(start + SIZE, count)) for start in range(0, count, STEP))
+
+
+def merge_windows(predictions: Sequence[Sequence[Prediction]]) -> list[Prediction]:
+    """Return one prediction per token from those of its windows, in the order of `windows`.
+
+    A token of two windows gets the earlier prediction if the later one says "no entity" or the same, the later one if the
+    earlier says "no entity". Else, from left to right, it gets what a neighbour says too, or what is more probable; the later
+    window's in a tie.
+    """
+    options: list[tuple[Prediction, ...]] = []
+    for at, window in enumerate(predictions):
+        overlap = len(options) - at * STEP  # of these tokens the window before has spoken
+        for token, new in enumerate(window[:overlap], start=at * STEP):
+            (previous,) = options[token]
+            if previous.ids[0] == OUTSIDE:
+                options[token] = (new,)
+            elif new.ids[0] not in (OUTSIDE, previous.ids[0]):
+                options[token] = (new, previous)
+        options += [(new,) for new in window[overlap:]]
+    chosen: list[Prediction] = []
+    for at, offered in enumerate(options):
+        near = {prediction.ids[0] for prediction in (*chosen[-1:], *next(iter(options[at + 1 : at + 2]), ()))}
+        agreeing = [prediction for prediction in offered if prediction.ids[0] in near]
+        chosen.append(agreeing[0] if agreeing else max(offered, key=lambda prediction: prediction.probabilities[0]))
+    return chosen

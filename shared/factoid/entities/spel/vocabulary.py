@@ -1,32 +1,30 @@
 """Which entity each row of a SpEL checkpoint's output embedding stands for: order is all, and no checkpoint holds it.
 
-Id 0 is "no entity", id 1 is padding, then come the lines of three files of Wikipedia titles with underscores.
+Id 0 is "no entity", id 1 is padding, then come the lines of three files of Wikipedia titles with underscores. The same lines in
+another order make a vocabulary of the same length, in which every entity stands for another one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
-from factoid.entities.spel.published import AIDA, ENWIKI, OUT_OF_DOMAIN, check_lines, check_role
 from factoid.errors import InvalidInputError, UnreadableFileError
 
-OUTSIDE = 0  # the id of what names no entity
-PADDING = 1
+OUTSIDE, PADDING = 0, 1  # the ids of what names no entity
 OUTSIDE_ENTRY, PADDING_ENTRY = "|||O|||", "<pad>"
 
-# What some lines of out_of_domain.txt still write for characters of titles.
-_ESCAPES = (("%27", "'"), ("%26", "&"))
+_PUBLISHED = {"aida": "aida.txt", "enwiki": "enwiki_20230827.txt", "out_of_domain": "out_of_domain.txt"}
+_PUBLISHED_NAME = re.compile(r"(aida|enwiki|out_of_domain)(?:_\d+)?\.txt", re.IGNORECASE)
 
 
 def title_of(entry: str) -> str:
-    """Return the title that an entry of the vocabulary stands for: spaces for underscores, characters for %27 and %26."""
-    for escape, character in _ESCAPES:
-        entry = entry.replace(escape, character)
-    return entry.replace("_", " ").strip()
+    """Return the title of an entry: spaces for underscores, and characters for the %27 and %26 of out_of_domain.txt."""
+    return entry.replace("%27", "'").replace("%26", "&").replace("_", " ").strip()
 
 
 @dataclass(frozen=True)
@@ -42,12 +40,9 @@ class Vocabulary:
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """The first id of each entry."""
-        return {entry: at for at, entry in reversed(list(enumerate(self.entries)))}
-
-    @cached_property
-    def _titles(self) -> dict[str, int]:
-        return {title_of(entry): at for at, entry in reversed(list(enumerate(self.entries)))}
+        """The first id of each entry, and of each title that is no entry."""
+        backwards = list(enumerate(self.entries))[::-1]
+        return {title_of(entry): at for at, entry in backwards} | {entry: at for at, entry in backwards}
 
     def names_entity(self, entity: int) -> bool:
         """Tell whether an id stands for an entity that can be reported."""
@@ -55,16 +50,13 @@ class Vocabulary:
 
     def find(self, title: str) -> int | None:
         """Return the id of a title, as its entry or as `title_of` gives it; None if it is not in the vocabulary."""
-        found = self.ids.get(title, self._titles.get(title_of(title)))
-        return found if found is not None and self.names_entity(found) else None
+        entity = self.ids.get(title, self.ids.get(title_of(title)))
+        return entity if entity is not None and self.names_entity(entity) else None
 
 
 @dataclass(frozen=True, slots=True)
 class VocabularyFiles:
-    """The files that a vocabulary is made of.
-
-    Each line is the entity of one row, counted through the three files: their order and that of their lines must be the
-    published one. Of lines in another order nothing can be noticed, and every mention would get another entity's title.
+    """The files that a vocabulary is made of; each line is the entity of one row, so their published order must be kept.
 
     Attributes:
         aida: The entities of the AIDA training data; all that a "shrunk" step-3 checkpoint knows.
@@ -80,9 +72,15 @@ class VocabularyFiles:
     out_of_domain: Path | None = None
 
     def __post_init__(self) -> None:
-        for role, path in (("aida", self.aida), ("enwiki", self.enwiki), ("out_of_domain", self.out_of_domain)):
-            if path is not None:
-                check_role(role, path)
+        for role in _PUBLISHED:
+            path = getattr(self, role)
+            name = path and _PUBLISHED_NAME.fullmatch(Path(path).name)
+            if name and name[1].lower() != role:
+                message = (
+                    f"{path} is given as {role}, but has the name of the published file {name[1].lower()}: the order of the "
+                    "three files makes the ids, so each must be given in its place"
+                )
+                raise InvalidInputError(message)
 
     @classmethod
     def in_folder(cls, folder: str | PathLike[str]) -> VocabularyFiles:
@@ -91,117 +89,73 @@ class VocabularyFiles:
         Raises:
             UnreadableFileError: There is no aida.txt.
         """
-        aida, enwiki, further = (Path(folder) / name for name in (AIDA, ENWIKI, OUT_OF_DOMAIN))
+        aida, *others = (Path(folder, name) for name in _PUBLISHED.values())
         if not aida.is_file():
-            message = f"{folder} holds no {AIDA}: expected SpEL's vocabulary files {AIDA}, {ENWIKI} and {OUT_OF_DOMAIN}"
+            message = f"{folder} holds no aida.txt: expected SpEL's vocabulary files {', '.join(_PUBLISHED.values())}"
             raise UnreadableFileError(message)
-        return cls(aida, enwiki if enwiki.is_file() else None, further if further.is_file() else None)
+        return cls(aida, *(path if path.is_file() else None for path in others))
 
     def read(self, rows: int) -> Vocabulary:
-        """Return the vocabulary of an output embedding with so many rows.
-
-        The files are all used, or aida.txt alone where that has the length of a shrunk checkpoint.
+        """Return the vocabulary of an output embedding with so many rows: of all files, or of aida.txt if that is as long.
 
         Raises:
-            InvalidInputError: No choice has this length; names both lengths and the file that is likely to be at fault. Or it
-            has, of some 500,000, but not of the published files.
+            InvalidInputError: The files have another length; names both lengths and what is likely to be at fault.
             UnreadableFileError: A file is missing, is not UTF-8, has Windows line ends or an end that was changed.
         """
         aida = read_lines(self.aida)
         shrunk = make_vocabulary(aida)
         if len(shrunk.entries) == rows:
             return shrunk
-        enwiki = [] if self.enwiki is None else read_lines(self.enwiki)
-        further = [] if self.out_of_domain is None else read_lines(self.out_of_domain)
-        self._check_ends(aida, enwiki, further)
+        enwiki, further = ([] if path is None else read_lines(path) for path in (self.enwiki, self.out_of_domain))
+        # Line ends that move ids without changing their number: the empty entry changes its place.
+        fault = ""
+        if (enwiki or further) and aida[-1] == "":
+            fault = f"{self.aida} ends in a line end, which the published file does not. Remove it"
+        elif enwiki and further and enwiki[-1] != "" and "" in further:
+            fault = f"{self.enwiki} does not end in a line end, which the published file does. Add it, or get the whole file"
+        if fault:
+            message = f"every entity of some lines would be taken for its neighbour: {fault}"
+            raise UnreadableFileError(message)
         whole = make_vocabulary(aida, enwiki, further)
-        if len(whole.entries) != rows:
-            message = (
-                f"the vocabulary has {len(whole.entries):,} entries, but the checkpoint's output embedding has {rows:,} "
-                f"rows: {self._suspect(len(whole.entries), len(shrunk.entries), rows)}"
-            )
+        if (length := len(whole.entries)) != rows:
+            missing = [name for role, name in _PUBLISHED.items() if getattr(self, role) is None]
+            if missing and length < rows:
+                reason = f"{missing[0]} is missing"
+            elif abs(length - rows) == 1:
+                reason = "a line end at the end of one file was added or removed"
+            else:
+                reason = "a file is cut short, or of another version"
+            message = f"the vocabulary has {length:,} entries, but the checkpoint's output embedding has {rows:,} rows: {reason}"
             raise InvalidInputError(message)
-        check_lines(rows, (self.aida, len(aida)), len(enwiki), len(further))
         return whole
 
-    def _check_ends(self, aida: Sequence[str], enwiki: Sequence[str], further: Sequence[str]) -> None:
-        """Refuse line ends that would move ids without changing their number: the empty entry would change its place."""
-        if (enwiki or further) and aida[-1] == "":
-            message = (
-                f"{self.aida} ends in a line end, which the published file does not: every entity after it would be taken "
-                "for its neighbour. Remove the line end"
-            )
-            raise UnreadableFileError(message)
-        if enwiki and further and enwiki[-1] != "" and "" in further:
-            message = (
-                f"{self.enwiki} does not end in a line end, which the published file does: every entity after it would be "
-                "taken for its neighbour. Add the line end, or get the whole file"
-            )
-            raise UnreadableFileError(message)
 
-    def _suspect(self, entries: int, shrunk: int, rows: int) -> str:
-        if self.enwiki is None and rows > entries + 1:
-            return f"{ENWIKI} is missing; give it, it is a large file of its own in SpEL's repository"
-        if self.out_of_domain is None and rows > entries + 1:
-            return f"{OUT_OF_DOMAIN} is missing, or {self.enwiki} is cut short"
-        if rows == entries + 1:
-            last = self.out_of_domain or self.enwiki or self.aida
-            return f"one line is missing, probably the empty one after a line end at the end of {last}"
-        if rows == entries - 1:
-            return f"one line is too many, probably an empty one in {self.out_of_domain or self.enwiki or self.aida}"
-        if rows < shrunk:
-            return f"{self.aida} alone has more; the checkpoint was trained with another vocabulary"
-        if rows > entries:
-            return f"{self.enwiki or self.aida} is cut short, or of another version"
-        return (
-            f"{self.enwiki or self.out_of_domain} is too long or of another version, or this is a shrunk checkpoint (O, "
-            f"padding and {AIDA}) whose own {AIDA} is not {self.aida}, which gives {shrunk:,}"
-        )
-
-
-def make_vocabulary(aida: Iterable[str], enwiki: Iterable[str] = (), out_of_domain: Iterable[str] = ()) -> Vocabulary:
+def make_vocabulary(aida: Iterable[str], enwiki: Sequence[str] = (), out_of_domain: Sequence[str] = ()) -> Vocabulary:
     """Return the vocabulary of the lines of the three files.
 
-    After the two ids that are no entities come all lines of the first file, then of each further file those that are not
-    there yet.
+    After the two ids that are no entities come all lines of the first file, then those of the others that are not there yet.
     """
-    entries = dict.fromkeys([OUTSIDE_ENTRY, PADDING_ENTRY])
-    first = [*entries, *aida]
-    entries.update(dict.fromkeys(first))
-    before = len(entries)
-    entries.update(dict.fromkeys(enwiki))
-    entries.update(dict.fromkeys(out_of_domain))
-    return Vocabulary((*first, *list(entries)[before:]))
+    first = [OUTSIDE_ENTRY, PADDING_ENTRY, *aida]
+    known = frozenset(first)
+    return Vocabulary((*first, *(entry for entry in dict.fromkeys([*enwiki, *out_of_domain]) if entry not in known)))
 
 
 def read_lines(path: str | PathLike[str]) -> list[str]:
-    r"""Return the lines of a vocabulary file: what stands between "\n" and nothing else, an empty last one included.
-
-    Titles may hold other characters that end lines elsewhere, and each line is an id.
-
-    Raises:
-        UnreadableFileError: The file is missing, empty, not UTF-8, or was changed by an editor (a byte order mark, line
-            ends of Windows, or those of old Macs: as many "\r" as "\n", or more).
-    """
+    r"""Return what stands between "\n" and nothing else, an empty last line included: titles may hold other line ends."""
     try:
-        raw = Path(path).read_bytes()
-        text = raw.decode("utf-8")
+        text = Path(path).read_bytes().decode("utf-8")
     except OSError as error:
         message = f"the vocabulary file {path} cannot be read: {error.strerror or error}"
         raise UnreadableFileError(message) from error
     except UnicodeDecodeError as error:
         message = f"the vocabulary file {path} is not UTF-8: byte {error.object[error.start]:#04x} at {error.start}"
         raise UnreadableFileError(message) from error
-    if not text.strip():
-        message = f"the vocabulary file {path} is empty: expected a title on each line"
-        raise UnreadableFileError(message)
-    windows, old_mac = "\r\n" in text, text.count("\r") >= max(text.count("\n"), 1)
-    if text.startswith("\ufeff") or windows or old_mac:
-        mark = text.startswith("\ufeff")
-        changed = "a byte order mark" if mark else "Windows line ends" if windows else "carriage returns as line ends"
-        message = f"the vocabulary file {path} has {changed}, which the published file has not: get the file as it was"
-        raise UnreadableFileError(message)
-    if text.startswith("version https://git-lfs"):
-        message = f"the vocabulary file {path} is a Git LFS pointer and not the file: run git lfs pull"
+    fault = ""
+    if not text.strip() or text.startswith("version https://git-lfs"):
+        fault = "holds no titles: expected one on each line, not an empty file or a Git LFS pointer"
+    elif text.startswith("\ufeff") or "\r\n" in text or text.count("\r") >= max(text.count("\n"), 1):
+        fault = "has a byte order mark or carriage returns at line ends, which the published file has not"
+    if fault:
+        message = f"the vocabulary file {path} {fault}. Get the file as it was published"
         raise UnreadableFileError(message)
     return text.split("\n")

@@ -1,16 +1,18 @@
-"""A prepared page as plain text: paragraphs, list items and headings, as many as the wanted words need."""
+"""A prepared page as plain text, as much as the wanted words need, and its links."""
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
-from factoid.entities.wikitext.lines import Line, lines
 from factoid.entities.wikitext.prepare import BREAK
-from factoid.entities.wikitext.render import render, shows_nothing
-from factoid.entities.wikitext.site import Site
-from factoid.entities.wikitext.tidy import tidy
+from factoid.entities.wikitext.render import Line, lines, pipe_trick, render, shown_target, shows_nothing
+from factoid.entities.wikitext.site import Place, Site
+from factoid.entities.wikitext.templates import GAP
 from factoid.words import count_words
 
 # Sections of notes and lists beside the article itself, in the languages of the largest Wikipedias.
@@ -31,7 +33,38 @@ _LIST = re.compile(r"[*#:;]+\s*")
 _RULE = re.compile(r"\A-{4,}")
 _LEFT_OF_TABLE = re.compile(r"\s*(?:[|!]|\{\||\{\{[^{}]*$)")  # rows of a table or box that was never closed
 _BREAKS = re.compile(rf"[\n{BREAK}]")
-_TERM = re.compile(r"\s+:\s*")
+_TERM = re.compile(r"(?<!\s)\s++:\s*+")
+# Letters right after a link belong to it: "[[bus]]es" shows "buses". Of the scripts with spaces between words only.
+_LINK = re.compile(
+    r"\[\[([^][{}|<>\n]+)(?:(\|)([^][]*(?:\[(?!\[)[^][]*\](?!\])[^][]*)*))?\]\]([a-zß-öø-ÿā-ſά-ώа-џ]*)", re.IGNORECASE
+)
+_LONGEST = 300  # characters; what is longer is no name
+
+_QUOTES = re.compile(r"'{2,}")
+_STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\{\||~~~+")
+_INVISIBLE = re.compile("[\ue001\u00ad\u200b\u200e\u200f\u2060\ufeff\x00-\x08\x0b-\x1f\x7f]")
+_SPACES = re.compile(r"\s+")
+_LETTER_BEFORE = re.compile(r"(?:^|\s)\S$")
+_GAP_AFTER_DIGIT = re.compile(rf"(?<=\d){GAP}")
+
+# What is left of a pair of brackets whose content, or part of it, showed nothing. All of them until nothing changes.
+_BRACKETS = [
+    (re.compile(r"\(\s*+(?:(?:[,;:.–—/-]|\bor\b|\band\b|\balso\b)\s*+)?\)|\[\s*\]"), ""),
+    # "($ in dollars)", an amount that a template computes, and "(years ago)"
+    (re.compile(r"\((?:[^()\d]{0,30}[ (])?[$£€](?: [^()]{0,60})?\)"), ""),
+    (re.compile(r"\((?:aged?|years? (?:ago|old))\)", re.IGNORECASE), ""),
+    (re.compile(r":\s*,"), ":"),
+    (re.compile(r",\s*\.(?=\s|$)"), "."),
+    (re.compile(r"([(\[])(?:\s++[,;:]?|\s*+[,;:])(?:\s*+[,;:])*+\s*+"), r"\1"),
+    (re.compile(r"(?<![,;:\s])(?:\s*+[,;:])++\s*+([)\]])"), r"\1"),
+    (re.compile(r"(?<!\s)\s++([)\]])"), r"\1"),
+    (re.compile(r"([,;])(?:\s*+[,;])++"), r"\1"),
+    (re.compile(r'(?<!\S)""(?!\S)|“\s*”|«\s*»'), ""),
+]
+_MAYBE_GAP = re.compile(r"[(\[;\"“«]|[,:]\s*[,.]")
+_BEFORE_POINT = re.compile(r"(?<=[^\s.(]) +([,;](?=\s|$)|\.(?=\s(?!\.)|$)|[?!:](?=\s|$))")
+_DEEPEST = 5  # brackets in brackets
+_EMPTY = re.compile(r"[\W_]*")
 
 
 @dataclass(slots=True)
@@ -61,21 +94,23 @@ class _Page:
 
 
 def clean(prepared: str, site: Site, *, words: int | None = None) -> str:
-    """Return a page's text: paragraphs with a blank line between them, headings and list items in lines of their own.
+    """Return a prepared page's text: paragraphs with a blank line between them, headings and list items in lines of their own.
 
-    Args:
-        prepared: What `prepare` made of the page.
-        site: The wiki's names.
-        words: Stop at the end of the line, or of the template, that brings the text to so many words; None to read all.
+    It ends with the line, or with the template, that brings the text to so many words; None for all.
     """
     page = _Page()
-    for line in _without_appendices(prepared, site):
+    appendix = 0  # level of the appendix we are in
+    for line in lines(prepared):
         if line.level:
-            page.open_section(line.level, tidy(render(line.text, site)))
-            continue
-        _add_line(page, line, site)
-        if words is not None and page.words >= words:
-            break
+            if not appendix or line.level <= appendix:
+                title = tidy(render(line.text, site))
+                appendix = line.level if title.strip(" :").casefold() in _APPENDICES else 0
+                if not appendix:
+                    page.open_section(line.level, title)
+        elif not appendix:
+            _add_line(page, line, site)
+            if words is not None and page.words >= words:
+                break
     return "\n\n".join(page.blocks)
 
 
@@ -99,11 +134,51 @@ def _add_line(page: _Page, line: Line, site: Site) -> None:
             page.add(shown, "item" if mark or inner else "text")
 
 
-def _without_appendices(prepared: str, site: Site) -> Iterator[Line]:
-    left_out = 0  # level of the appendix we are in
-    for line in lines(prepared):
-        if line.level and (not left_out or line.level <= left_out):
-            title = tidy(render(line.text, site)).strip(" :").casefold()
-            left_out = line.level if title in _APPENDICES else 0
-        if not left_out:
-            yield line
+def links(prepared: str, site: Site, *, namespaces: Collection[int] = (0,)) -> Iterator[tuple[str, str]]:
+    """Yield the links of a prepared page into some namespaces in order, each as its text and its target's title."""
+    for match in _LINK.finditer(prepared):
+        written, piped, text, trail = match.groups()
+        target = site.target(written)
+        if target.place is not Place.PAGE or target.namespace not in namespaces or not target.title:
+            continue
+        if not text:
+            text = pipe_trick(written) if piped else shown_target(written)
+        shown = tidy(render(text + trail, site) if "{{" in text else text + trail)
+        if shown and len(shown) <= _LONGEST:
+            yield shown, target.title
+
+
+def tidy(line: str) -> str:
+    """Return a rendered line as prose; "" if there is nothing to read in it."""
+    if "''" in line:
+        line = _without_quotes(line)
+    line = _STRAY.sub("", line)
+    line = html.unescape(line)
+    line = _INVISIBLE.sub("", _GAP_AFTER_DIGIT.sub(" ", line)).replace(GAP, "")
+    line = _SPACES.sub(" ", line)
+    for _ in range(_DEEPEST if _MAYBE_GAP.search(line) else 0):
+        before = line
+        for pattern, replacement in _BRACKETS:
+            line = pattern.sub(replacement, line)
+        if before == line:
+            break
+    line = _SPACES.sub(" ", _BEFORE_POINT.sub(r"\1", line)).strip()
+    return "" if _EMPTY.fullmatch(line) else line
+
+
+def _without_quotes(line: str) -> str:
+    """Drop the quotes that stand for bold and italics, and keep those that stand for themselves, by MediaWiki's rules.
+
+    Four are an apostrophe and bold; more than five are apostrophes and five. Where italics and bold are both left open, one of
+    the three is an apostrophe, as in "l'''Étranger''": the first after a word of one letter, else after another word.
+    """
+    runs = list(_QUOTES.finditer(line))
+    literal = {run.start(): 1 if len(run[0]) == 4 else max(0, len(run[0]) - 5) for run in runs}
+    sizes = {run.start(): len(run[0]) - literal[run.start()] for run in runs}
+    count = Counter(sizes.values())
+    if (count[3] + count[5]) % 2 and (count[2] + count[5]) % 2 and count[3]:
+        bold = [at for at, size in sizes.items() if size == 3]
+        after_letter = (at for at in bold if _LETTER_BEFORE.search(line[max(0, at - 2) : at]))
+        after_word = (at for at in bold if not line[at - 1 : at].isspace() and at)
+        literal[next(chain(after_letter, after_word, bold))] += 1
+    return _QUOTES.sub(lambda run: "'" * literal[run.start()], line)

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import re
 
-from factoid.entities.wikitext.formulas import plain_formula, superscript
-
-# Elements whose content is no part of the text.
+# Elements whose content is no part of the text, is shown as it is, or is a formula.
 _DROPPED = (
     "ref references gallery timeline imagemap score graph mapframe maplink templatedata templatestyles syntaxhighlight "
     "source pre includeonly hiero table del s strike inputbox categorytree indicator style script"
 ).split()
-_LITERAL = ["nowiki"]
-_FORMULAS = ["math", "chem", "ce"]
-_OPENING = re.compile(rf"<!--|<({'|'.join(_DROPPED + _LITERAL + _FORMULAS)})(?=[\s/>])[^<>]*>", re.IGNORECASE)
+_FORMULAS = ("math", "chem", "ce")
+_LONGEST_FORMULA = 120  # characters
+_ELEMENTS = (*_DROPPED, *_FORMULAS, "nowiki")
+_OPENING = re.compile(rf"<!--|<({'|'.join(_ELEMENTS)})(?=[\s/>])[^<>]*>", re.IGNORECASE)
+_CLOSINGS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _ELEMENTS} | {"": re.compile("-->")}
+_SMALL = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+_RAISABLE = re.compile(r"[0-9+\-−]+|n")
+_ORDINAL = re.compile(r"st|nd|rd|th|er|re|e|o|a|TM|SM", re.IGNORECASE)
+_POWER = re.compile(r"\^\s*(?:\{([^{}]*)\}|(\w))")
 _RAISED = re.compile(r"<(sup|sub)\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 _TAG = re.compile(r"</?([a-z][a-z0-9-]*)(?:\s[^<>]*)?/?>", re.IGNORECASE)
 _NEW_LINE = frozenset("blockquote center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p poem tr ul".split())
-BREAK = (
-    "\ue001"  # private use: where an element of its own line begins or ends; a line end could break a link or template
-)
+# Private use: where an element of its own line begins or ends; a line end could break a link or template.
+BREAK = "\ue001"
 _SWITCH = re.compile(r"__[^\W\d_]+__")  # __NOTOC__, in the wiki's language
 _MARKUP = re.compile(r"[]\[{}|'<>&=*#:;_~]")
 
@@ -31,47 +34,51 @@ def prepare(wikitext: str) -> str:
     """Return a page's wikitext without comments, notes, tags, and what only pictures or programs need."""
     text = _without_elements(wikitext)
     if "<" in text:
-        text = _RAISED.sub(_shifted, text)
-        text = _TAG.sub(
-            lambda tag: BREAK if tag[1].lower() in _NEW_LINE else " " if tag[1].lower() == "br" else "", text
-        )
+        text = _RAISED.sub(lambda tag: superscript(tag[2]) if tag[1].lower() == "sup" else tag[2].strip(), text)
+        text = _TAG.sub(lambda tag: BREAK if tag[1].lower() in _NEW_LINE else " " * (tag[1].lower() == "br"), text)
         text = text.replace("<", "&#60;")  # no tag, but the parser would look for its end
     return _SWITCH.sub("", text) if "__" in text else text
 
 
-def literal(text: str) -> str:
-    """Return wikitext that shows a text as it is."""
-    return _MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", text)
+def superscript(text: str) -> str:
+    """Return raised text as it is written in a line: "10" and "2" give "10²", "21" and "st" give "21st"."""
+    text = text.strip()
+    if text.startswith("["):  # the mark of a note
+        return ""
+    if _RAISABLE.fullmatch(text):
+        return text.translate(_SMALL)
+    return text if not text or _ORDINAL.fullmatch(text) else f"^{text}"
+
+
+def _formula(latex: str) -> str:
+    """Return a formula without commands as text, "E=mc^2" as "E=mc²"; "" for all others, since they need LaTeX."""
+    if "\\" in latex or len(latex) > _LONGEST_FORMULA:
+        return ""
+    text = _POWER.sub(lambda power: superscript(power[1] or power[2] or ""), latex)
+    return " ".join(re.sub("[{}]", "", text).split())
 
 
 def _without_elements(wikitext: str) -> str:
     """Drop or replace comments and the elements in which wikitext means something else."""
-    kept: list[str] = []
+    parts: list[str] = []
     at = 0
     unclosed: set[str] = set()  # each is looked for only once, so that damaged pages take no longer than others
     while opening := _OPENING.search(wikitext, at):
-        kept.append(wikitext[at : opening.start()])
+        parts.append(wikitext[at : opening.start()])
         at = opening.end()
         name = (opening[1] or "").lower()
-        if not name:
-            end = wikitext.find("-->", at)
-            at = len(wikitext) if end < 0 else end + 3
-            continue
         if opening[0].endswith("/>") or name in unclosed:
             continue
-        closing = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(wikitext, at)
-        if closing is None:
+        closing = _CLOSINGS[name].search(wikitext, at)
+        if closing:
+            content = wikitext[at : closing.start()]
+            at = closing.end()
+            if name in _FORMULAS:
+                content = _formula(content)
+            if name == "nowiki" or name in _FORMULAS:  # shown as it is
+                parts.append(_MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", content))
+        elif name:
             unclosed.add(name)
-            continue
-        content = wikitext[at : closing.start()]
-        at = closing.end()
-        if name in _LITERAL:
-            kept.append(literal(content))
-        elif name in _FORMULAS:
-            kept.append(literal(plain_formula(content)))
-    kept.append(wikitext[at:])
-    return "".join(kept)
-
-
-def _shifted(match: re.Match[str]) -> str:
-    return superscript(match[2]) if match[1].lower() == "sup" else match[2].strip()
+        else:
+            at = len(wikitext)
+    return "".join(parts) + wikitext[at:]

@@ -1,35 +1,91 @@
-"""One line of prepared wikitext as text, read with mwparserfromhell."""
+"""The lines of a prepared page, and each as text, read with mwparserfromhell.
+
+A line is what stands between line ends that no template, table or link holds.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
-from factoid.entities.wikitext.lines import Line
 from factoid.entities.wikitext.site import Place, Site
 from factoid.entities.wikitext.templates import Arguments, renderer, template_name
 
 if TYPE_CHECKING:
-    from mwparserfromhell.nodes import Template, Wikilink
+    from mwparserfromhell.nodes import Template
     from mwparserfromhell.wikicode import Wikicode
 
+_SIGN = re.compile(r"\{\{|\}\}|\[\[|\]\]|^[ \t:*#]*\{\||^[ \t]*\|\}(?!\}(?!\}))|\n", re.MULTILINE)
+_OPENING = {"}}": "{{", "]]": "[[", "|}": "{|"}
+_HEADING = re.compile(r"(={1,6})(.+)\1")
+_CHAPTER = re.compile(r"==[^=\n].*==[ \t]*$", re.MULTILINE)
 _NEEDS_PARSER = re.compile(r"\{\{|\[\[|\[?(?:https?:|ftp:|//|mailto:|irc:|news:)", re.IGNORECASE)
-_DISTINCTION = re.compile(r"(?:.*?:)?(.+?)(?:\s*\([^()]*\)|,\s.*)?")
+_DISTINCTION = re.compile(r"(?!\A)(?:,\s.*|(?<!\s)\s*+\([^()]*+\))\Z", re.DOTALL)
 
 # Of what is opened and never closed, the parser reads everything that follows again and again: minutes for some thousands.
 _MOST_UNCLOSED = 30
-_PAIRS = [("{{", "}}", re.compile(r"\{\{|\}\}")), ("[", "]", re.compile(r"[][]"))]
 _INNERMOST = re.compile(r"\{\{[^{}]*\}\}|\[\[(?:[^][|]*\|)?([^][|]*)\]\]")
 _DEEPEST = 40
 _URL = re.compile(r"\[?(?:https?:|ftp:)?//[^\s\]]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a page, with all the lines of the templates, tables and links that begin in it."""
+
+    text: str  # wikitext; of a heading, what stands between the signs
+    level: int = 0  # of a heading, the number of signs
+    closed: int = -1  # where the first template, table or link of the line ends; -1 without one
+
+
+def lines(text: str) -> Iterator[Line]:
+    """Yield the lines of a prepared page, one by one as they are asked for.
+
+    A template or table that is never closed ends before the next section, and a link at the end of its paragraph: one
+    mistake on a page does not swallow the rest.
+    """
+    start, closed = 0, -1
+    stack: list[str] = []
+    opened = Counter[str]()  # what the stack holds
+    for match in _SIGN.finditer(text):
+        sign = match[0].strip(" \t:*#")
+        if sign == "\n":
+            if stack and _CHAPTER.match(text, match.end()):
+                stack.clear()
+                opened.clear()
+            elif text.startswith("\n", match.end()):
+                while stack and stack[-1] == "[[":
+                    opened[stack.pop()] -= 1
+            if not stack:
+                yield _line(text[start : match.start()], closed)
+                start, closed = match.end(), -1
+        elif sign not in _OPENING:
+            stack.append(sign)
+            opened[sign] += 1
+        elif opened[opening := _OPENING[sign]]:
+            while (unclosed := stack.pop()) != opening:
+                opened[unclosed] -= 1
+            opened[opening] -= 1
+            if not stack and closed < 0:
+                closed = match.end() - start
+    yield _line(text[start:], closed)
+
+
+def _line(text: str, closed: int) -> Line:
+    if text.startswith("=") and (heading := _HEADING.fullmatch(text.rstrip(" \t"))):
+        return Line(heading[2].strip(" \t"), level=len(heading[1]))
+    return Line(text, closed=closed)
 
 
 def render(text: str, site: Site) -> str:
     """Return a line as text. HTML entities, quotes for bold, and what is damaged stay for `tidy`."""
     if not _NEEDS_PARSER.search(text):
         return text
-    if any(_unclosed(text, pair) > _MOST_UNCLOSED for pair in _PAIRS):
+    if any(_has_many_unclosed(text, *pair) for pair in (("{{", "}}"), ("[", "]"), ("{|", "|}"))):
         return _without_markup(text)
     parser = require("mwparserfromhell", extra="wikipedia")
     try:
@@ -38,15 +94,13 @@ def render(text: str, site: Site) -> str:
         return _without_markup(text)
 
 
-def _unclosed(text: str, pair: tuple[str, str, re.Pattern[str]]) -> int:
-    """Return how many openings have no closing; 0 where there are few of both."""
-    opening, closing, either = pair
+def _has_many_unclosed(text: str, opening: str, closing: str) -> bool:
     if text.count(opening) <= _MOST_UNCLOSED:
-        return 0
+        return False
     depth = 0
-    for sign in either.finditer(text):
-        depth = max(0, depth - 1) if sign[0] == closing else depth + 1
-    return depth
+    for sign in re.findall(f"{re.escape(opening)}|{re.escape(closing)}", text):
+        depth = max(0, depth - 1) if sign == closing else depth + 1
+    return depth > _MOST_UNCLOSED
 
 
 def _without_markup(text: str) -> str:
@@ -72,38 +126,29 @@ def shows_nothing(line: Line, site: Site) -> bool:
     return renderer(template_name(written)) is None
 
 
-def _code(code: Wikicode, site: Site) -> str:
-    return "".join(_node(node, site) for node in code.nodes)
+def _code(code: Wikicode | None, site: Site) -> str:
+    return "" if code is None else "".join(_node(node, site) for node in code.nodes)
 
 
 def _node(node: Any, site: Site) -> str:
     match type(node).__name__:
-        case "Text":
-            return str(node.value)
         case "Wikilink":
-            return _wikilink(node, site)
+            written = _code(node.title, site)
+            if site.target(written).place is Place.HIDDEN:
+                return ""
+            return shown_target(written) if node.text is None else _code(node.text, site) or pipe_trick(written)
         case "Template":
             return _template(node, site)
         case "ExternalLink":
-            return _code(node.title, site) if node.title is not None else ""
+            return _code(node.title, site)
         case "Tag":
-            return _code(node.contents, site) if node.contents is not None else ""
+            return _code(node.contents, site)
         case "Argument":
-            return _code(node.default, site) if node.default is not None else ""
+            return _code(node.default, site)
         case "Comment":
             return ""
-        case _:  # HTMLEntity, and Heading where it is none
+        case _:  # Text, HTMLEntity, and Heading where it is none
             return str(node)
-
-
-def _wikilink(link: Wikilink, site: Site) -> str:
-    written = _code(link.title, site)
-    target = site.target(written)
-    if target.place is Place.HIDDEN:
-        return ""
-    if link.text is None:
-        return shown_target(written)
-    return _code(link.text, site) or pipe_trick(written)
 
 
 def shown_target(written: str) -> str:
@@ -114,8 +159,8 @@ def shown_target(written: str) -> str:
 
 def pipe_trick(written: str) -> str:
     """Return the text of `[[written|]]`: the title without its namespace and what tells it from others of its name."""
-    found = _DISTINCTION.fullmatch(shown_target(written))
-    return found[1].strip() if found else ""
+    title = shown_target(written)
+    return _DISTINCTION.sub("", title.partition(":")[2] or title).strip()
 
 
 def _template(template: Template, site: Site) -> str:
@@ -125,12 +170,11 @@ def _template(template: Template, site: Site) -> str:
     listed: list[str] = []
     named: dict[str, str] = {}
     for parameter in template.params:
-        shown = _code(parameter.value, site)
+        shown, name = _code(parameter.value, site), str(parameter.name).strip()
         if not parameter.showkey:
             listed.append(shown.strip("\n"))
-            continue
-        name = str(parameter.name).strip()
-        named[name] = shown.strip()
-        if name == str(len(listed) + 1):  # {{lang|1=fr|2=…}}
-            listed.append(shown.strip())
+        else:
+            named[name] = shown.strip()
+            if name == str(len(listed) + 1):  # {{lang|1=fr|2=…}}
+                listed.append(shown.strip())
     return show(Arguments(tuple(listed), named))

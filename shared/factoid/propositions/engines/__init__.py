@@ -11,8 +11,8 @@ from factoid.devices import usable_device
 from factoid.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from factoid.propositions.engines.batching import Engine
     from factoid.propositions.engines.checkpoint import Checkpoint
-    from factoid.propositions.engines.engine import Engine
 
 logger = logging.getLogger(__name__)
 
@@ -30,17 +30,12 @@ class Choice(NamedTuple):
     @property
     def suffix(self) -> str:
         """What the outputs owe to the choice: nothing in float32, which all engines agree on."""
-        if self.dtype == "float32":
-            return ""
-        return f"{self.engine}-int8" if self.dtype == "int8" else self.dtype
+        names = {"float32": "", "int8": f"{self.engine}-int8"}
+        return names.get(self.dtype, self.dtype)
 
 
 def check_choice(engine: str, dtype: Any) -> None:
-    """Refuse names that no choice can make sense of.
-
-    Raises:
-        InvalidInputError: Unknown engine or dtype.
-    """
+    """Raise InvalidInputError for an unknown engine or dtype."""
     if engine not in get_args(EngineName):
         message = f"engine must be one of {', '.join(get_args(EngineName))}, got {engine!r}"
         raise InvalidInputError(message)
@@ -53,41 +48,33 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
     """Settle what was left open, by what is installed and what the machine has.
 
     Raises:
-        InvalidInputError: The choice is one that the engine does not offer.
-        MissingDependencyError: An engine was asked for that is not installed.
+        InvalidInputError: The engine does not offer this choice.
+        MissingDependencyError: The engine is not installed.
     """
     check_choice(engine, dtype)
     where = str(device) if device is not None else _first_device(engine)
     kind = where.partition(":")[0]
+    chosen = _named(dtype) if dtype is not None else ""
     if engine == "auto":
         # Measured in docs/engines.md: bfloat16 with drafts is faster than eight bits where the CPU multiplies in it.
-        wanted = kind == "cpu" and find_spec("ctranslate2") and not (dtype is None and _multiplies_bfloat16())
-        engine = "ctranslate2" if wanted else "transformers"
+        is_slow = kind == "cpu" and (chosen or not _multiplies_bfloat16())
+        engine = "ctranslate2" if is_slow and find_spec("ctranslate2") else "transformers"
     if engine == "ctranslate2":
         require("ctranslate2", extra="fast")
         if kind not in {"cpu", "cuda"}:
             message = f"the ctranslate2 engine runs on cpu and cuda, got device={where!r}"
             raise InvalidInputError(message)
-        return Choice(engine, where, _named(dtype) if dtype is not None else "int8" if kind == "cpu" else "float16")
-    chosen = _named(dtype) if dtype is not None else _native_dtype(where)
+        return Choice(engine, where, chosen or ("int8" if kind == "cpu" else "float16"))
     if chosen == "int8":
         message = 'dtype="int8" needs engine="ctranslate2"'
         raise InvalidInputError(message)
-    return Choice(engine, where, chosen)
+    return Choice(engine, where, chosen or _native_dtype(where))
 
 
 def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None, may_change: bool = False) -> Engine:
     """Load a checkpoint into the engine that was chosen.
 
-    Args:
-        choice: What `choose` returned.
-        checkpoint: What to load.
-        copy: Whether the transformers engine drafts its output from its input; None for where it wins.
-        may_change: Whether a model that ctranslate2 does not run goes to transformers, which is logged.
-
-    Raises:
-        PropositionizerError: The checkpoint cannot be loaded.
-        MissingDependencyError: A package that the engine needs is not installed.
+    With `may_change`, a model that ctranslate2 does not run goes to transformers, which is logged.
     """
     if choice.engine == "ctranslate2":
         from factoid.propositions.engines.ctranslate2_engine import SUPPORTED, CTranslate2Engine
@@ -108,8 +95,7 @@ def _named(dtype: Any) -> str:
 
 
 def _first_device(engine: str) -> str:
-    without_torch = engine == "auto" and not find_spec("torch") and find_spec("ctranslate2")
-    if engine == "ctranslate2" or without_torch:
+    if engine == "ctranslate2":
         return "cuda" if require("ctranslate2", extra="fast").get_cuda_device_count() else "cpu"
     torch = require("torch", extra="models")
     return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
@@ -125,7 +111,5 @@ def _native_dtype(device: str) -> str:
 
 def _multiplies_bfloat16() -> bool:
     """Tell whether the CPU has AMX, with which bfloat16 is several times as fast as float32; without, it may be slower."""
-    if not find_spec("torch"):
-        return False
     probe = getattr(require("torch", extra="models").cpu, "_is_amx_tile_supported", None)  # no public way to ask yet
     return probe is not None and bool(probe())

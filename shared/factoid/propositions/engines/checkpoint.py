@@ -19,57 +19,35 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class Checkpoint(NamedTuple):
-    """Name on the hub or folder, and branch, tag or commit of a model on the hub."""
+    """Name on the hub or folder, and branch, tag or commit of a model on the hub.
+
+    Methods that load raise `PropositionizerError` if they cannot.
+    """
 
     name: str
     revision: str | None
 
     def tokenizer(self) -> Any:
-        """Load the tokenizer.
-
-        Raises:
-            PropositionizerError: It cannot be loaded.
-        """
-        with self._loading():
-            return require("transformers", extra="models").AutoTokenizer.from_pretrained(
-                self.name, revision=self.revision
-            )
+        """Load the tokenizer."""
+        return self._load("AutoTokenizer")
 
     def config(self) -> Any:
-        """Load the configuration.
-
-        Raises:
-            PropositionizerError: It cannot be loaded.
-        """
-        with self._loading():
-            return require("transformers", extra="models").AutoConfig.from_pretrained(self.name, revision=self.revision)
+        """Load the configuration."""
+        return self._load("AutoConfig")
 
     def model(self, dtype: Any) -> Any:
-        """Load the model in evaluation mode, its weights as a torch dtype.
-
-        Raises:
-            PropositionizerError: It cannot be loaded.
-        """
-        with self._loading():
-            loader = require("transformers", extra="models").AutoModelForSeq2SeqLM
-            return loader.from_pretrained(self.name, revision=self.revision, dtype=dtype).eval()
+        """Load the model in evaluation mode, its weights as a torch dtype."""
+        return self._load("AutoModelForSeq2SeqLM", dtype=dtype).eval()
 
     def limit(self, config: Any, tokenizer: Any) -> int:
         """Return the most tokens that the model reads."""
-        stated = [
-            getattr(config, "n_positions", None),
-            getattr(config, "max_position_embeddings", None),
-            tokenizer.model_max_length,
-        ]
+        stated = [getattr(config, name, None) for name in ("n_positions", "max_position_embeddings")]
+        stated.append(tokenizer.model_max_length)
         # Tokenizers without a limit state 1e30.
         return min((int(size) for size in stated if size and size < 1e9), default=_T5_TOKENS)
 
     def folder(self) -> Path:
-        """Return where the files of the checkpoint lie; those of the hub are in its cache, by commit.
-
-        Raises:
-            PropositionizerError: The checkpoint cannot be found.
-        """
+        """Return where the files of the checkpoint lie; those of the hub are in its cache, by commit."""
         if Path(self.name).is_dir():
             return Path(self.name)
         with self._loading():
@@ -85,6 +63,11 @@ class Checkpoint(NamedTuple):
         except (PropositionizerError, MissingDependencyError):
             return ""  # loading it will say why
         return folder.name if _COMMIT.fullmatch(folder.name) else ""
+
+    def _load(self, kind: str, **options: Any) -> Any:
+        with self._loading():
+            auto = getattr(require("transformers", extra="models"), kind)
+            return auto.from_pretrained(self.name, revision=self.revision, **options)
 
     @contextmanager
     def _loading(self) -> Iterator[None]:

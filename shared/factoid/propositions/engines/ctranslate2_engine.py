@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
+import re
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
 from factoid.errors import PropositionizerError
-from factoid.propositions.engines.checkpoint import Checkpoint
-from factoid.propositions.engines.conversion import converted
-from factoid.propositions.engines.engine import Written
+from factoid.files.atomic import part_beside
+from factoid.propositions.engines.batching import Written
+from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
 from factoid.propositions.engines.repetition import CHECK_EVERY, loop_detector
+
+logger = logging.getLogger(__name__)
 
 SUPPORTED = frozenset({"t5", "mt5"})  # others are given their input in other ways, or need a newer CTranslate2
 _BUDGETS = {"cpu": 12_288, "cuda": 65_536}  # tokens of a batch
 
+_MANIFEST = "factoid.json"
+_INSTEAD = 'Use engine="transformers", which runs any seq2seq model'
+
 
 class CTranslate2Engine:
-    """A T5 in CTranslate2.
-
-    Args:
-        checkpoint: What to convert, unless that was done before, and to load.
-        device: "cpu", "cuda" or "cuda:1".
-        compute_type: As CTranslate2 calls it, such as "int8_float32".
+    """A T5 in CTranslate2, converted on first use, on "cpu", "cuda" or "cuda:1".
 
     Raises:
         PropositionizerError: The checkpoint is no T5, cannot be loaded or converted, or the device cannot compute in this type.
@@ -34,14 +39,15 @@ class CTranslate2Engine:
         config = checkpoint.config()
         if config.model_type not in SUPPORTED:
             kinds = ", ".join(sorted(SUPPORTED))
-            message = f"the ctranslate2 engine runs {kinds}, and {checkpoint.name!r} is {config.model_type}"
-            raise PropositionizerError(message + '. Use engine="transformers", which runs any seq2seq model')
+            message = f"the ctranslate2 engine runs {kinds}, and {checkpoint.name!r} is {config.model_type}. {_INSTEAD}"
+            raise PropositionizerError(message)
         self.tokenizer = checkpoint.tokenizer()
         self.limit = checkpoint.limit(config, self.tokenizer)
         kind, _, index = device.partition(":")
         self.budget = _BUDGETS[kind]
         # On a CPU, batches side by side on one core each: nothing has to wait for the slowest core of a step.
-        self.workers = _cores() if kind == "cpu" else 1
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.workers = cores if kind == "cpu" else 1
         threads = {"inter_threads": self.workers, "intra_threads": 1} if kind == "cpu" else {}
         folder = converted(checkpoint, compute_type)
         try:
@@ -56,14 +62,11 @@ class CTranslate2Engine:
     def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         """Return the greedy output for each input."""
         rows: list[list[int]] = [[] for _ in inputs]
-        stuck = [False] * len(inputs)
 
         def is_stuck(step: Any) -> bool:
-            at: int = step.batch_id
-            rows[at].append(step.token_id)
-            if len(rows[at]) % CHECK_EVERY == 0:
-                stuck[at] = self._is_loop(rows[at])
-            return stuck[at]
+            row = rows[step.batch_id]
+            row.append(step.token_id)
+            return len(row) % CHECK_EVERY == 0 and self._is_loop(row)
 
         results = self._translator.translate_batch(
             [self.tokenizer.convert_ids_to_tokens(tokens) for tokens in inputs],
@@ -74,16 +77,78 @@ class CTranslate2Engine:
             return_end_token=True,
             callback=is_stuck,
         )
-        end = self.tokenizer.eos_token
         written = []
         for result in results:
             tokens = result.hypotheses[0]
-            ended = tokens[-1:] == [end]
-            ids = self.tokenizer.convert_tokens_to_ids(tokens[:-1] if ended else tokens)
-            written.append(Written(ids, not ended))
+            ended = tokens[-1:] == [self.tokenizer.eos_token]
+            written.append(Written(self.tokenizer.convert_tokens_to_ids(tokens[:-1] if ended else tokens), not ended))
         return written
 
 
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+def converted(checkpoint: Checkpoint, quantization: str) -> Path:
+    """Return the folder of a checkpoint in CTranslate2's format, after converting it if that was not done yet.
+
+    It lies in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears with all its files or not at
+    all. Of two processes that convert the same checkpoint at once, the second to finish throws its work away.
+    `quantization` is as CTranslate2 calls it, such as "int8_float32".
+
+    Raises:
+        PropositionizerError: The checkpoint cannot be loaded or converted, or the folder cannot be written.
+    """
+    source = checkpoint.folder()
+    is_local = source == Path(checkpoint.name)
+    name = re.sub(r"[^\w.-]+", "-", source.name if is_local else checkpoint.name)
+    identity = fingerprint(source) if is_local else source.name[:12]
+    user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "factoid"
+    cache = Path(os.environ.get("FACTOID_CACHE") or user_cache) / "ctranslate2"
+    target = cache / f"{name}-{identity}-{quantization}"
+    if _is_whole(target):
+        return target
+    logger.info("converting %s for CTranslate2 (%s) into %s", checkpoint.name, quantization, target)
+    try:
+        with part_beside(target, folder=True) as part:
+            fresh = part / "model"
+            _convert(checkpoint, source, fresh, quantization)
+            sizes = {path.name: path.stat().st_size for path in fresh.iterdir()}
+            (fresh / _MANIFEST).write_text(json.dumps(sizes), encoding="utf-8")
+            try:
+                fresh.rename(target)
+            except OSError:
+                if not _is_whole(target):  # it is damaged, and makes way
+                    shutil.rmtree(target)
+                    fresh.rename(target)
+    except OSError as error:
+        message = (
+            f"cannot write the converted model to {target}: {error}. Free some space, or name another folder in the "
+            "environment variable FACTOID_CACHE"
+        )
+        raise PropositionizerError(message) from error
+    return target
+
+
+def _convert(checkpoint: Checkpoint, source: Path, target: Path, quantization: str) -> None:
+    converters = require("ctranslate2.converters", extra="fast")
+
+    class Converter(converters.TransformersConverter):  # type: ignore[misc, name-defined]
+        """Loads the model and the tokenizer at their revision, which the converter asks for the model alone."""
+
+        def load_model(self, _class: Any, _name: str, **_options: Any) -> Any:
+            return checkpoint.model(require("torch", extra="models").float32)
+
+        def load_tokenizer(self, _class: Any, _name: str, **_options: Any) -> Any:
+            return checkpoint.tokenizer()
+
+    try:
+        Converter(os.fspath(source)).convert(os.fspath(target), quantization=quantization)
+    except (ValueError, NotImplementedError, AttributeError, KeyError) as error:
+        message = f"CTranslate2 cannot convert {checkpoint.name!r}: {error}. {_INSTEAD}"
+        raise PropositionizerError(message) from error
+
+
+def _is_whole(folder: Path) -> bool:
+    """Tell whether a conversion is there with files of the right sizes."""
+    try:
+        sizes = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        return all((folder / name).stat().st_size == size for name, size in sizes.items())
+    except (OSError, ValueError, AttributeError):
+        return False

@@ -1,4 +1,4 @@
-"""When a model has got stuck: an output that only repeats its last proposition."""
+"""Detect a stuck model: an output that only repeats its last propositions."""
 
 from __future__ import annotations
 
@@ -13,32 +13,25 @@ _SHORTEST = 4  # tokens of a proposition with its quotes and comma
 
 
 def loop_detector(decode: Callable[[Sequence[int]], str]) -> Callable[[Sequence[int]], bool]:
-    """Return what tells whether an output ends in the same proposition, or the same few, four times over.
+    """Return a function that tells whether tokens end in the same few propositions four times over.
 
-    Repetitions are left out of the result anyway, so cutting such an output off loses nothing but the hope that the
-    model would have found its way out.
-
-    Args:
-        decode: Turns tokens into text.
+    Repetitions are left out of the result anyway, so such an output can be cut off. `decode` turns tokens into text.
     """
 
     def is_loop(tokens: Sequence[int]) -> bool:
-        if not _repeats(tokens):
+        if not _repeats(tokens, _SHORTEST):
             return False
         try:
-            found = parse_propositions(decode(tokens))[:-1]  # the last one may be in the middle
+            return _repeats(parse_propositions(decode(tokens))[:-1], 1)  # the last one may be in the middle
         except UnreadableOutputError:
             return False
-        return _repeats(found, shortest=1)
 
     return is_loop
 
 
-def _repeats(items: Sequence[object], shortest: int = _SHORTEST) -> bool:
+def _repeats(items: Sequence[object], shortest: int) -> bool:
     """Tell whether a sequence ends in repetitions of its last few items."""
-    for period in range(shortest, len(items) // REPETITIONS + 1):
-        if items[-1] == items[-1 - period] and all(
-            items[-at] == items[-at - period] for at in range(2, (REPETITIONS - 1) * period + 1)
-        ):
-            return True
-    return False
+    return any(
+        all(items[-at] == items[-at - period] for at in range(1, (REPETITIONS - 1) * period + 1))
+        for period in range(shortest, len(items) // REPETITIONS + 1)
+    )

@@ -7,17 +7,19 @@ tokens that there are, and only attention is laid out in rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from factoid._optional import require
-from factoid.propositions.engines.kv_cache import KVCache
-from factoid.propositions.engines.t5_layers import Layer, added, distance_scores
 
 if TYPE_CHECKING:
     import torch
 
+    Pair = tuple[torch.Tensor, torch.Tensor]
+
 SUPPORTED = frozenset({"t5", "mt5", "umt5"})  # model types whose decoders are built in this way
+_BLOCK = 64  # positions by which the cache grows
 _ALIGNED = 8  # attention kernels want masks whose last dimension is a multiple of this
 
 
@@ -31,40 +33,27 @@ class Fed(NamedTuple):
 
 
 class T5Decoder:
-    """A decoder that writes greedily.
-
-    Args:
-        model: A loaded model of a supported type, in evaluation mode. Its weights are used, not copied.
-    """
+    """A decoder that writes greedily, of a model of a supported type in evaluation mode, whose weights it shares."""
 
     def __init__(self, model: Any) -> None:
         self._torch = require("torch", extra="models")
         config = model.config
         self._dim = config.d_kv
-        self._buckets = {
-            "buckets": config.relative_attention_num_buckets,
-            "furthest": config.relative_attention_max_distance,
-        }
+        self._buckets, self._furthest = config.relative_attention_num_buckets, config.relative_attention_max_distance
         self._embed = model.decoder.embed_tokens
         self._norm = model.decoder.final_layer_norm
         # Some T5 scale what goes into the head; no greedy choice depends on it.
         self._head = model.lm_head
-        self._layers = [Layer(block) for block in model.decoder.block]
+        self._layers = [_Layer(block) for block in model.decoder.block]
         self._tables: dict[int, torch.Tensor] = {}
         self._table_width = 0
 
     def start(self, encoded: torch.Tensor, mask: torch.Tensor) -> KVCache:
-        """Return the cache of a new batch.
-
-        Args:
-            encoded: The encoder's output. Shape: (rows, tokens, dim).
-            mask: 1 for tokens, 0 for padding. Shape: (rows, tokens).
-        """
+        """Return the cache of a new batch, from the encoder's output (rows, tokens, dim) and its mask (rows, tokens)."""
         cross = []
         for layer in self._layers:
             both = layer.cross_keys_values(encoded).unflatten(-1, (2, -1, self._dim))
-            keys, values = both.permute(2, 0, 3, 1, 4).contiguous()
-            cross.append((keys, values))
+            cross.append(tuple(both.permute(2, 0, 3, 1, 4).contiguous()))
         if bool(mask.all()):
             return KVCache(cross, None)
         added_to_scores = cross[0][0].new_zeros(mask.shape).masked_fill(mask == 0, float("-inf"))
@@ -80,6 +69,7 @@ class T5Decoder:
         in_order = wide == 1 and len(token) == rows and list(fed.rows) == list(range(rows))
         at = self._torch.zeros(rows, wide, dtype=position.dtype, device=position.device)
         at[row, slot] = position
+        sdpa = self._torch.nn.functional.scaled_dot_product_attention
 
         def attend(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: Any) -> torch.Tensor:
             if in_order:
@@ -88,26 +78,23 @@ class T5Decoder:
                 laid = query.new_zeros(rows, wide, *query.shape[1:])
                 laid[row, slot] = query
                 laid = laid.transpose(1, 2)
-            found = self._torch.nn.functional.scaled_dot_product_attention(
-                laid, keys, values, attn_mask=mask, scale=1.0
-            )
-            taken: torch.Tensor = found[:, :, 0] if in_order else found.transpose(1, 2)[row, slot]
+            heads = sdpa(laid, keys, values, attn_mask=mask, scale=1.0)
+            taken: torch.Tensor = heads[:, :, 0] if in_order else heads.transpose(1, 2)[row, slot]
             return taken.flatten(1)
 
         hidden = self._embed(token)
         bias: torch.Tensor | None = None
         for index, layer in enumerate(self._layers):
-            query, key, value = layer.own(layer.own_norm(hidden)).unflatten(-1, (3, -1, self._dim)).unbind(1)
-            keys, values = cache.own[index]
+            query, key, value = layer.past(layer.past_norm(hidden)).unflatten(-1, (3, -1, self._dim)).unbind(1)
+            keys, values = cache.past[index]
             keys[row, :, position] = key
             values[row, :, position] = value
             if bias is None or layer.distances is not None:
                 bias = self._bias(index, at, cache.width, length)
-            found = attend(query, keys[:, :, :length], values[:, :, :length], bias)
-            hidden = added(hidden, layer.own_out(found))
+            hidden = _added(hidden, layer.past_out(attend(query, keys[:, :, :length], values[:, :, :length], bias)))
             query = layer.cross(layer.cross_norm(hidden)).unflatten(-1, (-1, self._dim))
-            hidden = added(hidden, layer.cross_out(attend(query, *cache.cross[index], cache.mask)))
-            hidden = added(hidden, layer.feed(layer.feed_norm(hidden)))
+            hidden = _added(hidden, layer.cross_out(attend(query, *cache.cross[index], cache.mask)))
+            hidden = _added(hidden, layer.feed(layer.feed_norm(hidden)))
         return self.choose(self._head(self._norm(hidden)), cache, fed)
 
     def choose(self, logits: torch.Tensor, cache: KVCache, fed: Fed) -> list[int]:  # noqa: ARG002 - for subclasses
@@ -115,20 +102,124 @@ class T5Decoder:
         return logits.max(dim=-1).indices.tolist()  # on CPUs faster than argmax
 
     def _bias(self, index: int, at: torch.Tensor, width: int, length: int) -> torch.Tensor:
-        """Return what positions add to the scores of a layer, -inf for those ahead. Shape: (rows, heads, slots, length).
+        """Return what the positions `at` (rows, slots) add to the scores of a layer, -inf for those ahead.
 
-        Args:
-            index: The layer.
-            at: Positions. Shape: (rows, slots).
-            width: Positions that the cache has room for.
-            length: Positions that are looked at.
+        The cache has room for `width` positions, of which `length` are looked at. Shape: (rows, heads, slots, length).
         """
         if self._table_width < width:
             self._tables, self._table_width = {}, width
         if index not in self._tables:
-            scores = distance_scores(self._layers[index].distances, self._table_width, **self._buckets)
+            distances = self._layers[index].distances
+            scores = _distance_scores(distances, self._table_width, self._buckets, self._furthest)
             ahead = self._torch.full_like(scores, float("-inf"))
             self._tables[index] = self._torch.cat([scores, ahead], dim=1)
         # The scores of one position are a window of the table: distances down to 0, and then what lies ahead.
         windows = self._tables[index].unfold(1, length, 1)[:, self._table_width - 1 - at]
         return windows.permute(1, 0, 2, 3).contiguous()
+
+
+class KVCache:
+    """Keys and values, by layer, of the input and of what each row has been fed."""
+
+    def __init__(self, cross: list[Pair], mask: torch.Tensor | None) -> None:
+        self.cross = cross  # of the input: (rows, heads, input tokens, dim)
+        self.mask = mask  # what to add to its scores, None where nothing is padded: (rows, 1, 1, input tokens)
+        first = cross[0][0]
+        self.order = list(range(len(first)))  # the input, by number, that each row belongs to
+        self.past: list[Pair] = [(first[:, :, :0], first[:, :, :0]) for _ in cross]  # (rows, heads, width, dim)
+        self.width = 0  # positions that there is room for
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Leave out all rows but these."""
+        index = require("torch", extra="models").tensor(rows, device=self.cross[0][0].device)
+        for pairs in (self.cross, self.past):
+            for at, (keys, values) in enumerate(pairs):  # one layer at a time, so that the old ones are freed
+                pairs[at] = (keys[index], values[index])
+        self.mask = None if self.mask is None else self.mask[index]
+        self.order = [self.order[row] for row in rows]
+
+    def reserve(self, width: int) -> None:
+        """Make room for this many positions."""
+        if width <= self.width:
+            return
+        grown = -(-width // _BLOCK) * _BLOCK
+        for at, pair in enumerate(self.past):
+            buffers = [tensor.new_zeros(*tensor.shape[:2], grown, tensor.shape[3]) for tensor in pair]
+            for buffer, tensor in zip(buffers, pair, strict=True):  # of zeros: what is masked must still be a number
+                buffer[:, :, : self.width] = tensor
+            self.past[at] = (buffers[0], buffers[1])
+        self.width = grown
+
+
+class _Layer:
+    """Self-attention, attention to the input and feed-forward of a decoder's block, each with its norm before it."""
+
+    def __init__(self, block: Any) -> None:
+        past, cross, feed = block.layer
+        attention = past.SelfAttention
+        self.past_norm = past.layer_norm
+        self.past = _joined(attention.q, attention.k, attention.v)
+        self.past_out = attention.o
+        self.distances = attention.relative_attention_bias if attention.has_relative_attention_bias else None
+        attention = cross.EncDecAttention
+        self.cross_norm = cross.layer_norm
+        self.cross = attention.q
+        self.cross_out = attention.o
+        self.cross_keys_values = _joined(attention.k, attention.v)
+        dense = feed.DenseReluDense
+        self.feed_norm = feed.layer_norm
+        self._activation = dense.act = fused(dense.act)
+        self._gated = hasattr(dense, "wi_0")
+        self._wide = _joined(dense.wi_0, dense.wi_1) if self._gated else dense.wi
+        self._narrow_dtype = dense.wo.weight.dtype  # transformers keeps this layer in float32 beside float16
+        self._narrow = dense.wo
+
+    def feed(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return the output of the feed-forward layer."""
+        wide = self._wide(hidden)
+        if self._gated:
+            gate, wide = wide.chunk(2, dim=-1)
+            wide = self._activation(gate) * wide
+        else:
+            wide = self._activation(wide)
+        return self._narrow(wide.to(self._narrow_dtype))  # type: ignore[no-any-return]
+
+
+def fused(activation: Any) -> Any:
+    """Return an activation as one operation, where transformers has it in eight."""
+    if type(activation).__name__ == "NewGELUActivation":
+        return require("torch", extra="models").nn.GELU(approximate="tanh")
+    return activation
+
+
+def _added(hidden: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
+    """Return the sum of a layer's input and output, kept finite in float16, whose range T5 leaves."""
+    total = hidden + change
+    if total.element_size() == 2 and total.dtype == require("torch", extra="models").float16:
+        return total.clamp(-64_504.0, 64_504.0)
+    return total
+
+
+def _distance_scores(embedding: Any, width: int, buckets: int, furthest: int) -> torch.Tensor:
+    """Return what the distance from a token back to another adds to its scores, for distances `width - 1 … 0`.
+
+    Near distances have a bucket each, the others share buckets that widen with the logarithm of the distance (T5, §2.1).
+    Shape: (heads, width).
+    """
+    torch = require("torch", extra="models")
+    distance = torch.arange(width - 1, -1, -1, device=embedding.weight.device)
+    near = buckets // 2
+    ratio = torch.log(distance.clamp(min=1).float() / near) / math.log(furthest / near)
+    far = (near + (ratio * (buckets - near)).long()).clamp(max=buckets - 1)
+    return embedding(torch.where(distance < near, distance, far)).T  # type: ignore[no-any-return]
+
+
+def _joined(*linears: Any) -> Any:
+    """Return one linear layer with the outputs of several; their weights become views of its."""
+    torch = require("torch", extra="models")
+    weight = torch.cat([linear.weight.detach() for linear in linears])
+    joined = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
+    joined.weight = torch.nn.Parameter(weight, requires_grad=False)
+    for linear, part in zip(linears, weight.split([len(linear.weight) for linear in linears]), strict=True):
+        linear.weight = torch.nn.Parameter(part, requires_grad=False)
+    return joined

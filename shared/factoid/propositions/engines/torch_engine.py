@@ -8,13 +8,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
+from factoid.propositions.engines.batching import Written
 from factoid.propositions.engines.checkpoint import Checkpoint
-from factoid.propositions.engines.copying import Acceptance
-from factoid.propositions.engines.engine import Written
-from factoid.propositions.engines.greedy import Copying, decode
+from factoid.propositions.engines.greedy import Acceptance, decode
 from factoid.propositions.engines.repetition import loop_detector
-from factoid.propositions.engines.t5_decoder import SUPPORTED, T5Decoder
-from factoid.propositions.engines.t5_layers import fused
+from factoid.propositions.engines.t5_decoder import SUPPORTED, T5Decoder, fused
 
 if TYPE_CHECKING:
     import torch
@@ -37,13 +35,7 @@ _HARMLESS = {
 
 
 class TorchEngine:
-    """A seq2seq model of transformers.
-
-    Args:
-        checkpoint: What to load.
-        device: A torch device.
-        dtype: Name of a torch dtype.
-        copy: Whether T5 drafts its output from its input; None for yes.
+    """A seq2seq model of transformers; T5 drafts its output from its input, unless `copy` is False.
 
     Raises:
         PropositionizerError: The checkpoint cannot be loaded.
@@ -58,68 +50,56 @@ class TorchEngine:
         model = checkpoint.model(getattr(torch, dtype))
         self.limit = checkpoint.limit(model.config, self.tokenizer)
         self.budget = _BUDGETS.get(device.type, _BUDGET)
-        self._device = device
         self._lock = Lock()  # one batch at a time: several would compete for the same cores or memory
         self._settings = model.generation_config
+        ends = self._settings.eos_token_id
+        self._ends = frozenset(ends if isinstance(ends, list) else [ends])
         self._is_loop = loop_detector(lambda tokens: self.tokenizer.decode(tokens, skip_special_tokens=True))
         self._decoder: T5Decoder | None = None
-        self._copying: Copying | None = None
-        reason = self._unsupported(model.config.model_type)
-        if reason:
-            logger.info("%s decodes with transformers' own generate, without drafts: %s", checkpoint.name, reason)
-            self.model = model.to(device)
+        self._copying = Acceptance(_FREE.get(device.type, _FREE_ELSEWHERE)) if copy is not False else None
+        self.model = model.to(device)
+        self._device = model.device  # with its number: threads have current devices of their own
+        constraints = sorted(set(self._settings.to_diff_dict()) - _HARMLESS)
+        if (kind := model.config.model_type) not in SUPPORTED:
+            reason = f"its architecture is {kind}, not one of {', '.join(sorted(SUPPORTED))}"
+        elif constraints:
+            reason = f"its generation config sets {', '.join(constraints)}"
+        elif self._settings.decoder_start_token_id is None:
+            reason = "it states no decoder_start_token_id"
+        else:
+            for block in model.encoder.block:
+                dense = block.layer[-1].DenseReluDense
+                dense.act = fused(dense.act)
+            self._decoder = T5Decoder(model)
             return
-        self._encoder = model.to(device).encoder
-        for block in self._encoder.block:
-            dense = block.layer[-1].DenseReluDense
-            dense.act = fused(dense.act)
-        self._decoder = T5Decoder(model)
-        if copy is not False:
-            self._copying = Copying(Acceptance(), _FREE.get(device.type, _FREE_ELSEWHERE))
-        self.model = model
-
-    def _unsupported(self, model_type: str) -> str:
-        """Return why the model cannot be decoded here; empty if it can."""
-        if model_type not in SUPPORTED:
-            return f"its architecture is {model_type}, not one of {', '.join(sorted(SUPPORTED))}"
-        constraints = set(self._settings.to_diff_dict()) - _HARMLESS
-        if constraints:
-            return f"its generation config sets {', '.join(sorted(constraints))}"
-        return "" if self._settings.decoder_start_token_id is not None else "it states no decoder_start_token_id"
+        logger.info("%s decodes with transformers' own generate, without drafts: %s", checkpoint.name, reason)
 
     def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         """Return the greedy output for each input."""
         torch = self._torch
-        longest = max(len(tokens) for tokens in inputs)
-        ids = torch.full((len(inputs), longest), self.tokenizer.pad_token_id or 0)
-        mask = torch.zeros_like(ids)
-        for row, tokens in enumerate(inputs):
-            ids[row, : len(tokens)] = torch.tensor(tokens)
-            mask[row, : len(tokens)] = 1
-        ids, mask = ids.to(self._device), mask.to(self._device)
-        ends = self._settings.eos_token_id
-        ends = frozenset(ends if isinstance(ends, list) else [ends])
+        longest, padding = max(map(len, inputs)), self.tokenizer.pad_token_id or 0
+        ids = torch.tensor([[*tokens, *[padding] * (longest - len(tokens))] for tokens in inputs]).to(self._device)
+        lengths = torch.tensor([len(tokens) for tokens in inputs])
+        mask = (torch.arange(longest) < lengths[:, None]).long().to(self._device)
         with self._lock, torch.inference_mode():
             if self._decoder is None:
-                return self._plain(ids, mask, ends, max_new_tokens)
-            encoded = self._encoder(input_ids=ids, attention_mask=mask)[0]
+                return self._plain(ids, mask, max_new_tokens)
+            encoded = self.model.encoder(input_ids=ids, attention_mask=mask)[0]
             return decode(
                 self._decoder,
                 self._decoder.start(encoded, mask),
                 [tokens[:-1] for tokens in inputs],  # their end is not to be copied
                 start=self._settings.decoder_start_token_id,
-                ends=ends,
+                ends=self._ends,
                 max_new_tokens=max_new_tokens,
                 copying=self._copying,
                 is_loop=self._is_loop,
             )
 
-    def _plain(self, ids: Any, mask: Any, ends: frozenset[int], max_new_tokens: int) -> list[Written]:
-        outputs = self.model.generate(
-            input_ids=ids, attention_mask=mask, max_new_tokens=max_new_tokens, do_sample=False, num_beams=1
-        )
+    def _plain(self, ids: Any, mask: Any, max_new_tokens: int) -> list[Written]:
+        options = {"max_new_tokens": max_new_tokens, "do_sample": False, "num_beams": 1}
         written = []
-        for output in outputs[:, 1:].tolist():
-            end = next((at for at, token in enumerate(output) if token in ends), None)
+        for output in self.model.generate(input_ids=ids, attention_mask=mask, **options)[:, 1:].tolist():
+            end = next((at for at, token in enumerate(output) if token in self._ends), None)
             written.append(Written(output[:end], end is None))
         return written

@@ -1,56 +1,133 @@
-"""A corpus through OpenAI's Batch API: half the price, within a day, without rate limits to keep."""
+"""A corpus through OpenAI's Batch API: half the price, within a day, and no rate limits.
+
+Each batch is recorded in a file before it is created, under a key that the server keeps with it. So a batch whose creation
+was interrupted is found again instead of being created twice.
+"""
 
 from __future__ import annotations
 
+import itertools
+import json
 import logging
-import random
+import tempfile
 import time
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import islice
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeVar
+from uuid import uuid4
 
+from filelock import FileLock, Timeout
 from tqdm.auto import tqdm
 
-from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions.caching.file import PropositionCache
-from factoid.propositions.prompting import batch_calls as calls
-from factoid.propositions.prompting.batch_files import BatchReport, read_lines, request_line
-from factoid.propositions.prompting.batch_state import Batch, BatchState, opened
-from factoid.propositions.prompting.cost import Usage
-from factoid.propositions.prompting.prompt import passage_input
-from factoid.propositions.prompting.prompted import PromptPropositionizer
+from factoid._optional import require
+from factoid.errors import InvalidInputError, PropositionizerError, StoreError, StoreFormatError
+from factoid.files.atomic import write_file
+from factoid.propositions.cache import PropositionCache, passage_key
+from factoid.propositions.prompting.chat import Reply
+from factoid.propositions.prompting.cost import Usage, chunks
+from factoid.propositions.prompting.failures import Failure, NoCompletionError, judge
+from factoid.propositions.prompting.pacing import backoff
+from factoid.propositions.prompting.prompt import passage_input, prompt_for
+from factoid.propositions.prompting.prompted import PromptPropositionizer, read_completion
 from factoid.propositions.protocol import NoPropositions
 from factoid.units import Unit
 
 logger = logging.getLogger(__name__)
 
-_PATIENCE = 30  # rounds, of a minute at most, in which the server cannot be reached
-_CHUNK = 1024  # passages looked up, results stored together
+T = TypeVar("T")
+
+_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_ENDPOINT = "/v1/chat/completions"
+_METADATA = "factoid"  # under which the server keeps our key of a batch
+_DAY = 86_400.0
+_MAX_BYTES = 200_000_000  # of a batch's file, OpenAI's limit
+_CLIENT_ARGUMENTS = ("extra_headers", "extra_query", "timeout")  # of the Python client, not of a request's body
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch that is not collected yet.
+
+    Attributes:
+        batch_id: The server's id; None if the creation was interrupted.
+        requests: Number of requests.
+        status: OpenAI's status, such as in_progress, completed or expired; before that, creating.
+        completed: Requests that the server has answered.
+        error: Why the batch as a whole failed, in the server's words.
+    """
+
+    batch_id: str | None
+    requests: int
+    status: str = "creating"
+    completed: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """What batches have brought. Reports add up.
+
+    Attributes:
+        answered: Requests whose propositions are now in the cache.
+        failures: Requests that failed for good, by reason; they are in the cache too.
+        returned: Requests without an answer, by reason, which the next `submit` sends again.
+        usage: Tokens used.
+    """
+
+    answered: int = 0
+    failures: Mapping[str, int] = field(default_factory=dict)
+    returned: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+    def __add__(self, other: BatchReport) -> BatchReport:
+        return BatchReport(
+            self.answered + other.answered,
+            dict(Counter(self.failures) + Counter(other.failures)),
+            dict(Counter(self.returned) + Counter(other.returned)),
+            self.usage + other.usage,
+        )
+
+    def __str__(self) -> str:
+        parts = [f"{self.answered:,} passages answered"]
+        parts += [f"{count:,} failed ({reason})" for reason, count in self.failures.items()]
+        parts += [f"{count:,} came back without an answer ({reason})" for reason, count in self.returned.items()]
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The file of one batch; `keys` are those of its passages in the cache, and the ids of its requests."""
+
+    name: str  # of the propositionizer
+    key: str
+    created: float  # in seconds since 1970
+    keys: list[str]
+    batch_id: str | None = None
 
 
 class PropositionBatch:
     """Decomposes passages through OpenAI's Batch API, into a cache where indexing finds them.
 
-    What is submitted is written down first, in a file beside the cache. So every method can be interrupted or killed at
-    any moment: called again, it looks for a batch that was being created under the key that it was given, and no request
-    is submitted twice. Answers are kept as they are collected; a batch that failed, expired or was cancelled keeps what
-    it has brought, and the rest is sent with the next `submit`.
+    Every method can be interrupted or killed at any moment and called again: no request is submitted twice. Answers are
+    stored as they are collected. Of a batch that failed, expired or was cancelled the answers that came are kept, and
+    `submit` with the same passages sends the rest.
 
     Args:
-        propositionizer: The model, the prompt and a synchronous client. With `structured=True` a schema is sent; None
-            sends none, as whether the model takes it would be known only afterwards.
+        propositionizer: The model, the prompt and a synchronous client. Requests have a schema only with
+            `structured=True`, because a batch cannot try whether the model takes one.
         cache: Where results go, under the propositionizer's name; a `PropositionCache` or its path.
-        state: The file of batches; None for one beside the cache.
-        max_requests: Most requests of one batch.
-        max_bytes: Most bytes of one batch's file.
+        max_requests: Most requests of one batch, of 200 MB at most.
         show_progress: Whether `wait` shows a bar over requests.
 
     Raises:
-        InvalidInputError: A limit is out of range.
-        PropositionizerError: The propositionizer has only an asynchronous client.
+        InvalidInputError: `max_requests` is out of range.
+        PropositionizerError: The propositionizer has only an asynchronous client. In methods: the server refuses, or cannot
+            be reached.
+        StoreError: In methods: another process uses these batches, or their folder cannot be written.
     """
 
     def __init__(
@@ -58,16 +135,11 @@ class PropositionBatch:
         propositionizer: PromptPropositionizer,
         cache: PropositionCache | str | Path,
         *,
-        state: str | Path | None = None,
         max_requests: int = 50_000,
-        max_bytes: int = 200_000_000,
         show_progress: bool = False,
     ) -> None:
-        if not 1 <= max_requests <= 50_000 or not 10_000 <= max_bytes <= 200_000_000:
-            message = (
-                "max_requests must be from 1 to 50,000 and max_bytes from 10,000 to 200,000,000, as OpenAI has it, "
-                f"got {max_requests} and {max_bytes}"
-            )
+        if not 1 <= max_requests <= 50_000:
+            message = f"max_requests must be from 1 to 50,000, OpenAI's limit, got {max_requests}"
             raise InvalidInputError(message)
         if propositionizer.client is None:
             message = "batches need a synchronous client: PromptPropositionizer(openai.OpenAI(), model)"
@@ -75,157 +147,270 @@ class PropositionBatch:
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
         self.max_requests = max_requests
-        self.max_bytes = max_bytes
         self.show_progress = show_progress
         path = self.cache.path
-        beside = path / "batches.sqlite" if path.is_dir() else path.with_name(f"{path.name}.batches")
-        self.state = Path(state) if state is not None else beside
+        self.folder = path / "batches" if path.is_dir() else path.with_name(f"{path.name}.batches")
         self._client: Any = propositionizer.client
         self._sleep = time.sleep
 
-    def submit(self, passages: Sequence[Unit] = ()) -> list[Batch]:
-        """Submit passages that are neither in the cache nor in a batch, and what earlier batches left over.
+    def submit(self, passages: Sequence[Unit]) -> list[Batch]:
+        """Submit passages that are neither in the cache nor in a batch; return all batches that are not collected yet.
 
-        Returns:
-            All batches that are not collected yet.
-
-        Raises:
-            PropositionizerError: The server refuses, or cannot be reached: call again, nothing is submitted twice.
-            InvalidInputError: A passage holds lone surrogates.
-            StoreError: Another process is at work on these batches.
+        Raises InvalidInputError where a passage holds lone surrogates.
         """
         for passage in passages:
             passage_input(passage)
-        with opened(self.state, self.propositionizer.name) as state:
-            state.add(passage for passage in passages if passage.text.strip())
-            self._drop_cached(state)
-            self._plan(state)
-            for batch in state.batches():
-                if batch.batch_id is None:
-                    lines = (request_line(self.propositionizer, *each) for each in state.passages(batch))
-                    calls.create(self._client, state, batch, lines, sleep=self._sleep)
-            return state.batches()
-
-    def batches(self) -> list[Batch]:
-        """Return the batches that are not collected yet, as they were when they were last asked for."""
-        with opened(self.state, self.propositionizer.name) as state:
-            return state.batches()
+        self._patiently(lambda: self._submit(passages), tries=4)
+        return self.poll()
 
     def poll(self) -> list[Batch]:
-        """Ask the server how the batches are; return those that are not collected yet."""
-        with opened(self.state, self.propositionizer.name) as state:
-            for batch in state.batches():
-                if batch.batch_id and batch.status not in calls.ENDED:
-                    calls.refresh(self._client, state, batch)
-            return state.batches()
+        """Ask the server about the batches that are not collected yet."""
+        return [batch for _, batch, _ in self._statuses()]
 
     def collect(self) -> BatchReport:
-        """Put into the cache what batches that have ended have brought."""
-        self.poll()
-        with opened(self.state, self.propositionizer.name) as state:
-            ended = [batch for batch in state.batches() if batch.status in calls.ENDED]
-            return sum((self._collect(state, batch) for batch in ended), BatchReport())
+        """Store the results of batches that have ended."""
+        reports: list[BatchReport] = []
+        self._collect_ended(reports)
+        return sum(reports, BatchReport())
 
     def wait(self) -> BatchReport:
         """Collect batches as they end, until all have. Call `submit` first; an interrupt loses nothing."""
-        total = sum(batch.requests for batch in self.batches() if batch.batch_id)
-        with tqdm(total=total, desc="batches", unit=" requests", disable=not self.show_progress) as bar:
-            return self._wait(bar)
-
-    def _wait(self, bar: tqdm[Any]) -> BatchReport:
-        report = BatchReport()
-        seconds, lost = 5.0, 0
-        while True:
-            try:
-                report += self.collect()
-                lost = 0
-            except PropositionizerError as error:
-                lost += 1
-                if lost > _PATIENCE or not calls.is_transient(error):
-                    raise
-                logger.warning("%s", error)
-            live = [batch for batch in self.batches() if batch.batch_id]
-            bar.update(bar.total - sum(batch.requests - batch.completed for batch in live) - bar.n)
-            if not live:
-                return report
-            self._sleep(seconds * random.uniform(0.8, 1.0))  # noqa: S311 - no secret
-            seconds = min(60.0, seconds * 1.5)
+        total = sum(len(record.keys) for record in self._records())
+        reports: list[BatchReport] = []
+        with tqdm(total=total, desc="propositions", unit=" passages", disable=not self.show_progress) as bar:
+            for attempt in itertools.count():
+                live = self._patiently(lambda: self._collect_ended(reports), tries=60)
+                bar.update(total - sum(batch.requests - batch.completed for batch in live) - bar.n)
+                if not live:
+                    break
+                self._sleep(min(60.0, 5.0 * 1.5 ** min(attempt, 10)))
+        return sum(reports, BatchReport())
 
     def run(self, passages: Sequence[Unit]) -> BatchReport:
-        """Submit, wait and collect; send again what came back without an answer, as long as that brings something.
+        """Submit, wait and collect; send unanswered requests again as long as a round brings something.
 
-        Where the server takes no batch at all because of its limit of queued tokens, the next ones are half as large.
+        Where the server takes no batch at all because of its limit of queued tokens, the next batches are half as large.
         """
         report = BatchReport()
-        while True:
-            batches = self.submit(passages)
-            if not batches:
-                return report
+        while batches := self.submit(passages):
             size = max(batch.requests for batch in batches)
-            brought = self.wait()
-            report = replace(report + brought, returned=brought.returned)
-            if not brought.returned:
-                return report
-            if not brought.answered and not brought.failures:
-                if set(brought.returned) != {"token limit exceeded"} or size == 1:
-                    return report
+            latest = self.wait()
+            report = replace(report + latest, returned=latest.returned)
+            if not latest.returned:
+                break
+            if not latest.answered and not latest.failures:
+                if set(latest.returned) != {"token limit exceeded"} or size == 1:
+                    break
                 self.max_requests = max(1, size // 2)
-            passages = ()
+        return report
 
     def cancel(self) -> list[Batch]:
-        """Have the server stop all batches; what they have brought by then can be collected."""
+        """Ask the server to stop all batches. What they bring until then can be collected."""
         for batch in self.poll():
-            if batch.batch_id and batch.status not in calls.ENDED | {"cancelling"}:
-                calls.cancel(self._client, batch)
+            if batch.batch_id and batch.status not in {*_ENDED, "cancelling"}:
+                with _api_errors():
+                    self._client.batches.cancel(batch.batch_id)
         return self.poll()
 
-    # One batch
+    # Records
 
-    def _drop_cached(self, state: BatchState) -> None:
-        """Forget what waits and is in the cache: for long, or by other ways since an earlier batch left it over."""
-        waiting = iter(state.waiting())
-        while chunk := list(islice(waiting, _CHUNK)):
-            found = self.cache.get(self.propositionizer.name, [passage for _, passage in chunk])
-            state.drop(each for (each, _), texts in zip(chunk, found, strict=True) if texts is not None)
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other processes from submitting and collecting during a block."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.folder / "lock", timeout=5):
+                yield
+        except OSError as error:
+            reason = "another process is using it" if isinstance(error, Timeout) else str(error)
+            message = f"cannot use the folder of batches {self.folder}: {reason}"
+            raise StoreError(message) from error
 
-    def _plan(self, state: BatchState) -> None:
-        """Put what waits into batches."""
-        ids: list[str] = []
-        size = 0
-        for each, passage in state.waiting():
-            length = len(request_line(self.propositionizer, each, passage))
-            if ids and (len(ids) == self.max_requests or size + length > self.max_bytes):
-                state.plan(ids)
-                ids, size = [], 0
-            ids.append(each)
-            size += length
-        if ids:
-            state.plan(ids)
+    def _records(self) -> list[_Record]:
+        """Return the batches of this propositionizer, oldest first."""
+        records = []
+        for path in self.folder.glob("*.json"):
+            try:
+                records.append(_Record(**json.loads(path.read_bytes())))
+            except FileNotFoundError:  # collected by another process
+                continue
+            except (OSError, ValueError, TypeError) as error:
+                message = f"{path} is not the record of a batch, or is damaged: {error}. Move it away"
+                raise StoreFormatError(message) from error
+        name = self.propositionizer.name
+        return sorted((record for record in records if record.name == name), key=lambda record: record.created)
 
-    def _collect(self, state: BatchState, batch: Batch) -> BatchReport:
-        """Put what a batch has brought into the cache, then note that it is collected: a kill between costs nothing."""
-        passages = dict(state.passages(batch))
+    def _save(self, record: _Record, created: Any | None) -> None:
+        """Record the server's id of a batch, or forget a batch that does not exist."""
+        path = self.folder / f"{record.key}.json"
+        if created is None:
+            path.unlink()
+        else:
+            content = json.dumps(asdict(replace(record, batch_id=created.id))).encode()
+            write_file(path, lambda file: file.write(content))
+
+    # Work that may be interrupted
+
+    def _patiently(self, work: Callable[[], T], *, tries: int) -> T:
+        """Do some work, and begin it again where the server failed for a reason that may pass."""
+        for attempt in range(1, tries):
+            try:
+                return work()
+            except PropositionizerError as error:
+                failure = judge(error.__cause__) if isinstance(error.__cause__, Exception) else None
+                if failure is None or not failure.transient:
+                    raise
+                logger.warning("%s", error)
+                self._sleep(backoff(failure, attempt))
+        return work()
+
+    def _submit(self, passages: Sequence[Unit]) -> None:
+        name = self.propositionizer.name
+        with self._locked():
+            for record in self._records():
+                if record.batch_id is None:  # its creation was interrupted, or its answer was lost
+                    self._save(record, self._find(record))
+            submitted = {key for record in self._records() for key in record.keys}
+            requests: dict[str, Unit] = {}
+            for chunk in chunks(passage for passage in passages if passage.text.strip()):
+                for passage, texts in zip(chunk, self.cache.get(name, chunk), strict=True):
+                    if texts is None and (key := passage_key(name, passage).hex()) not in submitted:
+                        requests[key] = passage
+            queue = deque(requests.items())
+            while queue:
+                self._create(queue)
+
+    def _create(self, queue: deque[tuple[str, Unit]]) -> None:
+        """Create a batch of the first requests, as many as the limits allow."""
+        record = _Record(self.propositionizer.name, uuid4().hex, time.time(), [])
+        with tempfile.TemporaryFile() as file, _api_errors():
+            while queue and len(record.keys) < self.max_requests:
+                line = _request_line(self.propositionizer, *queue[0])
+                if record.keys and file.tell() + len(line) > _MAX_BYTES:
+                    break
+                file.write(line)
+                record.keys.append(queue.popleft()[0])
+            file.seek(0)
+            upload = self._client.files.create(file=(f"factoid-{record.key}.jsonl", file), purpose="batch")
+            self._save(record, SimpleNamespace(id=None))  # from here on the batch may exist
+            batches = self.propositionizer._client.batches  # of a client that tries once
+            window: Any = {"endpoint": _ENDPOINT, "completion_window": "24h"}
+            self._save(record, batches.create(input_file_id=upload.id, metadata={_METADATA: record.key}, **window))
+
+    def _find(self, record: _Record) -> Any | None:
+        """Return the server's batch with our key."""
+        with _api_errors():
+            for candidate in self._client.batches.list(limit=100):  # newest first
+                if (candidate.metadata or {}).get(_METADATA) == record.key:
+                    return candidate
+                if candidate.created_at and candidate.created_at < record.created - _DAY:
+                    break
+        return None
+
+    def _statuses(self) -> Iterator[tuple[_Record, Batch, Any | None]]:
+        """Yield each batch with its status and the server's answer; a batch that the server does not know has failed."""
+        for record in self._records():
+            batch = Batch(record.batch_id, len(record.keys))
+            current = _existing(self._client.batches.retrieve, record.batch_id) if record.batch_id else None
+            if current is not None:
+                errors = [f"{entry.code}: {entry.message}" for entry in (current.errors and current.errors.data) or ()]
+                completed = (current.request_counts and current.request_counts.completed) or 0
+                batch = replace(batch, status=current.status, completed=completed, error="; ".join(errors))
+            elif record.batch_id:
+                batch = replace(batch, status="failed", error="unknown to the server")
+            yield record, batch, current
+
+    def _collect_ended(self, reports: list[BatchReport]) -> list[Batch]:
+        """Collect batches that have ended; return the others that the server has."""
+        live = []
+        with self._locked():
+            for record, batch, current in self._statuses():
+                if batch.status in _ENDED:
+                    reports.append(self._collect(record, batch, current))
+                elif batch.batch_id:
+                    live.append(batch)
+        return live
+
+    def _collect(self, record: _Record, batch: Batch, current: Any | None) -> BatchReport:
+        """Store the results of a batch, then forget it: a kill in between costs nothing."""
+        reason = f"no answer in a batch that is {batch.status}"
         if batch.status == "failed":
             logger.warning("the batch %s failed: %s", batch.batch_id, batch.error)
-        code = batch.error.partition(":")[0]
-        reason = code if batch.status == "failed" and code else f"no answer in a batch that is {batch.status}"
-        returned = dict.fromkeys(passages, reason.replace("_", " "))
+            reason = batch.error.partition(":")[0].replace("_", " ") or reason
+        returned = dict.fromkeys(record.keys, reason)
         failures: Counter[str] = Counter()
-        answered = []
         usage = Usage()
-        replies = read_lines(calls.download(self._client, batch))
-        while chunk := list(islice(replies, _CHUNK)):
-            known = [(each, reply) for each, reply in chunk if each in returned]
-            usage = sum((reply.usage for _, reply in known), usage)
-            for each, reply in known:
-                if isinstance(reply.texts, NoPropositions) and reply.texts.transient:
-                    returned[each] = reply.texts.reason
+        files = (current.output_file_id, current.error_file_id) if current else ()
+        contents = (_existing(self._client.files.content, file_id) for file_id in files if file_id)
+        for chunk in chunks(reply for content in contents if content for reply in _read_lines(content.text)):
+            replies = {key: reply for key, reply in chunk if key in returned}
+            for key, reply in replies.items():
+                usage += reply.usage
+                failure = reply.texts if isinstance(reply.texts, NoPropositions) else None
+                if failure is not None and failure.transient:
+                    returned[key] = failure.reason
                     continue
-                del returned[each]
-                answered.append(each)
-                if isinstance(reply.texts, NoPropositions):
-                    failures[reply.texts.reason] += 1
-            outputs = [reply.texts for _, reply in known]
-            self.cache.put(self.propositionizer.name, [passages[each] for each, _ in known], outputs)
-        state.collect(batch, answered, returned)
-        return BatchReport(len(answered) - failures.total(), failures, Counter(returned.values()), usage)
+                del returned[key]
+                failures.update([failure.reason] if failure is not None else [])
+            outputs = [reply.texts for reply in replies.values()]
+            self.cache.put(record.name, [bytes.fromhex(key) for key in replies], outputs)
+        self._save(record, None)
+        answered = len(record.keys) - len(returned) - failures.total()
+        return BatchReport(answered, failures, Counter(returned.values()), usage)
+
+
+def _request_line(propositionizer: PromptPropositionizer, custom_id: str, passage: Unit) -> bytes:
+    body = propositionizer.request_for(prompt_for(passage, propositionizer.prompt))
+    body = {key: value for key, value in body.items() if key not in _CLIENT_ARGUMENTS}
+    if propositionizer.structured is None:
+        body.pop("response_format", None)
+    body |= body.pop("extra_body", None) or {}
+    line = {"custom_id": custom_id, "method": "POST", "url": _ENDPOINT, "body": body}
+    return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+
+def _read_lines(content: str) -> Iterator[tuple[str, Reply]]:
+    """Yield the id and the result of each request in an output or error file. Broken lines are left out."""
+    for line in content.split("\n"):  # not splitlines: strings may hold other line ends
+        try:
+            if line.strip():
+                record = json.loads(line)
+                yield record["custom_id"], _read_reply(record.get("response") or {}, record.get("error") or {})
+        except (ValueError, TypeError, KeyError, AttributeError):
+            logger.warning("cannot read a line of a batch's output: %.80r", line)
+
+
+def _read_reply(response: Mapping[str, Any], error: Mapping[str, Any]) -> Reply:
+    body = response.get("body")
+    refusal: Any = Exception(json.dumps(body, ensure_ascii=False))  # as clients raise it
+    refusal.status_code, refusal.body = response.get("status_code"), body
+    if refusal.status_code == 200 and isinstance(body, dict):
+        try:
+            return read_completion(body)
+        except NoCompletionError as broken:
+            refusal = broken
+    code = str(error.get("code") or "no answer").replace("_", " ")  # batch_expired, batch_cancelled, request_timeout
+    failure = judge(refusal) or Failure(code, transient=True)
+    # What would be refused for every passage says nothing about this one.
+    return Reply(NoPropositions(failure.reason, transient=failure.transient or bool(failure.remedy)), Usage())
+
+
+@contextmanager
+def _api_errors() -> Iterator[None]:
+    """Turn the client's errors into ours."""
+    try:
+        yield
+    except require("openai", extra="openai").OpenAIError as error:
+        message = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"
+        raise PropositionizerError(message) from error
+
+
+def _existing(get: Callable[[Any], Any], id_: str) -> Any | None:
+    """Return what the server has under an id, or None if it was deleted."""
+    try:
+        with _api_errors():
+            return get(id_)
+    except PropositionizerError as error:
+        if getattr(error.__cause__, "status_code", None) != 404:
+            raise
+        return None

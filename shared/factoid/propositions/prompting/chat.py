@@ -1,43 +1,65 @@
-"""What all propositionizers that prompt a model share: requests side by side, limits, further tries, accounts."""
+"""What all propositionizers that prompt a model share: concurrent requests, limits, retries and usage."""
 
 from __future__ import annotations
 
 import logging
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, closing
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, NoReturn
 
 from tqdm.auto import tqdm
 
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions.caching.file import PropositionCache
-from factoid.propositions.prompting.answers import Reply
+from factoid.propositions.cache import PropositionCache
+from factoid.propositions.parse import read_propositions
+from factoid.propositions.prompting.concurrency import in_background, in_tasks, in_threads
 from factoid.propositions.prompting.cost import ANSWER_RATIO, Estimate, Prices, Usage, estimate, rough_tokens
-from factoid.propositions.prompting.failures import BAD_ADDRESS, UNREACHED, advice, judge
-from factoid.propositions.prompting.pacing import Pace, RetryPolicy, Tries
-from factoid.propositions.prompting.prompt import PROMPT_VERSION, passage_input, prompt_for
-from factoid.propositions.prompting.side_by_side import in_tasks, in_threads, threaded
+from factoid.propositions.prompting.failures import BAD_ADDRESS, RAISED, UNREACHED, judge, judge_raised
+from factoid.propositions.prompting.pacing import Pace, Tries
+from factoid.propositions.prompting.prompt import passage_input, prompt_for, versioned_name
 from factoid.propositions.protocol import NoPropositions
 from factoid.propositions.streams import Result, in_order
-from factoid.units import Unit, content_id
+from factoid.units import Unit
 
 logger = logging.getLogger(__name__)
 
-_HOPELESS = 16  # passages in a row that were given up: the next ones get one try each, until one succeeds
-_UNHEARD = 8  # passages that were given up before the server was reached at all: it is not there
+_HOPELESS = 16  # passages in a row that failed: the next ones get one try each, until one succeeds
+_PATIENCE = 8  # passages that fail before any succeeds: there is no server, or no working model
+REFUSALS = ("content_filter", "refusal", "SAFETY")  # a tuple, because servers also send lists, which no set takes
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The result of one request: propositions or `NoPropositions`, and the tokens used."""
+
+    texts: list[str]
+    usage: Usage = field(default_factory=lambda: Usage(requests=1))
+
+
+def read_answer(text: str, *, finish: str | None = None, refused: bool = False) -> list[str]:
+    """Return the propositions of an answer; `finish` is why the model stopped, such as "length" or "content_filter"."""
+    texts = read_propositions(text, cut_off=finish in ("length", "max_tokens", "MAX_TOKENS"))
+    return texts if texts or not (refused or finish in REFUSALS) else NoPropositions("refusal")
 
 
 class ChatPropositionizer(ABC):
     """Decomposes passages by asking a chat model, one request for each passage, several at a time.
 
-    Subclasses send one prompt; see `PromptPropositionizer` for what is common to all.
+    Subclasses send one prompt. `PromptPropositionizer` documents the common options.
     """
 
     costly = True
     model: str
+    # Subclasses may set these.
+    _can_send = True
+    _can_asend = True
+    _arguments: Mapping[str, Any] = {}
+    _address = "the server"
 
     def __init__(
         self,
@@ -56,19 +78,23 @@ class ChatPropositionizer(ABC):
         self.max_concurrency = max_concurrency
         self.prompt = prompt
         self.show_progress = show_progress
-        self._policy = RetryPolicy(max_retries, retry_seconds)
-        self._pace = Pace(requests_per_minute, tokens_per_minute)
+        self._pace = Pace(
+            max_retries=max_retries,
+            retry_seconds=retry_seconds,
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
+        )
         self._usage = Usage()
         self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
-        """Model and prompt: what the answers depend on, besides the passage."""
+        """Model and prompt, on which answers depend besides the passage."""
         return versioned_name(self.model, self.prompt)
 
     @property
     def usage(self) -> Usage:
-        """Tokens of all answers so far, as the server reports them; `Prices.cost` tells what they cost."""
+        """Tokens of all answers so far, as the server reports them. `Prices.cost` returns their price."""
         return self._usage
 
     def estimate(
@@ -79,10 +105,8 @@ class ChatPropositionizer(ABC):
         cache: PropositionCache | None = None,
         sample: Usage | None = None,
     ) -> Estimate:
-        """Return what decomposing passages would cost. Nothing is sent; see `factoid.propositions.prompting.cost.estimate`."""
-        return estimate(
-            passages, prices, model=self.model, prompt=self.prompt, name=self.name, cache=cache, sample=sample
-        )
+        """Return what decomposing passages would cost, as `factoid.estimate` does. Nothing is sent."""
+        return estimate(passages, prices, model=self.model, prompt=self.prompt, cache=cache, sample=sample)
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.
@@ -90,9 +114,8 @@ class ChatPropositionizer(ABC):
         An interrupt sends no further requests; those under way end in the background.
 
         Raises:
-            PropositionizerError: The client is async only, no request reached the server, or it refuses what would be
-                refused for every passage: the key, the model, the arguments, an exhausted quota.
-            MissingDependencyError: The client's package is not installed.
+            PropositionizerError: The client is async only, no request reached the server, or the server refuses what it
+                would refuse for every passage: the key, the model, the arguments, an exhausted quota.
             InvalidInputError: A passage holds lone surrogates.
         """
         return in_order(self.stream(passages))
@@ -105,176 +128,171 @@ class ChatPropositionizer(ABC):
     def stream(self, passages: Sequence[Unit]) -> Generator[Result]:
         """Yield the position of each passage and its propositions as soon as they are there, in any order.
 
-        Errors are those of `propositionize`; what was yielded before one is valid.
+        Raises the errors of `propositionize`; results yielded before an error are valid.
         """
-        self._check(passages)
         if not self._can_send:
             message = (
                 "propositionize() needs a synchronous client, got only an async one: await apropositionize(), or pass "
                 "client=openai.OpenAI(...) with async_client=..."
             )
             raise PropositionizerError(message)
-        call = _Call(self, len(passages))
-
-        def ask(passage: Unit) -> list[str]:
-            return self._ask(passage, call)
-
-        with call.bar, closing(in_threads(ask, passages, width=self.max_concurrency, stop=call.stop)) as results:
-            for position, texts in results:
-                yield from call.arrived(position, texts)
-            call.check_reached()
+        yield from self._results(_Call(self, passages))
 
     async def astream(self, passages: Sequence[Unit]) -> AsyncGenerator[Result]:
         """Do as `stream`, without blocking the event loop."""
-        self._check(passages)
-        call = _Call(self, len(passages))
-        width = self.max_concurrency
+        call = _Call(self, passages)
+        results = self._aresults(call) if self._can_asend else in_background(self._results(call), call.stop)
+        async with aclosing(results):
+            async for result in results:
+                yield result
 
-        async def ask(passage: Unit) -> list[str]:
-            return await self._aask(passage, call)
+    def _results(self, call: _Call) -> Generator[Result]:
+        threads = in_threads(partial(self._ask, call), call.passages, width=self.max_concurrency, stop=call.stop)
+        with call.bar, closing(threads):
+            for result in threads:
+                yield from call.receive(result)
+            yield from call.finish()
 
-        async with AsyncExitStack() as stack:
-            stack.enter_context(call.bar)
-            work: Callable[[Unit], Awaitable[list[str]]] = ask
-            if not self._can_asend:
-                work = await stack.enter_async_context(
-                    threaded(lambda passage: self._ask(passage, call), width=width, stop=call.stop)
-                )
-            results = await stack.enter_async_context(aclosing(in_tasks(work, passages, width=width)))
-            async for position, texts in results:
-                for result in call.arrived(position, texts):
-                    yield result
-            call.check_reached()
+    async def _aresults(self, call: _Call) -> AsyncGenerator[Result]:
+        tasks = in_tasks(partial(self._aask, call), call.passages, width=self.max_concurrency)
+        with call.bar:
+            async with aclosing(tasks):
+                async for result in tasks:
+                    for released in call.receive(result):
+                        yield released
+            for released in call.finish():
+                yield released
 
     # One passage
 
-    def _ask(self, passage: Unit, call: _Call) -> list[str]:
+    def _ask(self, call: _Call, passage: Unit) -> list[str]:
         prompt, tries = self._begin(passage)
         while tries.result is None and not call.stop.is_set():
             if seconds := tries.wait():
                 self._pace.clock.sleep(seconds, call.stop)
             elif tries.result is None:
-                try:
-                    tries.result = self._paid(self._send(prompt), tries)
-                except Exception as error:
-                    if not self._judged(error, tries, call):
-                        raise
+                request = self.request_for(prompt)
+                with self._judging(request, tries, call):
+                    self._account(self._send(request), tries)
         return NoPropositions("interrupted", transient=True) if tries.result is None else tries.result
 
-    async def _aask(self, passage: Unit, call: _Call) -> list[str]:
+    async def _aask(self, call: _Call, passage: Unit) -> list[str]:
         prompt, tries = self._begin(passage)
         while tries.result is None:
             if seconds := tries.wait():
                 await self._pace.clock.asleep(seconds)
             elif tries.result is None:
-                try:
-                    tries.result = self._paid(await self._asend(prompt), tries)
-                except Exception as error:
-                    if not self._judged(error, tries, call):
-                        raise
+                request = self.request_for(prompt)
+                with self._judging(request, tries, call):
+                    self._account(await self._asend(request), tries)
         return tries.result
 
     def _begin(self, passage: Unit) -> tuple[str, Tries]:
         prompt = prompt_for(passage, self.prompt)
-        tries = Tries(self._pace, self._policy, rough_tokens(prompt) + round(ANSWER_RATIO * rough_tokens(passage.text)))
+        tries = Tries(self._pace, rough_tokens(prompt) + round(ANSWER_RATIO * rough_tokens(passage.text)))
         if not passage.text.strip():
             tries.result = NoPropositions("empty passage")
         return prompt, tries
 
-    def _paid(self, reply: Reply, tries: Tries) -> list[str]:
+    def _account(self, reply: Reply, tries: Tries) -> None:
         with self._lock:
             self._usage += reply.usage
         if used := reply.usage.prompt_tokens + reply.usage.completion_tokens:
             self._pace.correct(used - tries.tokens)
-        return reply.texts
+        tries.result = reply.texts
 
-    def _judged(self, error: Exception, tries: Tries, call: _Call) -> bool:
-        """Note a failed request; tell whether the error is that of a request. Raise what would fail for every one."""
-        failure = judge(error)
-        if failure is None:
-            return False
-        logger.info("a request failed: %s: %s", type(error).__name__, error)
-        if failure.fatal:
-            said = "no request can be sent" if failure.reason == BAD_ADDRESS else "the server refuses requests"
-            to_do = advice(failure, address=self._address, arguments=self._arguments)
-            message = f"{said} for the model {self.model!r}: {str(error).rstrip('.')}. {to_do}"
-            raise PropositionizerError(message) from error
-        tries.failed(failure, again=not call.hopeless)
-        return True
+    @contextmanager
+    def _judging(self, request: Any, tries: Tries, call: _Call) -> Iterator[None]:
+        """Note a failed request that concerns only its passage. Raise what would fail for every passage, and bugs."""
+        try:
+            yield
+        except Exception as error:
+            if self._adapts(request, error):
+                return
+            failure = judge(error) or judge_raised(error)
+            if failure is None:
+                raise
+            if failure.reason.startswith(RAISED):
+                call.raised = error
+                logger.warning("a passage falls back to its sentences: %s: %s", type(error).__name__, error)
+            else:
+                logger.info("a request failed: %s: %s", type(error).__name__, error)
+            if failure.remedy:
+                problem = "no request can be sent" if failure.reason == BAD_ADDRESS else "the server refuses requests"
+                remedy = failure.remedy.format(address=self._address, arguments=", ".join(self._arguments))
+                message = f"{problem} for the model {self.model!r}: {str(error).rstrip('.')}. {remedy}"
+                raise PropositionizerError(message) from error
+            tries.fail(failure, again=not call.is_hopeless)
 
-    # What subclasses say
+    def request_for(self, passage_prompt: str) -> Any:
+        """Return what `_send` and `_asend` take."""
+        return passage_prompt
 
-    _can_send = True
-    _can_asend = True
-    _arguments: Mapping[str, Any] = {}
-    _address = "the server"
+    def _adapts(self, request: Any, error: Exception) -> bool:  # noqa: ARG002 - for subclasses
+        """Tell whether further requests are made in another way because of this error."""
+        return False
 
     @abstractmethod
-    def _send(self, prompt: str) -> Reply:
+    def _send(self, request: Any) -> Reply:
         """Send one request, once; errors go through `judge`."""
 
     @abstractmethod
-    async def _asend(self, prompt: str) -> Reply:
+    async def _asend(self, request: Any) -> Reply:
         """Do as `_send`, without blocking the event loop."""
-
-    def _check(self, passages: Sequence[Unit]) -> None:
-        """Refuse passages that cannot be sent before any request is paid for."""
-        for passage in passages:
-            passage_input(passage)
 
 
 class _Call:
-    """One call: what has arrived, and whether to go on."""
+    """The state of one call: its passages, its results so far, and whether to go on."""
 
-    def __init__(self, owner: ChatPropositionizer, count: int) -> None:
+    def __init__(self, propositionizer: ChatPropositionizer, passages: Sequence[Unit]) -> None:
+        for passage in passages:
+            passage_input(passage)  # refuses what cannot be sent before any request is paid for
+        self.passages = passages
         self.stop = threading.Event()
-        hidden = not owner.show_progress or count < 2
-        self.bar: tqdm[Any] = tqdm(total=count, desc="propositions", unit=" passages", disable=hidden)
-        self._address = owner._address
-        self._patience = max(_UNHEARD, owner.max_concurrency)
-        self._reached = False
-        self._unheard: list[Result] = []
-        self._given_up = 0
+        hidden = not propositionizer.show_progress or len(passages) < 2
+        self.bar: tqdm[Any] = tqdm(total=len(passages), desc="propositions", unit=" passages", disable=hidden)
+        self.raised: Exception | None = None  # the last error of the model itself
+        self._address = propositionizer._address
+        self._patience = max(_PATIENCE, propositionizer.max_concurrency)
+        self._answered = False
+        self._withheld: list[Result] = []  # failures that may turn out to be those of every passage
+        self._failures_in_a_row = 0
 
     @property
-    def hopeless(self) -> bool:
-        """Whether so many passages in a row were given up that trying again is a waste of time."""
-        return self._given_up >= _HOPELESS
+    def is_hopeless(self) -> bool:
+        """Whether so many passages in a row failed that retrying wastes time."""
+        return self._failures_in_a_row >= _HOPELESS
 
-    def arrived(self, position: int, texts: list[str]) -> list[Result]:
-        """Return the results that can be handed out now.
-
-        Raises:
-            PropositionizerError: So many requests could not be sent, and none could, that there is no server.
-        """
+    def receive(self, result: Result) -> list[Result]:
+        """Return the results that can be handed out now; refuse to go on if all of many passages failed."""
         self.bar.update()
-        reason = getattr(texts, "reason", "")
-        self._given_up = self._given_up + 1 if getattr(texts, "transient", False) else 0
-        if reason == UNREACHED and not self._reached:
-            self._unheard.append((position, texts))
-            if len(self._unheard) > self._patience:
-                self.check_reached()
-            return []
+        reason = getattr(result[1], "reason", "")
+        self._failures_in_a_row = self._failures_in_a_row + 1 if getattr(result[1], "transient", False) else 0
         if reason == "empty passage":  # was not sent
-            return [(position, texts)]
-        self._reached = True
-        released = [*self._unheard, (position, texts)]
-        self._unheard.clear()
-        return released
+            return [result]
+        self._withheld.append(result)
+        self._answered |= not reason.startswith((UNREACHED, RAISED))
+        if self._answered:
+            released, self._withheld = self._withheld, []
+            return released
+        if len(self._withheld) > self._patience:
+            self._refuse()
+        return []
 
-    def check_reached(self) -> None:
-        """Refuse results where no request at all reached the server: that is no property of the passages."""
-        if self._unheard:
-            message = f"no request reached {self._address}: check the client's base_url and that the server runs"
-            raise PropositionizerError(message)
+    def finish(self) -> list[Result]:
+        """Return the remaining results; refuse if no request at all reached the server."""
+        if self._withheld and self.raised is None:
+            self._refuse()
+        return self._withheld
 
-
-def versioned_name(model: str, prompt: str | None = None) -> str:
-    """Return the name of a propositionizer: its model and its prompt, None for Figure 8."""
-    return f"{model}@{PROMPT_VERSION if prompt is None else f'prompt {content_id(prompt)}'}"
+    def _refuse(self) -> NoReturn:
+        message = f"no request reached {self._address}: check the client's base_url and that the server runs"
+        if self.raised is not None:
+            message = f"the model raised an error for every passage so far, the last {self.raised!r}"
+        raise PropositionizerError(message) from self.raised
 
 
 def split_options(kind: type, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options that a class takes by name, and the others."""
-    own = signature(kind).parameters.keys() & options.keys()
-    return {key: options[key] for key in own}, {key: value for key, value in options.items() if key not in own}
+    names = signature(kind).parameters.keys() & options.keys()
+    return {key: options[key] for key in names}, {key: value for key, value in options.items() if key not in names}

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import astuple, dataclass
 from importlib import import_module
 from itertools import islice
+from operator import add
+from typing import TypeVar
 
 from factoid.errors import InvalidInputError
-from factoid.propositions.caching.file import PropositionCache, passage_key
-from factoid.propositions.prompting.prompt import passage_input, prompt_for
+from factoid.propositions.cache import PropositionCache, passage_key
+from factoid.propositions.prompting.prompt import passage_input, prompt_for, versioned_name
 from factoid.units import Granularity, Unit, make_unit
 
-# English prose has 4.2 to 4.9 characters a token in cl100k_base and o200k_base (Figure 8 and the outputs of the
-# paper's demo); other scripts have about one.
+T = TypeVar("T")
+
+# English prose has 4.2 to 4.9 characters per token in cl100k_base and o200k_base; other scripts have about one.
 CHARACTERS_PER_TOKEN = 4.5
 
-# Tokens of an answer for each token of its passage. Dense X Retrieval, Table 1: 256,885,003 propositions of 11.2 words
-# from 41,393,528 passages of 58.5 words, 1.19 words for each; propositions take 1.04 times the tokens of passages per
-# word, and JSON one token and more for each. The example in Figure 8 has 1.37.
+# Tokens of an answer for each token of its passage. Dense X Retrieval, Table 1: propositions have 1.19 words for each
+# word of their passages; JSON adds a token or more for each proposition. The example in Figure 8 has 1.37.
 ANSWER_RATIO = 1.35
 
 _FRAME = 8  # tokens that mark a message and its role, and the object around the list
-_CHUNK = 1024
+_CHUNK = 1024  # passages looked up together
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +44,12 @@ class Usage:
     cached_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.requests + other.requests,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cached_tokens + other.cached_tokens,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a model's tokens cost, in any currency. They are yours to give: prices change, so none are shipped.
+    """What a model's tokens cost, in any currency. Prices change, so none are shipped.
 
     Args:
         input_per_million: A million prompt tokens.
@@ -92,12 +88,11 @@ class Estimate:
     """What decomposing some passages would take.
 
     Attributes:
-        passages: Passages given.
+        passages: Number of passages.
         cached: Those that need no request, because a cache holds them or they repeat others.
         usage: Requests and tokens of the rest.
         counted_by: How prompt tokens were counted.
-        cost: Their price; None where no prices were given.
-        batch_cost: Their price through the Batch API.
+        cost, batch_cost: The price, and that through the Batch API; None without prices.
     """
 
     passages: int
@@ -125,48 +120,48 @@ def estimate(
     *,
     model: str = "",
     prompt: str | None = None,
-    name: str | None = None,
     cache: PropositionCache | None = None,
     sample: Usage | None = None,
 ) -> Estimate:
     """Return what decomposing passages by prompting would cost. Nothing is sent.
 
-    Prompts are counted with tiktoken where it is installed and has the vocabulary at hand or can load it, else by a
-    rule of 4.5 characters of ASCII, or one other character, a token. Answers take 1.35 times the tokens of their
-    passage (see `ANSWER_RATIO`), or as many as those of a sample: models that reason take many more.
+    Prompts are counted with tiktoken where it is installed and can load its vocabulary, else by a rule: 4.5 characters of
+    ASCII, or one other character, a token. Answers take 1.35 times the tokens of their passage, or those of a sample.
 
     Args:
         passages: Passages, as `split_passages` gives them.
         prices: The model's.
-        model: Its name, by which tiktoken chooses a vocabulary.
+        model: Its name, by which the cache knows its results, and tiktoken its vocabulary.
         prompt: Instructions instead of Figure 8.
-        name: The name of the propositionizer, under which the cache holds its results.
         cache: A cache: what it holds is left out, and of equal passages one is counted.
         sample: `usage` of a propositionizer that has done some passages of this kind with this model.
 
     Raises:
-        InvalidInputError: A cache without a name, or a passage with lone surrogates.
+        InvalidInputError: A passage holds lone surrogates.
     """
-    if cache is not None and name is None:
-        message = "a cache needs the name of the propositionizer: name=propositionizer.name"
-        raise InvalidInputError(message)
+    name = versioned_name(model, prompt)
     count, counted_by = token_counter(model)
-    given, new, prompt_tokens, answer_tokens = 0, 0, 0, 0
-    # The passage stands at the end of a prompt: what comes before it is counted once.
-    frame = count(prompt_for(_EMPTY, prompt)) - count(passage_input(_EMPTY)) + _FRAME
+    # The passage stands at the end of a prompt, so what precedes it is counted once.
+    empty = make_unit("", Granularity.PASSAGE, document_id="", parent_id="", start=0, end=0)
+    frame = count(prompt_for(empty, prompt)) - count(passage_input(empty)) + _FRAME
+    total = requests = prompt_tokens = passage_tokens = 0
     seen: set[bytes] = set()
-    for chunk in _chunks(passages):
-        given += len(chunk)
-        for passage in _uncached(chunk, name or "", cache, seen):
-            new += 1
-            prompt_tokens += frame + count(passage_input(passage))
-            answer_tokens += count(passage.text)
-    answers = (
-        new * sample.completion_tokens / sample.requests if sample and sample.requests else ANSWER_RATIO * answer_tokens
-    )
-    usage = Usage(new, prompt_tokens, round(answers))
+    for chunk in chunks(passages):
+        total += len(chunk)
+        outputs = cache.get(name, chunk) if cache else [None] * len(chunk)
+        for passage, texts in zip(chunk, outputs, strict=True):
+            key = passage_key(name, passage)
+            if texts is None and key not in seen and passage.text.strip():
+                seen.update([key] if cache else [])
+                requests += 1
+                prompt_tokens += frame + count(passage_input(passage))
+                passage_tokens += count(passage.text)
+    answer_tokens = ANSWER_RATIO * passage_tokens
+    if sample and sample.requests:
+        answer_tokens = requests * sample.completion_tokens / sample.requests
+    usage = Usage(requests, prompt_tokens, round(answer_tokens))
     costs = (prices.cost(usage), prices.cost(usage, batch=True)) if prices else (None, None)
-    return Estimate(given, given - new, usage, counted_by, *costs)
+    return Estimate(total, total - requests, usage, counted_by, *costs)
 
 
 def token_counter(model: str = "") -> tuple[Callable[[str], int], str]:
@@ -179,7 +174,7 @@ def token_counter(model: str = "") -> tuple[Callable[[str], int], str]:
             encoding = tiktoken.get_encoding("o200k_base")
     except (ImportError, OSError):  # it loads its vocabularies on first use
         return rough_tokens, f"a rule: {CHARACTERS_PER_TOKEN:g} characters a token"
-    return partial(_encoded, encoding), f"tiktoken, {encoding.name}"
+    return lambda text: len(encoding.encode_ordinary(text)), f"tiktoken, {encoding.name}"
 
 
 def rough_tokens(text: str) -> int:
@@ -188,26 +183,8 @@ def rough_tokens(text: str) -> int:
     return round(plain / CHARACTERS_PER_TOKEN) + len(text) - plain
 
 
-def _encoded(encoding: object, text: str) -> int:
-    return len(encoding.encode_ordinary(text))  # type: ignore[attr-defined]
-
-
-_EMPTY = make_unit("", Granularity.PASSAGE, document_id="", parent_id="", start=0, end=0)
-
-
-def _chunks(passages: Iterable[Unit]) -> Iterator[list[Unit]]:
-    remaining = iter(passages)
+def chunks(items: Iterable[T]) -> Iterator[list[T]]:
+    """Yield lists of at most 1,024 items."""
+    remaining = iter(items)
     while chunk := list(islice(remaining, _CHUNK)):
         yield chunk
-
-
-def _uncached(chunk: list[Unit], name: str, cache: PropositionCache | None, seen: set[bytes]) -> Iterator[Unit]:
-    chunk = [passage for passage in chunk if passage.text.strip()]
-    if cache is None:
-        yield from chunk
-        return
-    for passage, found in zip(chunk, cache.get(name, chunk), strict=True):
-        key = passage_key(name, passage)
-        if found is None and key not in seen:
-            seen.add(key)
-            yield passage

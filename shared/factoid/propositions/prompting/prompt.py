@@ -1,22 +1,21 @@
-"""The prompt of Dense X Retrieval (Figure 8) and the form in which every propositionizer is given a passage."""
+"""The prompt of Dense X Retrieval (Figure 8), and the form in which models read a passage."""
 
 from __future__ import annotations
 
-from functools import cache
 from importlib.resources import files
 
-from factoid.units import Unit, check_text
+from factoid.units import Unit, check_text, content_id
 
-# Changes whenever prompt.txt or `passage_input` does, so that outputs of an older prompt are not taken for this one's.
+# Changes whenever prompt.txt or `passage_input` does, as caches keep outputs by it.
 PROMPT_VERSION = "dense-x-figure-8/1"
 
-PROMPT: str  # read on first use, by `__getattr__` below
+PROMPT = files("factoid.propositions.prompting").joinpath("prompt.txt").read_text(encoding="utf-8")
 
 
 def passage_input(passage: Unit) -> str:
-    """Return a passage as the propositionizer of the paper was trained to read it, on one line.
+    """Return a passage on one line, as the paper's propositionizer was trained to read it.
 
-    An empty title or section leaves its label with nothing after it, as in the model card of
+    An empty title or section leaves its label empty, as in the model card of
     `chentong00/propositionizer-wiki-flan-t5-large`.
 
     Raises:
@@ -30,26 +29,11 @@ def passage_input(passage: Unit) -> str:
 
 
 def prompt_for(passage: Unit, instructions: str | None = None) -> str:
-    """Return the whole prompt for one passage.
-
-    Args:
-        passage: The passage.
-        instructions: What stands before the passage, with or without an example; None for Figure 8.
-
-    Raises:
-        InvalidInputError: See `passage_input`.
-    """
-    before = _figure_8() if instructions is None else instructions
+    """Return the whole prompt for one passage; `instructions` replace Figure 8. Raises as `passage_input` does."""
+    before = PROMPT if instructions is None else instructions
     return f"{before.rstrip()}\n\nInput: {passage_input(passage)}\nOutput:"
 
 
-@cache
-def _figure_8() -> str:
-    return files("factoid.propositions.prompting").joinpath("prompt.txt").read_text(encoding="utf-8")
-
-
-def __getattr__(name: str) -> str:
-    if name == "PROMPT":
-        return _figure_8()
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+def versioned_name(model: str, prompt: str | None = None) -> str:
+    """Return the name of a propositionizer: its model and its prompt, None for Figure 8."""
+    return f"{model}@{PROMPT_VERSION if prompt is None else f'prompt {content_id(prompt)}'}"

@@ -4,48 +4,63 @@ from __future__ import annotations
 
 import inspect
 import logging
-import threading
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from factoid._optional import require
-from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.answers import RESPONSE_FORMAT, Reply, read_completion, refuses_format
-from factoid.propositions.prompting.chat import ChatPropositionizer
-from factoid.units import Unit
+from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.propositions.prompting.chat import REFUSALS, ChatPropositionizer, Reply, read_answer
+from factoid.propositions.prompting.cost import Usage
+from factoid.propositions.prompting.failures import NoCompletionError, words
+from factoid.propositions.protocol import NoPropositions
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
 logger = logging.getLogger(__name__)
 
+# An object around the list, because strict schemas want one at the top.
+_SCHEMA = {
+    "type": "object",
+    "properties": {"propositions": {"type": "array", "items": {"type": "string"}}},
+    "required": ["propositions"],
+    "additionalProperties": False,
+}
+RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "propositions", "strict": True, "schema": _SCHEMA}}
+# Arguments that can be left out, and the words with which servers refuse them.
+_REFUSED = {
+    "response_format": re.compile(r"response.?format|json.?schema|structured.?output|guided.?(?:json|decoding)", re.I),
+    "temperature": re.compile(r"\btemperature\b", re.I),
+}
+
 
 class PromptPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a chat model, one request for each passage, several at a time.
 
-    The client is yours: its key, address (`base_url`) and time-out are used as they are. Its own retries are not, where
-    it is one of `openai`: rate limits (429), errors of the server (5xx), time-outs and lost connections are tried again
-    here, after an exponential backoff with jitter or when the server says, and a 429 holds all requests back. A passage
-    that fails in the end, or whose answer holds no list, gives `NoPropositions` with the reason; the others go on.
+    The client's key, address (`base_url`) and time-out are used as they are; its own retries are turned off. Rate limits
+    (429), server errors (5xx), time-outs and lost connections are tried again after an exponential backoff with jitter, or
+    when the server says. A 429 holds all requests back. A passage that fails in the end, or whose answer holds no list,
+    gives `NoPropositions` with the reason; the others go on.
 
     Args:
-        client: `openai.OpenAI`, `openai.AsyncOpenAI` or an object with the same `chat.completions.create`; None if
-            there is only an `async_client`.
+        client: `openai.OpenAI`, `openai.AsyncOpenAI` or an object with the same `chat.completions.create`, which may
+            return a dict; None with only an `async_client`.
         model: Name of the model, as the server knows it.
         async_client: Used by `apropositionize` and `astream`. Without one, they run `client` in threads.
-        structured: Whether to ask for JSON by a schema (`response_format`); None to try, and to do without for good
-            after the first refusal. Answers are read in the same way in any case.
-        max_concurrency: Most requests under way at a time, for each call.
-        temperature: 0 for the likeliest answer; None to send none, as models that reason demand.
+        structured: Whether to ask for JSON by a schema (`response_format`); None to try, and to stop after the first
+            refusal. Answers are read in the same way in any case.
+        max_concurrency: Most concurrent requests of a call.
+        temperature: 0 for the likeliest answer; None to send none, as reasoning models demand. After the server refuses
+            it, none is sent; a temperature in `options` is always sent.
         max_tokens: Most tokens of an answer; None to send no limit. Of an answer that is cut off the complete
             propositions are kept.
-        prompt: Instructions, and examples if any, to stand before the passage; None for Figure 8 of the paper.
+        prompt: Instructions before the passage, with or without examples; None for Figure 8 of the paper.
         options: Further arguments of `chat.completions.create`, such as `{"max_completion_tokens": 2000, "seed": 1}`.
         max_retries: Most further tries of one request.
-        retry_seconds: No further try begins later than this after the first; where the server asks to wait for longer,
-            the passage fails at once.
+        retry_seconds: No further try begins later than this after the first. Where the server asks to wait longer, the
+            passage fails at once.
         requests_per_minute: Most requests; they are spread evenly. None for no limit.
-        tokens_per_minute: Most tokens, of prompts and answers: estimated before a request, corrected by its answer.
+        tokens_per_minute: Most tokens of prompts and answers, estimated before a request and corrected by its answer.
         show_progress: Whether to show a bar when there is more than one passage.
 
     Raises:
@@ -87,72 +102,48 @@ class PromptPropositionizer(ChatPropositionizer):
         if client is None and async_client is None:
             message = "expected an openai.OpenAI or openai.AsyncOpenAI client, got None"
             raise InvalidInputError(message)
+        options = dict(options or {})
+        if structured and "response_format" in options:
+            message = "response_format is given in options: leave structured out, or response_format"
+            raise InvalidInputError(message)
         self.client: Any = client
         self.async_client: Any = async_client
         self.model = model
+        self.structured = False if "response_format" in options else structured
         self._client, self._async_client = _trying_once(client), _trying_once(async_client)
         self._can_send, self._can_asend = client is not None, async_client is not None
         self._address = str(getattr(client or async_client, "base_url", "the server"))
-        chosen = {"temperature": temperature, "max_tokens": max_tokens}
-        self._arguments = {key: value for key, value in chosen.items() if value is not None} | dict(options or {})
-        if "response_format" in self._arguments:
-            if structured:
-                message = "response_format is given in options: leave structured out, or response_format"
-                raise InvalidInputError(message)
-            structured = False
-        self.structured = structured
-        self._formats = structured is not False  # until it is refused
-        self._format_lock = threading.Lock()
+        schema = None if self.structured is False else RESPONSE_FORMAT
+        arguments = {"temperature": temperature, "max_tokens": max_tokens, "response_format": schema}
+        self._arguments = {key: value for key, value in arguments.items() if value is not None} | options
+        insisted = {*options, "response_format"} if structured else options.keys()
+        self._optional = _REFUSED.keys() - insisted
 
-    def request_for(self, passage_prompt: str, *, structured: bool | None = None) -> dict[str, Any]:
-        """Return the arguments of `chat.completions.create` for a prompt.
+    def request_for(self, passage_prompt: str) -> dict[str, Any]:
+        """Return the arguments of `chat.completions.create` for a whole prompt, as `prompt_for` makes it."""
+        messages = [{"role": "user", "content": passage_prompt}]
+        return {"model": self.model, "messages": messages, **self._arguments}
 
-        Args:
-            passage_prompt: The whole prompt, as `prompt_for` makes it.
-            structured: Whether to ask for JSON by a schema; None for the propositionizer's own choice.
-        """
-        formats = self._formats if structured is None else structured
-        return {
-            "model": self.model,
-            "messages": [{"role": "user", "content": passage_prompt}],
-            **({"response_format": RESPONSE_FORMAT} if formats else {}),
-            **self._arguments,
-        }
+    def _send(self, request: Mapping[str, Any]) -> Reply:
+        return read_completion(self._client.chat.completions.create(**request))
 
-    def _send(self, prompt: str) -> Reply:
-        request = self.request_for(prompt)
-        try:
-            return read_completion(self._client.chat.completions.create(**request))
-        except Exception as error:
-            if not self._does_without_format(request, error):
-                raise
-        return read_completion(self._client.chat.completions.create(**self.request_for(prompt)))
+    async def _asend(self, request: Mapping[str, Any]) -> Reply:
+        return read_completion(await self._async_client.chat.completions.create(**request))
 
-    async def _asend(self, prompt: str) -> Reply:
-        request = self.request_for(prompt)
-        try:
-            return read_completion(await self._async_client.chat.completions.create(**request))
-        except Exception as error:
-            if not self._does_without_format(request, error):
-                raise
-        return read_completion(await self._async_client.chat.completions.create(**self.request_for(prompt)))
-
-    def _does_without_format(self, request: Mapping[str, Any], error: Exception) -> bool:
-        if self.structured or request.get("response_format") is not RESPONSE_FORMAT or not refuses_format(error):
+    def _adapts(self, request: Mapping[str, Any], error: Exception) -> bool:
+        """Tell whether the server refused an argument that can be left out, and leave it out from now on."""
+        if getattr(error, "status_code", None) not in {400, 422}:
             return False
-        with self._format_lock:  # of several requests at a time, one says so
-            if self._formats:
-                logger.warning("the server takes no JSON schema for %r: asking without from now on", self.model)
-            self._formats = False
-        return True
-
-    def _check(self, passages: Sequence[Unit]) -> None:
-        require("openai", extra="openai")  # its errors are caught
-        super()._check(passages)
+        refused = next((key for key in self._optional & request.keys() if _REFUSED[key].search(words(error))), None)
+        with self._lock:  # of several concurrent requests, one logs it
+            if refused in self._arguments:
+                logger.warning("the server takes no %s for %r: sending none from now on", refused, self.model)
+            self._arguments = {key: value for key, value in self._arguments.items() if key != refused}
+        return refused is not None
 
 
 def _trying_once(client: Any) -> Any:
-    """Return a client that tries once: its own retries would multiply ours, and know nothing of other requests."""
+    """Return a client that tries once; its own retries would multiply ours."""
     return client.with_options(max_retries=0) if hasattr(client, "with_options") else client
 
 
@@ -161,5 +152,43 @@ def _is_async(client: Any) -> bool:
     if not callable(create):
         message = f"expected a client with chat.completions.create, such as openai.OpenAI, got {type(client).__name__}"
         raise InvalidInputError(message)
-    # The openai package wraps its methods.
-    return inspect.iscoroutinefunction(inspect.unwrap(create))
+    return inspect.iscoroutinefunction(inspect.unwrap(create))  # the openai package wraps its methods
+
+
+def read_completion(response: Any) -> Reply:
+    """Return the propositions and the usage of a chat completion, an object of the client or its JSON.
+
+    Raises:
+        PropositionizerError: The response is text, not a completion.
+        NoCompletionError: The response is other JSON, such as an error under status 200.
+    """
+    if isinstance(response, str):
+        problem = (
+            f"expected a chat completion from the server, got text, {response[:80]!r}: check the client's "
+            "base_url, which for most servers ends in /v1"
+        )
+        raise PropositionizerError(problem)
+    body = response.model_dump(warnings=False) if hasattr(response, "model_dump") else response
+    try:
+        choice = body["choices"][0]
+        message, finish = choice.get("message"), choice.get("finish_reason")
+        if finish in REFUSALS and message is None:  # a filter that leaves out the message
+            texts: list[str] = NoPropositions("refusal")
+        else:
+            texts = read_answer(_text(message["content"]), finish=finish, refused=bool(message.get("refusal")))
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise NoCompletionError(str(body)[:200]) from error
+    usage = body.get("usage") or {}
+    counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
+    counts.append((usage.get("prompt_tokens_details") or {}).get("cached_tokens"))
+    return Reply(texts, Usage(1, *(count if isinstance(count, int) else 0 for count in counts)))
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message, which some servers send in parts, with thoughts and pictures."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        raise NoCompletionError(str(content)[:200])
+    parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
+    return "".join(part["text"] for part in parts if part["type"] in ("text", "output_text"))

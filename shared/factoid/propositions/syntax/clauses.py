@@ -8,87 +8,86 @@ Split off, each as a statement of its own:
 * participial clauses set off by commas, as "X was …", and contrasting adverbial clauses.
 
 Left alone is whatever is not asserted by itself: conditions, reported speech, alternatives, the scope of a negation. What
-a rule does not recognise stays in the clause that it stands in, so that every word of the sentence is kept.
+a rule does not recognise stays in the clause that it stands in, so that every word of the sentence is kept. A sentence
+that a parse cuts in doubtful places stays whole (`doubt`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from factoid.propositions.syntax.adverbials import adverbial
+from factoid.propositions.syntax.asides import adverbial, describe, nearest_relative
 from factoid.propositions.syntax.atoms import atoms
-from factoid.propositions.syntax.descriptions import RELATIVE_TAGS, describe
+from factoid.propositions.syntax.doubt import is_doubtful
+from factoid.propositions.syntax.inflect import article
 from factoid.propositions.syntax.phrases import (
+    RELATIVE_TAGS,
     agrees,
     content_words,
     copula,
+    determiner,
     is_whole,
     nouns,
     repeatable,
     stands_alone,
     strip,
+    text_of,
+    tokens,
+    without,
     without_loose_commas,
 )
-from factoid.propositions.syntax.relatives import nearest_relative
-from factoid.propositions.syntax.render import Item
-from factoid.propositions.syntax.scope import unsaid
-from factoid.propositions.syntax.tree import Tree
+from factoid.propositions.syntax.tree import Item, Tree
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
+_NEGATION = frozenset("not n't n’t never neither nor no".split())
 _ALTERNATIVE = frozenset({"or", "nor", "either", "neither"})
-_NEGATION = frozenset({"not", "n't", "n’t", "never", "neither", "nor", "no"})
 _SUBORDINATORS = frozenset(
     "although though while when if as once because unless until since than where whereas".split()
 )
 _TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
-_DO = frozenset({"do", "does", "did", "to"})
-_MOVABLE = ("obl", "obl:unmarked", "advmod")
+_BE_HAVE = frozenset("be is are was were been being has have had having".split())
 
 
 @dataclass(slots=True)
-class Splitter:
+class _Splitter:
     """Collects the statements of one sentence, in the order in which they are met."""
 
     tree: Tree
     min_words: int
     names: Mapping[int, int]
-    atomic: bool = False
-    found: list[list[Item]] = field(default_factory=list)
+    atomic: bool
+    statements: list[list[Item]] = field(default_factory=list)
     heads: list[int | None] = field(default_factory=list)  # the predicate of each; None for a finished fact
 
     def clause(
         self,
         head: int,
         subject: Sequence[Item] = (),
-        swap: dict[int, list[Item]] | None = None,
+        swap: Mapping[int, list[Item]] = MappingProxyType({}),
         dropped: Collection[int] = (),
     ) -> None:
-        """State a clause, and all that can be split off from it.
+        """State a clause by its predicate, and all that can be split off from it.
 
-        Args:
-            head: Its predicate.
-            subject: What to put before it, if it lacks a subject of its own.
-            swap: Tokens to replace, such as a relative pronoun by its antecedent.
-            dropped: Tokens to leave out with what hangs on them, such as a conjunction.
+        The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its antecedent; `dropped` are
+        left out with what hangs on them, such as a conjunction.
         """
-        place = len(self.found)
-        self.found.append([])
+        tree = self.tree
+        place = len(self.statements)
+        self.statements.append([])
         self.heads.append(head)
         cut: set[int] = set(dropped)
-        swap = swap or {}
-        own = self.tree.subject(head)
-        given = subject or (swap.get(own, []) if own is not None else [])
+        subject_head = tree.subject(head)
+        antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
         if self.atomic:
             self._relatives(head, cut)
-        self._describe(head, cut, given)
-        shared = given or (repeatable(self.tree, own, cut) if own is not None else [])
+        self._describe(head, cut, antecedent)
+        shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
         self._adverbial(head, cut, shared)
         self._coordinate(head, cut, shared)
-        kept = without_loose_commas(self.tree, self.tree.subtree(head, cut))
-        kept = strip(self.tree, kept, head, keep_opening=not subject)
-        self.found[place] = [*subject, *(item for token in kept for item in swap.get(token, [token]))]
+        rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
+        self.statements[place] = [*subject, *(item for token in rest for item in swap.get(token, [token]))]
 
     def _describe(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         """State the relative clauses, appositions and parentheticals of the nouns in a clause."""
@@ -99,21 +98,23 @@ class Splitter:
                 statement = describe(self.tree, head, noun, child, cut, subject)
                 if statement is None:
                     continue
+                swapped = [item for items in statement.swap.values() for item in items]
                 if statement.items:
-                    self.found.append(statement.items)
+                    self.statements.append(statement.items)
                     self.heads.append(None)
-                elif self._is_worth(head, child, cut, subject, statement.subject or statement.swapped):
+                elif self._is_worth(head, child, cut, subject, statement.subject or swapped):
                     self._cut(noun, child, cut)
                     self.clause(child, statement.subject, statement.swap)
 
     def _relatives(self, head: int, cut: set[int]) -> None:
         """State the relative clauses of names and definite phrases in a clause."""
-        for verb in self.tree.subtree(head, cut):
-            if verb == head or not is_whole(self.tree, verb) or any(verb in self.tree.subtree(gone) for gone in cut):
+        tree = self.tree
+        for verb in tree.subtree(head, cut):
+            if verb == head or any(verb in tree.subtree(gone) for gone in cut):
                 continue
-            swap = nearest_relative(self.tree, verb)
-            if swap is not None:
-                self._cut(self.tree.heads[verb], verb, cut)
+            swap = nearest_relative(tree, verb)
+            if swap is not None and is_whole(tree, verb):
+                self._cut(tree.heads[verb], verb, cut)
                 self.clause(verb, (), swap)
 
     def _coordinate(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
@@ -127,78 +128,68 @@ class Splitter:
                     self.clause(joined)
             elif subject and tree.deps[joined] == "conj":
                 opening = self._shared_opening(head, joined)
-                own = tree.subject(head)
-                if own is not None and not agrees(tree, own, joined):
-                    continue  # the parser hung it on the wrong verb
-                if opening is None or not self._is_worth(head, joined, cut, subject, subject):
-                    continue
-                self._cut(head, joined, cut)
-                lead = [token for token in self._fronted(head, joined) if token not in cut]
-                self.clause(
-                    joined, [*(word for token in lead for word in tree.subtree(token, cut)), *subject, *opening]
-                )
+                subject_head = tree.subject(head)
+                if opening is None or (subject_head is not None and not agrees(tree, subject_head, joined)):
+                    continue  # unclear, or hung on the wrong verb by the parser
+                if self._is_worth(head, joined, cut, subject, subject):
+                    self._cut(head, joined, cut)
+                    fronted = [token for token in self._fronted(head, joined) if token not in cut]
+                    lead = [word for token in fronted for word in tree.subtree(token, cut)]
+                    self.clause(joined, [*lead, *subject, *opening])
 
     def _is_separable(self, head: int, joined: int) -> bool:
         """Tell whether a conjunct states something by itself."""
         tree = self.tree
         marks = [*tree.all(joined, "cc", "cc:preconj"), *tree.all(head, "cc", "cc:preconj")]
-        if any(tree.words[mark].lower() in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
+        if any(tree.lower[mark] in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
             return False
-        if any(tree.tags[token] in RELATIVE_TAGS for token in tree.subtree(joined) if token < joined):
+        subtree = tree.subtree(joined)
+        if any(tree.tags[token] in RELATIVE_TAGS for token in subtree if token < joined):
             return False  # "…, of which 29 are …": it means something outside itself
         if tree.deps[joined] == "parataxis":  # not "X, he said"
-            return tree.is_clause(joined) and tree.subject(joined) is not None and self._after_break(joined)
+            breaks = tree.words[max(subtree[0] - 1, 0) : subtree[0] + 1]
+            after_break = any(word in (";", ":", "–", "—", "--") for word in breaks)
+            return after_break and tree.is_clause(joined) and tree.subject(joined) is not None
         verbal = tree.is_verb(joined) or tree.is_clause(joined) or bool(tree.auxiliaries(joined))
         if not verbal and (tree.is_verb(head) or tree.child(head, "cop") is None):
             return False
-        negated = any(tree.words[child].lower() in _NEGATION for child in tree.children[head] if child < head)
+        negated = any(tree.lower[child] in _NEGATION for child in tree.children[head] if child < head)
         return not negated or bool(tree.auxiliaries(joined)) or tree.subject(joined) is not None
-
-    def _after_break(self, joined: int) -> bool:
-        first = self.tree.subtree(joined)[0]
-        return any(self.tree.words[index] in (";", ":", "–", "—", "--") for index in (first, first - 1) if index >= 0)
 
     def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
         """Return what a conjunct without subject takes over: auxiliaries or copula and article; None if unclear."""
         tree = self.tree
-        before = [aux for aux in tree.auxiliaries(head) if aux < joined]
-        if tree.auxiliaries(joined) or tree.tags[joined] in ("VBD", "VBZ", "VBP"):
+        before: list[Item] = [aux for aux in tree.auxiliaries(head) if aux < joined]
+        tag = tree.tags[joined]
+        if tree.auxiliaries(joined) or tag in ("VBD", "VBZ", "VBP"):
             return []
-        if tree.tags[joined] in ("VBN", "VBG", "VB"):
-            bare = tree.tags[joined] == "VB"
-            fits = any((tree.tags[aux] == "MD" or tree.words[aux].lower() in _DO) == bare for aux in before)
-            if fits and (bare or tree.tags[joined] == tree.tags[head]):
-                return list(before)
+        if tag in ("VBN", "VBG", "VB"):
+            modal = [tree.tags[aux] == "MD" or tree.lower[aux] in ("do", "does", "did", "to") for aux in tokens(before)]
+            if (tag == "VB") in modal and tag in ("VB", tree.tags[head]):
+                return before
             # A participle beside a finite verb is a past tense that the tagger took for one.
-            return [] if tree.tags[joined] == "VBN" and tree.tags[head] == "VBD" else None
-        copula = tree.child(head, "cop")
-        if tree.child(head, "case") is not None or tree.tags[joined][:2] != tree.tags[head][:2]:
+            return [] if tag == "VBN" and tree.tags[head] == "VBD" else None
+        if tree.child(head, "case") is not None or tag[:2] != tree.tags[head][:2]:
             return None  # "in Dublin and Cork"
-        own = tree.subject(head)
-        cleft = own is not None and tree.words[own].lower() in ("it", "there", "this", "that")
-        if copula is None or cleft or tree.is_verb(joined) or tree.child(joined, "obj") is not None:
+        subject_head = tree.subject(head)
+        cleft = subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that")
+        if tree.child(head, "cop") is None or cleft or tree.is_verb(joined) or tree.child(joined, "obj") is not None:
             return None
-        opening: list[Item] = list(before)
-        article = tree.child(head, "det")
-        if (
-            tree.is_noun(joined)
-            and not tree.is_proper(joined)
-            and tree.child(joined, "det", "nmod:poss", "nummod") is None
-        ):
-            if article is not None and tree.words[article].lower() in ("a", "an"):
-                first = tree.words[strip(tree, tree.subtree(joined), joined)[0]]
-                opening.append("an" if first[0].lower() in "aeiou" else "a")
-            elif article is not None:
-                opening.append(tree.words[article].lower())
-        return opening
+        word = determiner(tree, head)
+        bare = tree.child(joined, "det", "nmod:poss", "nummod") is None
+        if not word or not bare or not tree.is_noun(joined) or tree.is_proper(joined):
+            return before
+        first = tree.words[strip(tree, tree.subtree(joined), joined)[0]]
+        return [*before, article(first) if word in ("a", "an") else word]
 
     def _fronted(self, head: int, joined: int) -> list[int]:
         """Return adverbials before the subject ("In 1990, …") that hold for a coordinated verb phrase as well."""
-        subject = self.tree.subject(head)
-        words = {self.tree.words[token].lower() for token in self.tree.subtree(joined)}
-        if words & _TURNS or any(word.isdigit() and len(word) == 4 for word in words):
+        tree = self.tree
+        subject = tree.subject(head)
+        words = {tree.lower[token] for token in tree.subtree(joined)}
+        if subject is None or words & _TURNS or any(word.isdigit() and len(word) == 4 for word in words):
             return []  # it has a time of its own, or is set against what came before
-        return [child for child in self.tree.all(head, *_MOVABLE) if subject is not None and child < subject]
+        return [child for child in tree.all(head, "obl", "obl:unmarked", "advmod") if child < subject]
 
     def _adverbial(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         tree = self.tree
@@ -207,47 +198,36 @@ class Splitter:
                 continue
             if self.atomic and (stated := adverbial(tree, head, child, subject)):
                 self._cut(head, child, cut)
-                for verb, form in stated.verbs.items():
-                    tree.inflect(verb, form)
-                self.clause(child, stated.subject, dropped=stated.dropped)
+                self.clause(child, stated[0], dropped=stated[1])
                 continue
             mark = tree.child(child, "mark")
-            word = tree.words[mark].lower() if mark is not None else ""
-            own = tree.subject(child)
-            if word in _CONTRAST and own is not None and tree.is_clause(child) and self._is_worth(head, child, cut):
-                self._cut(head, child, cut)
-                place = len(self.found)
-                self.clause(child)
-                self.found[place] = [item for item in self.found[place] if item != mark]
-            elif (
-                subject
-                and own is None
-                and tree.tags[child] == "VBN"
-                and self._is_free(child)
-                and self._is_worth(head, child, cut, (), subject)
-            ):
+            if tree.subject(child) is not None:
+                if mark is None or tree.lower[mark] not in _CONTRAST or not tree.is_clause(child):
+                    continue
+                if self._is_worth(head, child, cut):
+                    self._cut(head, child, cut)
+                    place = len(self.statements)
+                    self.clause(child)
+                    self.statements[place] = without(self.statements[place], {mark})
+            elif subject and self._is_free(child) and self._is_worth(head, child, cut, (), subject):
                 self._cut(head, child, cut)
                 self.clause(child, [*subject, copula(tree, head, tree.subject(head))])
 
     def _is_free(self, participle: int) -> bool:
         """Tell whether a participle is an adjunct of its own: "Born in Oslo, she …", not "when asked"."""
         tree = self.tree
-        first = tree.subtree(participle)[0]
-        opener = tree.words[first].lower()
-        return (
-            first == 0
-            and not tree.auxiliaries(participle)
-            and tree.tags[first] != "IN"
-            and opener not in _SUBORDINATORS
-        )
+        opens = tree.subtree(participle)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS
+        return opens and tree.tags[participle] == "VBN" and not tree.auxiliaries(participle)
 
     def _is_worth(
         self, head: int, child: int, cut: set[int], before: Sequence[Item] = (), subject: Sequence[Item] = ()
     ) -> bool:
         """Tell whether a split leaves enough content words in the clause and what is `before` it, and in the other part."""
+        if not self.min_words:
+            return True
         rest = content_words(self.tree, [*before, *self.tree.subtree(head, cut | {child})], self.names)
-        own = content_words(self.tree, [*subject, *self.tree.subtree(child, cut)], self.names)
-        return min(rest, own) >= self.min_words
+        part = content_words(self.tree, [*subject, *self.tree.subtree(child, cut)], self.names)
+        return min(rest, part) >= self.min_words
 
     def _cut(self, head: int, child: int, cut: set[int]) -> None:
         """Take a subtree out of its clause, with the conjunction that joins it where that hangs on the head."""
@@ -267,18 +247,32 @@ def split_clauses(
         names: For tokens that a name will stand for, the number of its words.
         atomic: Go on to the smallest facts (see `atoms`); changes the tree's words where verbs become finite.
     """
-    splitter = Splitter(tree, min_words, names, atomic)
+    before = tree.words[:], tree.lower[:], tree.tags[:]
+    splitter = _Splitter(tree, min_words, names, atomic)
     splitter.clause(tree.root)
-    if atomic:
-        return [
-            fact
-            for head, items in zip(splitter.heads, splitter.found, strict=True)
-            if items
-            for fact in ([items] if head is None else _sound(tree, items, atoms(tree, head, items)))
-        ]
-    return [items for items in splitter.found if items]
+    pairs = [pair for pair in zip(splitter.heads, splitter.statements, strict=True) if pair[1]]
+    statements = [items for _, items in pairs]
+    if len(statements) > 1 and is_doubtful(tree, statements):
+        tree.words[:], tree.lower[:], tree.tags[:] = before  # as they were before verbs became finite
+        return [list(range(len(tree.words)))]
+    if not atomic:
+        return statements
+    facts: list[list[Item]] = []
+    for head, items in pairs:
+        if head is None:
+            facts.append(items)
+            continue
+        parts = [fact for fact in atoms(tree, head, items) if stands_alone(tree, fact, words=2)]
+        facts += [*parts, items] if _is_unsaid(tree, items, parts) else parts
+    return facts
 
 
-def _sound(tree: Tree, items: list[Item], facts: Iterable[list[Item]]) -> list[list[Item]]:
-    found = [fact for fact in facts if stands_alone(tree, fact, words=2)]
-    return [*found, items] if unsaid(tree, items, found) else found
+def _is_unsaid(tree: Tree, items: Sequence[Item], facts: Sequence[Sequence[Item]]) -> bool:
+    """Tell whether a content word of a statement is in none of its facts."""
+    said = {word for fact in facts for item in fact for word in text_of(tree, item).lower().split()}
+    for item in items:
+        if isinstance(item, int) and tree.tags[item].startswith(("NN", "VB", "JJ", "CD")):
+            words = set(tree.lower[item].split())
+            if not (words <= said or words & _BE_HAVE or any(word.rstrip("s") in said for word in words)):
+                return True
+    return False

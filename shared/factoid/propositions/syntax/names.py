@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 
 from factoid.propositions.syntax.inflect import article
-from factoid.propositions.syntax.lists import mended, replaced, tokens, without
-from factoid.propositions.syntax.render import Item
-from factoid.propositions.syntax.tree import Tree
+from factoid.propositions.syntax.lists import below, mended
+from factoid.propositions.syntax.phrases import determiner, replaced, strip, text_of, tokens, without
+from factoid.propositions.syntax.tree import Item, Tree
 
 # What is published, so that a year in brackets is the year of that.
 _WORKS = frozenset(
     "album book comedy drama ep film game memoir movie musical novel opera play serial series show single sitcom song "
     "soundtrack thriller".split()
 )
+_GENERIC = frozenset("name nickname pseudonym alias title term word label moniker number".split())
 _CALLED = frozenset({"called", "titled", "named", "entitled", "dubbed"})
 _YEAR = re.compile(r" \((\d{4})\)$")
-_BEFORE = frozenset({"compound", "amod", "nmod:unmarked", "nummod", "nmod", "nmod:desc", "flat", "obl:unmarked"})
-_UNCHANGED = frozenset({"series", "species"})
-_NAME_DEPS = frozenset(
-    {"flat", "compound", "appos", "conj", "nmod:unmarked", "nmod:desc", "nmod", "amod", "nummod", "xcomp", "obj", "obl"}
-)
+_BEFORE = frozenset("compound amod nmod:unmarked nummod nmod nmod:desc flat obl:unmarked det nmod:poss case".split())
+_NAME_DEPS = frozenset("flat compound appos conj nmod:unmarked nmod:desc nmod amod nummod xcomp obj obl".split())
 
 
 def naming(tree: Tree, items: Sequence[Item]) -> tuple[list[Item], list[list[Item]]]:
@@ -29,86 +27,65 @@ def naming(tree: Tree, items: Sequence[Item]) -> tuple[list[Item], list[list[Ite
     rest = list(items)
     facts: list[list[Item]] = []
     for token in sorted(tokens(items)):
-        found = _named(tree, rest, token)
-        if found is None:
+        phrases = _named(tree, rest, token)
+        if phrases is None:
             continue
-        kind, name = found
-        work = tree.words[token].lower()
-        noun = singular(work) if tree.tags[token] == "NNS" else tree.words[token]
-        owner = [item for item in kind if tree.tags[item] in ("PRP$", "POS") or tree.deps[item] == "nmod:poss"]
-        words: list[Item] = [
-            item for item in kind if (item < token and tree.tags[item] not in ("CD", "DT", "PDT")) or item in owner
+        phrase, name = phrases
+        noun = _singular(tree.words[token])
+        owned = any(tree.tags[item] in ("PRP$", "POS") or tree.deps[item] == "nmod:poss" for item in phrase)
+        years = [item for item in phrase if tree.tags[item] == "CD" and len(tree.words[item]) == 4]
+        left_out = ("DT", "PDT", "CD") if noun in _WORKS else ("DT", "PDT")
+        kind: list[Item] = [
+            item
+            for item in phrase
+            if (item < token and tree.tags[item] not in left_out)
+            or tree.tags[item] in ("PRP$", "POS")
+            or tree.deps[item] == "nmod:poss"
         ]
-        years = [item for item in kind if tree.tags[item] == "CD" and len(tree.words[item]) == 4]
-        plain, released = _dated(tree, name)
-        if singular(work) not in _WORKS:
-            plain, released = list(name), []
-            words = [item for item in kind if (item < token and tree.tags[item] not in ("DT", "PDT")) or item in owner]
-        elif years:
-            released = [tree.words[years[0]]]
-        facts.append([*plain, "is", *([*words, noun] if owner else _indefinite(tree, [*words, noun]))])
-        if released:
-            facts.append([*plain, "was", "released", "in", *released])
-        if not owner:
-            rest = without(rest, set(kind))
-            rest = replaced(rest, set(name), plain)
+        kind.append(noun if tree.tags[token] == "NNS" else tree.words[token])
+        plain, about = _released(tree, name, noun, tree.words[years[0]] if years else "")
+        facts += [[*plain, "is", *(kind if owned else _indefinite(tree, kind))], *about]
+        if not owned:
+            rest = replaced(without(rest, set(phrase)), set(name), plain)
     return rest, facts
-
-
-_GENERIC = frozenset("name nickname pseudonym alias title term word label moniker number".split())
 
 
 def _named(tree: Tree, items: Sequence[Item], noun: int) -> tuple[list[int], list[int]] | None:
     """Return the phrase of a common noun and the name that follows it."""
-    if (
-        tree.tags[noun] not in ("NN", "NNS")
-        or tree.words[noun].lower() in _GENERIC
-        or noun not in items
-        or tree.words[noun][0].isupper()
-    ):
+    common = tree.tags[noun] in ("NN", "NNS") and not tree.words[noun][0].isupper()
+    if not common or tree.lower[noun] in _GENERIC or noun not in items:
         return None
-    at = items.index(noun) + 1
-    called: list[int] = []
+    before = items.index(noun)
+    at = before + 1
+    phrase = [noun]
     if at + 1 < len(items) and items[at] == noun + 1:
-        word = tree.words[noun + 1].lower()
-        if word in _CALLED or (
-            word == ","
-            and tree.deps[noun + 2] == "appos"
-            and tree.tags[noun] == "NN"
-            and tree.child(noun, "det") is not None
-        ):
-            called = [noun + 1]
+        apposed = tree.words[noun + 1] == "," and tree.deps[noun + 2] == "appos" and tree.tags[noun] == "NN"
+        if tree.lower[noun + 1] in _CALLED or (apposed and tree.child(noun, "det") is not None):
+            phrase.append(noun + 1)
             at += 1
     name: list[int] = []
-    while at < len(items):
-        item = items[at]
-        if not isinstance(item, int) or not (tree.is_proper(item) or (name and tree.tags[item] == "CD")):
+    for item in items[at:]:
+        proper = isinstance(item, int) and (tree.is_proper(item) or (name and tree.tags[item] == "CD"))
+        if not proper or (name and item != name[-1] + 1):
             break
-        if name and item != name[-1] + 1:
-            break
-        name.append(item)
-        at += 1
+        name.append(int(item))
     if not name or not _belongs(tree, noun, name):
         return None
-    kind = [noun, *called]
-    at = items.index(noun) - 1
-    while at >= 0:
-        item = items[at]
-        if not isinstance(item, int) or item != kind[0] - 1:
+    for item in reversed(items[:before]):
+        if not isinstance(item, int) or item != phrase[0] - 1:
             break
-        if tree.deps[item] not in _BEFORE | {"det", "nmod:poss", "case"} or tree.tags[item] == "IN":
+        if tree.deps[item] not in _BEFORE or tree.tags[item] == "IN":
             break
-        kind.insert(0, item)
-        at -= 1
+        phrase.insert(0, item)
         if tree.deps[item] == "det":
             break
-    return kind, name
+    return phrase, name
 
 
 def _belongs(tree: Tree, noun: int, name: Sequence[int]) -> bool:
     """Tell whether the parser put a noun and a name into one phrase."""
     above = {noun, tree.heads[noun]}
-    if tree.words[noun + 1].lower() in _CALLED:
+    if tree.lower[noun + 1] in _CALLED:
         above.add(noun + 1)
     for token in name:
         while tree.deps[token] in _NAME_DEPS and token not in above:
@@ -118,79 +95,69 @@ def _belongs(tree: Tree, noun: int, name: Sequence[int]) -> bool:
     return False
 
 
-def _dated(tree: Tree, name: Sequence[int]) -> tuple[list[Item], list[str]]:
-    """Take the year in brackets off a name."""
-    last = tree.words[name[-1]]
-    year = _YEAR.search(last)
-    if year is None:
+def _released(tree: Tree, name: Sequence[Item], noun: str, year: str = "") -> tuple[list[Item], list[list[Item]]]:
+    """Take the year in brackets off the name of a work, and state that it, or the year given, is that of its release."""
+    if noun not in _WORKS:
         return list(name), []
-    return [*name[:-1], last[: year.start()]], [year[1]]
+    plain = list(name)
+    last = text_of(tree, name[-1])
+    if match := _YEAR.search(last):
+        plain[-1] = last[: match.start()]
+        year = year or match[1]
+    return plain, [[*plain, "was", "released", "in", year]] if year else []
 
 
-def example_kind(tree: Tree, noun: int, name: Sequence[Item]) -> list[list[Item]]:
+def example_kinds(tree: Tree, noun: int, named: int, present: set[int]) -> Iterator[list[Item]]:
     """State that what is named as an example is one of its kind: "films such as X" that X is a film."""
-    first = name[0] if name else None
-    if not isinstance(first, int) or tree.tags[noun] != "NNS" or tree.words[noun][0].isupper():
-        return []
-    proper = [item for item in name if isinstance(item, int) and tree.is_proper(item)]
-    if not proper or not (tree.is_proper(first) or tree.words[first][0].isupper() or tree.tags[first] == "DT"):
-        return []
+    if tree.tags[noun] != "NNS" or tree.words[noun][0].isupper():
+        return
     modifiers = [
         child
         for child in tree.children[noun]
         if (child < noun and tree.deps[child] == "compound")
         or (tree.deps[child] == "amod" and tree.words[child][0].isupper())
     ]
-    kind = singular(tree.words[noun])
-    plain, released = _dated(tree, [item for item in name if isinstance(item, int)])
-    if kind not in _WORKS:
-        plain, released = list(name), []
-    facts: list[list[Item]] = [[*plain, "is", *_indefinite(tree, [*modifiers, kind])]]
-    if released:
-        facts.append([*plain, "was", "released", "in", *released])
-    return facts
+    kind = _singular(tree.words[noun])
+    for head in filter(present.__contains__, (named, *tree.all(named, "conj", "appos"))):
+        apart = tree.all(head, "conj", "cc", "case", "punct", "appos")
+        gone = set().union(*(tree.subtree(child) for child in apart))
+        name = strip(tree, sorted(below(tree, head, present) - gone), head)
+        if not any(map(tree.is_proper, name)):
+            continue
+        if tree.is_proper(name[0]) or tree.words[name[0]][0].isupper() or tree.tags[name[0]] == "DT":
+            plain, about = _released(tree, name, kind)
+            yield [*plain, "is", *_indefinite(tree, [*modifiers, kind])]
+            yield from about
 
 
 def _indefinite(tree: Tree, phrase: Sequence[Item]) -> list[Item]:
     """Put "a" or "an" before a phrase."""
-    first = phrase[0]
-    return [article(first if isinstance(first, str) else tree.words[first]), *phrase]
+    return [article(text_of(tree, phrase[0])), *phrase]
 
 
-def singular(noun: str) -> str:
+def _singular(noun: str) -> str:
     """Return the singular of a regular plural."""
     word = noun.lower()
-    if word in _UNCHANGED or not word.endswith("s") or word.endswith("ss"):
+    if word in ("series", "species") or not word.endswith("s") or word.endswith("ss"):
         return word
     if word.endswith("ies") and word != "movies":
         return f"{word[:-3]}y"
-    if word.endswith(("ches", "shes", "xes", "sses")):
-        return word[:-2]
-    return word[:-1]
+    return word[:-2] if word.endswith(("ches", "shes", "xes", "sses")) else word[:-1]
 
 
-def origin(tree: Tree, head: int, items: list[Item]) -> Generator[list[Item], None, list[Item]]:
-    """Yield "X is American" for "X is an American actor", and return the statement without that word."""
-    cop = tree.child(head, "cop")
+def origin(tree: Tree, head: int, items: list[Item]) -> tuple[list[Item], list[list[Item]]]:
+    """Return "X is an actor" and "X is American" for "X is an American actor"; else the statement as it is."""
+    cop, det = tree.child(head, "cop"), tree.child(head, "det")
     adjectives = [
         child
         for child in tree.all(head, "amod")
         if child in items
         and tree.tags[child] == "JJ"
-        and tree.words[child][0].isupper()
         and tree.words[child].isalpha()
+        and tree.words[child][0].isupper()
     ]
-    if cop is None or cop not in items or not adjectives or tree.words[head][0].isupper() or len(adjectives) > 1:
-        return items
-    own = adjectives[0]
-    start = items.index(cop) + 1
-    det = tree.child(head, "det")
-    if (
-        det is None
-        or tree.words[det].lower() not in ("a", "an")
-        or det not in items
-        or tree.child(own, "conj") is not None
-    ):
-        return items
-    yield [*items[:start], own]
-    return mended(tree, without(items, {own}))
+    if cop not in items or det not in items or len(adjectives) != 1 or tree.words[head][0].isupper():
+        return items, []
+    if determiner(tree, head) not in ("a", "an") or tree.child(adjectives[0], "conj") is not None:
+        return items, []
+    return mended(tree, without(items, set(adjectives))), [[*items[: items.index(cop) + 1], adjectives[0]]]

@@ -1,16 +1,17 @@
-"""Noun phrases to repeat, and the marks around a phrase."""
+"""Noun phrases to repeat, the marks around a phrase, and lists of tokens and inserted words."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from factoid.propositions.syntax.render import Item
-from factoid.propositions.syntax.tree import AUXILIARIES, Tree
+from factoid.propositions.syntax.tree import Item, Tree
 
+CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
+RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
+NEGATIONS = frozenset("not n't n’t never no hardly rarely neither nor few none nobody nothing".split())
 _LONGEST = 15  # words; a longer phrase would drown the fact that it is repeated for
-_CONTENT = frozenset({"NN", "VB", "JJ", "RB", "CD", "FW"})
 _OPENERS = frozenset({",", "(", "[", "–", "—", "--", "-LRB-"})
-_TRAILING = frozenset({",", ";", ":", "–", "—", "-", "("})
+_TRAILING = frozenset(",;:–—-(")
 # What may stand in a noun phrase that is repeated.
 _NOMINAL = frozenset(
     "det det:predet amod compound flat fixed nummod nmod nmod:poss nmod:unmarked nmod:desc obl conj cc punct acl "
@@ -18,78 +19,117 @@ _NOMINAL = frozenset(
 )
 # What belongs to the clause where the noun is a predicate ("… is a singer and has …").
 _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})
+# Other clauses, whose nouns are not those of the clause above.
+_CLAUSES = frozenset({"acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj"})
+
+
+def tokens(items: Iterable[Item]) -> set[int]:
+    """Return the tokens among items."""
+    return {item for item in items if isinstance(item, int)}
+
+
+def text_of(tree: Tree, item: Item) -> str:
+    """Return the text of a token or an inserted word."""
+    return item if isinstance(item, str) else tree.words[item]
+
+
+def without(items: Sequence[Item], gone: Collection[int]) -> list[Item]:
+    """Leave tokens out."""
+    return [item for item in items if isinstance(item, str) or item not in gone]
+
+
+def replaced(items: Sequence[Item], gone: Collection[int], phrase: Sequence[Item]) -> list[Item]:
+    """Put a phrase where the first of some tokens stood, and leave out the others."""
+    at = next((at for at, item in enumerate(items) if item in gone), len(items))
+    return [*items[:at], *(phrase if at < len(items) else ()), *without(items[at:], gone)]
+
+
+def bracketed(tree: Tree) -> set[int]:
+    """Return the tokens between brackets, and the brackets."""
+    inside: set[int] = set()
+    depth = 0
+    for token, word in enumerate(tree.words):
+        depth += word in ("(", "[")
+        if depth:
+            inside.add(token)
+        depth = max(0, depth - (word in (")", "]")))
+    return inside
+
+
+def determiner(tree: Tree, noun: int) -> str:
+    """Return the article or demonstrative of a noun in lower case, "" if it has none."""
+    det = tree.child(noun, "det")
+    return "" if det is None else tree.lower[det]
 
 
 def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
-    """Return a noun phrase without its preposition and asides; nothing if it is too long to repeat, or no noun's.
-
-    Args:
-        tree: The sentence.
-        noun: The head of the phrase.
-        cut: Heads of subtrees that have been taken out of the sentence.
-    """
+    """Return a noun phrase without its preposition, asides and `cut`; nothing if it is too long to repeat, or no noun's."""
     if tree.is_verb(noun):
         return []
-    left_out = {child for child in tree.children[noun] if tree.deps[child] not in _NOMINAL}
+    predicate = tree.child(noun, "cop") is not None
+    left_out = {
+        child
+        for child in tree.children[noun]
+        if tree.deps[child] not in _NOMINAL or (predicate and tree.deps[child] in _CLAUSAL)
+    }
     left_out |= {child for child in tree.subtree(noun) if child != noun and _is_aside(tree, child)}
-    if tree.child(noun, "cop") is not None:
-        left_out |= {child for child in tree.children[noun] if tree.deps[child] in _CLAUSAL}
-    tokens = strip(tree, tree.subtree(noun, left_out.union(cut)), noun)
-    if any(tree.words[token].lower() == "but" for token in tokens):
+    phrase = strip(tree, tree.subtree(noun, left_out.union(cut)), noun)
+    if any(tree.lower[token] == "but" for token in phrase):
         return []  # two phrases set against each other are not one subject
-    if tree.tags[tokens[0]] in ("IN", "TO"):
-        tokens = tokens[1:]  # a preposition that the parser hung elsewhere
-    return list(tokens) if len(tokens) <= _LONGEST else []
+    if tree.tags[phrase[0]] in ("IN", "TO"):
+        phrase = phrase[1:]  # a preposition that the parser hung elsewhere
+    return list(phrase) if len(phrase) <= _LONGEST else []
+
+
+def _is_aside(tree: Tree, child: int) -> bool:
+    if tree.deps[child] in ("acl", "acl:relcl"):
+        return is_set_off(tree, child)
+    return tree.deps[child] in ("appos", "parataxis")
 
 
 def is_identified(tree: Tree, noun: int) -> bool:
     """Tell whether a noun phrase names something that a statement by itself can be about: not "a report" or "ships"."""
-    article = tree.child(noun, "det")
-    definite = article is not None and tree.words[article].lower() in ("the", "this", "that", "these", "those")
+    definite = determiner(tree, noun) in ("the", "this", "that", "these", "those")
     return tree.is_proper(noun) or definite or tree.child(noun, "nmod:poss") is not None
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:
     """Tell whether a subject and a finite verb or its auxiliary are of the same number, as far as forms show it."""
-    plural = tree.is_plural(subject) or tree.words[subject].lower() in ("they", "we", "you", "i")
     finite = next((token for token in (*tree.auxiliaries(verb), verb) if tree.is_finite(token)), verb)
-    word = tree.words[finite].lower()
-    if plural:
-        return word != "was" and tree.tags[finite] != "VBZ"
-    return word != "were" and tree.tags[finite] != "VBP"
+    if tree.is_plural(subject) or tree.lower[subject] in ("they", "we", "you", "i"):
+        return tree.lower[finite] != "was" and tree.tags[finite] != "VBZ"
+    return tree.lower[finite] != "were" and tree.tags[finite] != "VBP"
 
 
 def nouns(tree: Tree, head: int) -> list[int]:
     """Return the nouns of a clause that no other clause stands between."""
-    found = []
+    indices = []
     pending = [head]
     while pending:
         index = pending.pop()
         if tree.is_noun(index) or tree.tags[index] in ("CD", "PRP"):
-            found.append(index)
-        pending.extend(
+            indices.append(index)
+        pending += [
             child
             for child in tree.children[index]
-            if tree.deps[child] not in ("acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj")
+            if tree.deps[child] not in _CLAUSES
             and not (tree.deps[child] == "conj" and (tree.is_verb(child) or tree.auxiliaries(child)))
-        )
-    return sorted(found)
+        ]
+    return sorted(indices)
 
 
 def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -> int:
-    """Return how many of some tokens are nouns, verbs, adjectives, adverbs or numbers; auxiliaries do not count.
+    """Return how many tokens are nouns, verbs, adjectives, adverbs or numbers; auxiliaries do not count.
 
-    Args:
-        tree: The sentence.
-        items: Tokens and inserted words; the latter do not count.
-        names: For tokens that a name will stand for, such as resolved pronouns, the number of its words.
+    Tokens that a name will stand for, such as resolved pronouns, count as the number of its words (`names`).
     """
-    counted = 0
+    count = 0
     for item in items:
-        if isinstance(item, int):
-            content = tree.tags[item][:2] in _CONTENT and tree.deps[item] not in AUXILIARIES
-            counted += names.get(item, int(content))
-    return counted
+        if item in names:
+            count += names[int(item)]
+        elif isinstance(item, int) and tree.tags[item].startswith(CONTENT):
+            count += tree.deps[item] not in ("aux", "aux:pass", "cop")
+    return count
 
 
 def copula(tree: Tree, head: int, subject: int | None) -> str:
@@ -117,35 +157,23 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
     finite = any(
         item in ("is", "are", "was", "were") if isinstance(item, str) else tree.is_finite(item) for item in items
     )
-    texts = (item if isinstance(item, str) else tree.words[item] for item in items)
-    return finite and sum(len(text.split()) for text in texts) >= words
+    return finite and sum(len(text_of(tree, item).split()) for item in items) >= words
 
 
-def strip(tree: Tree, tokens: list[int], head: int, *, keep_opening: bool = False) -> list[int]:
+def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False) -> Sequence[int]:
     """Drop conjunctions and punctuation at both ends of a phrase; opening quotes and brackets only if told to."""
-    start, end = 0, len(tokens)
+    start, end = 0, len(phrase)
     while start < end - 1 and (
-        (tree.deps[tokens[start]] in ("punct", "cc") and tokens[start] != head)
-        and not (keep_opening and tree.words[tokens[start]] in "\"“(['‘")
+        (tree.deps[phrase[start]] in ("punct", "cc") and phrase[start] != head)
+        and not (keep_opening and tree.words[phrase[start]] in "\"“(['‘")
     ):
         start += 1
-    while end - 1 > start and tree.words[tokens[end - 1]] in _TRAILING:
+    while end - 1 > start and tree.words[phrase[end - 1]] in _TRAILING:
         end -= 1
-    return tokens[start:end]
+    return phrase[start:end]
 
 
-def without_loose_commas(tree: Tree, tokens: list[int]) -> list[int]:
+def without_loose_commas(tree: Tree, phrase: Sequence[int]) -> list[int]:
     """Drop the commas beside a gap: they set off what is no longer there."""
-    kept = set(tokens)
-    last = len(tree.words) - 1
-    return [
-        token
-        for token in tokens
-        if tree.words[token] != "," or ((token == 0 or token - 1 in kept) and (token == last or token + 1 in kept))
-    ]
-
-
-def _is_aside(tree: Tree, child: int) -> bool:
-    if tree.deps[child] in ("acl", "acl:relcl"):
-        return is_set_off(tree, child)
-    return tree.deps[child] in ("appos", "parataxis")
+    present = {-1, *phrase, len(tree.words)}
+    return [token for token in phrase if tree.words[token] != "," or {token - 1, token + 1} <= present]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections import deque
@@ -11,12 +12,13 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
+from factoid.markdown import is_code, visible
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.phrases import stands_alone
 from factoid.propositions.syntax.reading import Reading, read
 from factoid.propositions.syntax.reference import Discourse
-from factoid.propositions.syntax.render import Item, render
-from factoid.propositions.syntax.tree import Tree
+from factoid.propositions.syntax.render import render
+from factoid.propositions.syntax.tree import Item, Tree
 from factoid.sentences import sentence_spans
 from factoid.units import Unit
 
@@ -24,12 +26,17 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
+logger = logging.getLogger(__name__)
+
 _ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) …; (b) …": the parts mean nothing by themselves
-_FENCE = "```"  # code is kept as it stands
 _BREAK = re.compile(r"[;:]\s+")
-VERSION = 2  # raise when the same text may give other propositions
+VERSION = 3  # raise when the same text may give other propositions
 
 _UNUSED = ("ner", "lemmatizer", "attribute_ruler", "entity_linker", "textcat", "senter", "sentencizer", "morphologizer")
+# Bounds of the time that a passage takes.
+_LONGEST = 8_000  # characters of a passage; the sentences after them stay whole
+_LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
+_FRONT = 200  # characters that may stand between the top of a document and its first passage, the title apart
 _WHOLE = 80  # tokens; a longer sentence is no sentence to a parser
 
 
@@ -37,12 +44,12 @@ class SyntaxPropositionizer:
     """Splits sentences by their dependency parse, and writes out what pronouns and short names stand for.
 
     Coordinations, relative clauses, appositions, parentheticals and participial clauses become statements of their own,
-    in the words of the passage (Dense X Retrieval, §2). A sentence that does not parse as one is kept as it stands.
+    in the words of the passage (Dense X Retrieval, §2). A sentence that does not parse as one is kept as it stands, and so
+    are all that begin after the first 8,000 characters of a passage: this bounds the time that a passage takes.
 
     Args:
         nlp: A spaCy pipeline with a tagger and a dependency parser, with Universal Dependencies or ClearNLP labels; None
             for the small English one that ships with factoid.
-
         min_words: No split leaves a proposition with fewer content words (nouns, verbs, adjectives, adverbs, numbers);
             0 splits whatever can be split. Very short facts are close to too many questions for dense retrieval.
         atomic: Go on to the smallest facts, each with one name, place, time or role, as FActScore's annotators do:
@@ -69,18 +76,11 @@ class SyntaxPropositionizer:
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the propositions of each passage, sentence by sentence."""
-        sentences = [
-            [_parts(passage.text[start:end]) for start, end in sentence_spans(passage.text)] for passage in passages
-        ]
+        sentences = [_sentences(passage.text) for passage in passages]
         with self._lock:
-            parsed = self._parse(text for parts in sentences for part in parts for text in part)
-            trees = [[[next(parsed) for _ in part] for part in parts] for parts in sentences]
-        return [
-            [whole for whole, *_ in parts]
-            if _FENCE in passage.text
-            else _passage(passage.title, parts, found, self.min_words, self.atomic)
-            for passage, parts, found in zip(passages, sentences, trees, strict=True)
-        ]
+            trees = self._parse(part for texts in sentences for _, parts in texts for part in parts)
+            parsed = [[(text, [next(trees) for _ in parts]) for text, parts in texts] for texts in sentences]
+        return [self._propositions(*pair) for pair in zip(passages, parsed, strict=True)]
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
         nlp = _shipped() if self._nlp is None else self._nlp
@@ -91,7 +91,9 @@ class SyntaxPropositionizer:
             for text in texts:
                 reading = read(nlp, text, masked=self.atomic)
                 under_way.append((text, reading))
-                yield _one_sentence(reading.doc)
+                for token in reading.doc:  # sentences that the parser ends by itself break names
+                    token.is_sent_start = token.i == 0
+                yield reading.doc
 
         for doc in nlp.pipe(docs(), batch_size=256, disable=unused):
             if not doc.has_annotation("DEP"):
@@ -103,46 +105,62 @@ class SyntaxPropositionizer:
             same = len(doc) == len(reading.words)  # a pipeline may have a tokeniser's mind of its own
             yield Tree.from_doc(doc, reading if same else None, text if same else doc.text)
 
+    def _propositions(self, passage: Unit, sentences: Iterable[tuple[str, Sequence[Tree]]]) -> list[str]:
+        """Return the propositions of a passage, whose sentences come with the trees of what was parsed of them."""
+        opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
+        discourse = Discourse(passage.title, passage.section, opens)
+        propositions: list[str] = []
+        for text, trees in sentences:
+            if not trees:
+                propositions.append(text)  # code, or too long
+                discourse = Discourse(passage.title, passage.section, opens)  # nobody knows whom it spoke of
+                continue
+            whole, *parts = trees
+            # Parts of a list are no sentences; parts with a verb and a subject each are.
+            separate = parts and all(
+                part.is_clause(part.root) and part.subject(part.root) is not None for part in parts
+            )
+            for tree in parts if separate else [whole]:
+                propositions += self._split(tree, text, discourse)
+        return list(dict.fromkeys(propositions))
 
-def _parts(sentence: str) -> list[str]:
-    """Return a sentence on one line and, if it has semicolons or colons, the parts between them."""
-    text = " ".join(sentence.split())
-    parts = [part for part in _BREAK.split(text) if part]
-    return [text] if len(parts) < 2 or text.count("(") else [text, *parts]
-
-
-def _passage(
-    title: str, sentences: Sequence[Sequence[str]], trees: Sequence[Sequence[Tree]], min_words: int, atomic: bool
-) -> list[str]:
-    discourse = Discourse(title)
-    found: list[str] = []
-    for texts, (whole, *parts) in zip(sentences, trees, strict=True):
-        # Parts of a list are no sentences; parts with a verb and a subject each are.
-        separate = parts and all(part.is_clause(part.root) and part.subject(part.root) is not None for part in parts)
-        for tree in parts if separate else [whole]:
-            found.extend(_propositions(tree, texts[0], discourse, min_words, atomic))
-    return list(dict.fromkeys(found))
-
-
-def _propositions(tree: Tree, sentence: str, discourse: Discourse, min_words: int, atomic: bool) -> list[str]:
-    mentions = discourse.read(tree)
-    whole: list[Item] = list(range(len(tree.words)))
-    if len(whole) > _WHOLE or _ENUMERATION.search(sentence):
-        return [sentence]
-    names = {token: len(mention.text.split()) for token, mention in mentions.items()}
-    statements = split_clauses(tree, min_words=min_words, names=names, atomic=atomic)
-    if not all(stands_alone(tree, items, words=2 if atomic else 3) for items in statements):
-        statements = [whole]
-    if len(statements) == 1 and not mentions and tree.source == sentence:
-        return [sentence]
-    return [text for text in (render(tree, items, mentions) for items in statements) if text]
+    def _split(self, tree: Tree, sentence: str, discourse: Discourse) -> list[str]:
+        mentions = discourse.read(tree)
+        whole: list[Item] = list(range(len(tree.words)))
+        if len(whole) > _WHOLE or _ENUMERATION.search(sentence):
+            return [sentence]
+        names = {token: len(mention.text.split()) for token, mention in mentions.items()}
+        statements = split_clauses(tree, min_words=self.min_words, names=names, atomic=self.atomic)
+        if not all(stands_alone(tree, items, words=2 if self.atomic else 3) for items in statements):
+            statements = [whole]
+        if len(statements) == 1 and not mentions and tree.source == sentence:
+            return [sentence]
+        return [text for text in (render(tree, items, mentions) for items in statements) if text]
 
 
-def _one_sentence(doc: Doc) -> Doc:
-    """Keep the parser from ending sentences of its own: it breaks names."""
-    for token in doc:
-        token.is_sent_start = token.i == 0
-    return doc
+def _sentences(passage: str) -> list[tuple[str, list[str]]]:
+    """Return the sentences of a passage on one line as a reader sees them, each with what to parse of it.
+
+    That is the sentence and, if it has semicolons or colons, the parts between them; nothing of code and of what is too
+    long to be parsed.
+    """
+    if len(passage) > _LONGEST:
+        logger.warning("of a passage of %d characters, sentences after the first %d stay whole", len(passage), _LONGEST)
+    sentences: list[tuple[str, list[str]]] = []
+    for start, end in sentence_spans(passage):
+        sentence = passage[start:end]
+        line = " ".join(sentence.split())
+        if start > _LONGEST:
+            sentences.append((line, []))
+            continue
+        text = " ".join(visible(sentence).text.split()) or line
+        if is_code(sentence) or any(len(word) > _LONGEST_WORD for word in text.split()):
+            sentences.append((text, []))
+            continue
+        parts = [part for part in _BREAK.split(text) if part]
+        whole = len(parts) < 2 or "(" in text or any(part.count(mark) % 2 for part in parts for mark in '"`')
+        sentences.append((text, [text] if whole else [text, *parts]))
+    return sentences
 
 
 @cache

@@ -7,20 +7,20 @@ a word of the same kind before parsing, and written out again afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc, Token
+    from spacy.tokens import Doc
 
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|"
     r"Jan\.|Feb\.|Mar\.|Apr\.|Jun\.|Jul\.|Aug\.|Sept?\.|Oct\.|Nov\.|Dec\.)"
 )
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_CAPITAL = r"(?:(?:St|Mt|Ft)\. )?[A-Z](?:[\w'’-]|\.(?! |$))*+"
+_CAPITAL = r"(?:(?:St|Mt|Ft)\. )?[A-Z](?:[\w'’-]|\.(?! |$)){0,60}+"
 _CAPITALS = rf"(?>{_CAPITAL}(?: (?:(?:de|del|la|le|of|the|upon|on|am|der) )*{_CAPITAL})*)"
 # A title or a word used as such, which begins with a capital or a digit; American style puts the comma inside.
 _QUOTE = r"(?<!\w)(?:\"(?=[A-Z0-9])[^\"]{1,80}?(?P<end>[,.;]?)\"|“(?=[A-Z0-9])[^“”]{1,80}?(?P<tail>[,.;]?)”)(?!\w)"
@@ -38,14 +38,16 @@ _NAME = (
     rf"\b(?!(?:{_OPENERS}|{_MONTH}) ){_CAPITAL}"
     rf"(?: (?:(?:de|del|la|le|of|of the|upon|am|der|von|van|bin|al) )?(?!{_MONTH}){_CAPITAL})++"
 )
+_CODE = r"(?P<code>`[^`]+`)"
 _PATTERNS = re.compile(
-    rf"(?P<quote>{_QUOTE})"
+    rf"{_CODE}|(?P<quote>{_QUOTE})"
     rf"|(?P<bracket>{_BRACKET})"
     rf"|(?P<date>\b(?:{_MONTH} {_DAY}, \d{{4}}|{_DAY} {_MONTH} \d{{4}})\b)"
     rf"|(?P<month>\b{_MONTH} (?:of )?\d{{4}}\b)"
     rf"|{_WITHIN}(?P<place>{_PLACE})"
     rf"|(?P<name>{_NAME})"
 )
+_CODE_ONLY = re.compile(_CODE)
 _PLURAL = re.compile(r"^(?!.* of ).*[^sui]s$")  # "the Oakland Raiders"
 _LONGEST = 2000  # characters; what is longer is no sentence
 # What stands before a phrase at the beginning of a sentence that has no verb yet.
@@ -54,7 +56,14 @@ _FRONTED = re.compile(
     r"Born|Throughout)\b[^,]*)?$"
 )
 # What the parser reads instead.
-_STAND_IN = {"quote": "Hamlet", "date": "Tuesday", "month": "1994", "place": "Chicago", "name": "John"}
+_STAND_IN = {
+    "code": "Hamlet",
+    "quote": "Hamlet",
+    "date": "Tuesday",
+    "month": "1994",
+    "place": "Chicago",
+    "name": "John",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ class Reading:
     doc: Doc
     words: list[str]
     places: dict[int, list[str]] = field(default_factory=dict)
-    times: frozenset[int] = frozenset()
+    times: set[int] = field(default_factory=set)
 
 
 class _Mask(NamedTuple):
@@ -81,7 +90,7 @@ class _Mask(NamedTuple):
     kind: str
     text: str
     word: str
-    place: int
+    origin: int
 
 
 def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
@@ -90,71 +99,66 @@ def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
     Args:
         nlp: The pipeline whose tokeniser counts.
         sentence: The sentence.
-        masked: Whether names, titles, dates and places become single tokens.
+        masked: Whether names, titles, dates and places become single tokens; inline code always does.
     """
-    if not masked or len(sentence) > _LONGEST:
+    patterns = _PATTERNS if masked else _CODE_ONLY
+    if (not masked and "`" not in sentence) or len(sentence) > _LONGEST:
         doc = nlp.make_doc(sentence)
         return Reading(doc, [token.text for token in doc])
-    left: set[int] = set()  # masks that are no token of their own, as in "(John/Smith)"
+    unmasked: set[int] = set()  # masks that are no token of their own, as in "(John/Smith)"
     while True:
-        plain, masks = _mask(sentence, left)
+        plain, masks = _mask(sentence, unmasked, patterns)
         doc = nlp.make_doc(plain)
-        starts = {token.idx: token for token in doc}
-        ends = {token.idx + len(token): token.i for token in doc}
-        joined = {mask.place for mask in masks if not _is_token(mask, starts, ends)}
+        words = [token.text for token in doc]
+        starts = {token.idx: token.i for token in doc}
+        ends = {start + len(words[token]): token for start, token in starts.items()}
+        joined = {mask.origin for mask in masks if not _is_token(mask, words, starts, ends)}
         if not joined:
             break
-        left |= joined
-    words = [token.text for token in doc]
-    places: dict[int, list[str]] = {}
-    times: set[int] = set()
+        unmasked |= joined
+    reading = Reading(doc, words)
     for mask in masks:
         if mask.kind == "bracket":
             words[ends[mask.start]] += mask.text
             continue
-        token = starts[mask.start].i
+        token = starts[mask.start]
         words[token] = mask.text
         if mask.kind == "place":
-            places[token] = mask.text.split(", ")
+            reading.places[token] = mask.text.split(", ")
         elif mask.kind in ("date", "month"):
-            times.add(token)
-    return Reading(doc, words, places, frozenset(times))
+            reading.times.add(token)
+    return reading
 
 
-def _is_token(mask: _Mask, starts: Mapping[int, Token], ends: Mapping[int, int]) -> bool:
+def _is_token(mask: _Mask, words: Sequence[str], starts: Mapping[int, int], ends: Collection[int]) -> bool:
     if mask.kind == "bracket":
         return mask.start in ends
-    return mask.start in starts and starts[mask.start].text == mask.word
+    return mask.start in starts and words[starts[mask.start]] == mask.word
 
 
-def _mask(sentence: str, left: Collection[int]) -> tuple[str, list[_Mask]]:
-    masked = ""
+def _mask(sentence: str, unmasked: Collection[int], patterns: re.Pattern[str]) -> tuple[str, list[_Mask]]:
+    plain = ""
     masks: list[_Mask] = []
-    at = 0
-    after = 0
-    while match := _PATTERNS.search(sentence, after):
-        after = match.end()
+    copied = after = 0
+    while match := patterns.search(sentence, after):
+        after = end = match.end()
         kind = str(match.lastgroup)
         text, start = match[kind], match.start(kind)
-        if start in left:
+        if start in unmasked:
             continue
-        end = match.end()
         if kind == "place" and _FRONTED.match(sentence[: match.start()]) and sentence[end : end + 1] != ",":
             text = text.rpartition(", ")[0]  # "In Paris, France signed …", "Born in Paris, France, Anna …"
             after = end = start + len(text)
             if ", " not in text:
                 kind = "name"
-        masked += sentence[at:start]
-        at = end
-        if kind == "bracket":
-            masks.append(_Mask(len(masked), kind, text, "", start))
-            continue
-        inside = (match["end"] or match["tail"] or "") if kind == "quote" else ""
-        if inside:
+        plain += sentence[copied:start]
+        copied = end
+        comma = (match["end"] or match["tail"] or "") if kind == "quote" else ""
+        if comma:
             text = text[:-2] + text[-1]
-        stand_in = _STAND_IN[kind]
+        word = _STAND_IN.get(kind, "")
         if kind == "name" and _PLURAL.search(text) and sentence[: match.start()].lower().endswith("the "):
-            stand_in = "Vikings"
-        masks.append(_Mask(len(masked), kind, text, stand_in, start))
-        masked += stand_in + inside
-    return masked + sentence[at:], masks
+            word = "Vikings"
+        masks.append(_Mask(len(plain), kind, text, word, start))
+        plain += word + comma
+    return plain + sentence[copied:], masks

@@ -7,28 +7,39 @@ words are left as they stand: a wrong name is worse than a pronoun.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from factoid.propositions.syntax.expletives import is_expletive
+from factoid.propositions.syntax.headings import Heading, Headings, headings
+from factoid.propositions.syntax.kinds import HONORIFICS, PEOPLE, Kind, head_noun, kind
+from factoid.propositions.syntax.lexicon import LEXICON
+from factoid.propositions.syntax.phrases import bracketed
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import Tree
 
-_PERSON = {"he": "he", "his": "he", "she": "she", "her": "she"}
-_THING = frozenset({"it", "its"})
-_MANY = frozenset({"they", "their"})
-# "Her mother …": someone else whom the next pronoun may mean.
-_RELATIVES = frozenset(
-    "mother father parent brother sister sibling husband wife spouse partner son daughter child uncle aunt cousin nephew "
-    "niece grandfather grandmother grandson granddaughter friend teacher tutor student pupil colleague assistant mentor "
-    "successor predecessor rival employer boss doctor lover fiancé fiancée widow widower heir".split()
+# A pronoun in its plain form: what a heading or an entity has to fit.
+_PLAIN = {"he": "he", "his": "he", "she": "she", "her": "she", "it": "it", "its": "it", "they": "they", "their": "they"}
+_KINDS = {"he": Kind.MAN, "she": Kind.WOMAN, "it": Kind.THING, "they": Kind.MANY}
+_GENDERED = {
+    "he": frozenset(
+        "boy brother father grandfather grandson heir husband king man nephew prince son uncle widower".split()
+    ),
+    "she": frozenset(
+        "aunt daughter girl grandmother heiress mother niece princess queen sister widow wife woman".split()
+    ),
+}
+_PEOPLES = ("ish", "ese", "ean", "ian", "can", "man", "ench", "utch", "eek", "iss")  # "English chemists"
+_ORGANISATIONS = frozenset(
+    "agency bank board club company firm group network organisation organization party team".split()
 )
-_POSSESSIVE = "PRP$"
+_VAGUE = frozenset("day man name number people person place set thing time value way woman word year".split())
+# "The second is a wolf", "the name": words that stand for something else.
+_NOBODY = frozenset(
+    "all both few first former last latter many most name one other others second several some third word".split()
+)
+_SUBJECT = ("nsubj", "nsubj:pass")
 _LONGEST_NAME = 8
-_BRACKETS = re.compile(r"\s*\([^)]*\)")
-# Titles that name a topic rather than an entity.
-_TOPIC = re.compile(
-    r"^(?:list|history|outline|timeline|index|comparison|glossary|culture|geography|economy)\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +47,7 @@ class Entity:
     """Someone or something that was mentioned."""
 
     name: str
-    plural: bool = False
+    kind: Kind = Kind.UNKNOWN
     proper: bool = False
 
 
@@ -46,158 +57,253 @@ class Discourse:
 
     Args:
         title: The document's title, or "".
+        section: The headings between the title and the passage, outermost first, joined by ", ".
+        opens: Whether the passage may be the first under its heading; in a later one "it" is what the passage before
+            spoke of.
     """
 
     title: str
-    topic: Entity | None = None
+    section: str = ""
+    opens: bool = True
+    headings: Headings = field(init=False)
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
+    objects: bool = False  # or a plural one
     company: bool = False  # the last clause named someone besides its subject
+    competitors: set[str] = field(default_factory=set)  # "he", "she": its object may be meant as well
     rival: bool = False  # the last subject was someone who cannot be named here
     people: dict[str, Entity] = field(default_factory=dict)  # "he" or "she" → who that was
-    kinds: dict[str, Entity] = field(default_factory=dict)  # "city" → what was said to be one
+    sorts: dict[str, Entity] = field(default_factory=dict)  # "city" → what was said to be one
+    learned: dict[str, Kind] = field(default_factory=dict)  # name → what the passage says it is
+    names: set[str] = field(default_factory=set)  # proper subjects
+    namesakes: set[str] = field(default_factory=set)  # last parts of the full names in the passage
 
     def __post_init__(self) -> None:
-        name = " ".join(_BRACKETS.sub("", self.title).split())
-        if name and len(name.split()) <= _LONGEST_NAME and not _TOPIC.match(name):
-            self.topic = Entity(name, proper=True)
+        self.headings = headings(self.title, self.section)
 
     def read(self, tree: Tree) -> dict[int, Mention]:
         """Return what the referring expressions of the next sentence stand for, by their first token."""
         mentions: dict[int, Mention] = {}
-        clauses = self._clauses(tree)
+        root = tree.root
+        joined = [head for head in tree.all(root, "conj", "parataxis") if tree.subject(head) is not None]
+        clauses = [root, *joined]
+        aside = len(bracketed(tree)) >= len(tree.words) - 1
         for head in clauses:
             for index in tree.subtree(head, set(clauses) - {head}):
-                if (
-                    found := self._pronoun(tree, index, head)
-                    or self._description(tree, index)
-                    or self._surname(tree, index)
-                ):
-                    mentions[index] = found
-            self._remember(tree, head, mentions)
+                mention = None
+                if tree.lower[index] in _PLAIN:
+                    mention = self._pronoun(tree, index, head)
+                elif tree.lower[index] == "the":
+                    mention = self._description(tree, index)
+                elif tree.is_proper(index):
+                    mention = self._surname(tree, index)
+                if mention:
+                    mentions[index] = mention
+            if not aside:
+                self._remember(tree, head, mentions)
         return mentions
 
     # Referring expressions
 
     def _pronoun(self, tree: Tree, index: int, head: int) -> Mention | None:
-        word = tree.words[index].lower()
-        if word not in _PERSON and word not in _THING and word not in _MANY:
-            return None
-        possessive = tree.tags[index] == _POSSESSIVE
-        holder = self._subject_above(tree, index)
+        pronoun = _PLAIN[tree.lower[index]]
+        possessive = tree.tags[index] == "PRP$"
+        if index == 1 and tree.tags[0] == "IN" and possessive:
+            return None  # "Since its invention, the script …"
+        if tree.words[index + 1 : index + 2] in (["or"], ["/"]) and not _PLAIN.keys().isdisjoint(
+            tree.lower[index + 2 : index + 3]
+        ):
+            return None  # "he or she"
+        holder = _subject_above(tree, index)
         if holder is None or (not possessive and holder != index):
             return None  # an object, or a possessive that the clause's own subject explains
-        if tree.heads[holder] != head:
+        if tree.heads[holder] != head or is_expletive(tree, index) or _is_quoted(tree, index):
             return None  # in a subordinate clause the main clause's own subject competes
-        if any(
-            tree.is_noun(earlier) and tree.deps[earlier] in ("nsubj", "nsubj:pass")
-            for earlier in self._before(tree, index, head)
-        ):
+        before = [token for token in tree.subtree(head) if token < index]
+        if any(tree.is_noun(token) and tree.deps[token] in _SUBJECT for token in before):
             return None  # "If the tenant fails, it …"
-        entity = self._antecedent(word)
-        if entity is None or not entity.name:
+        entity = self._person(pronoun, tree, before) if pronoun in ("he", "she") else self._thing(pronoun, tree, before)
+        if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
-        name = entity.name
-        if possessive:
-            name += "'" if name.endswith("s") and entity.plural else "'s"
-        return Mention(entity.name, name)
+        self.learned[entity.name.casefold()] = _KINDS[pronoun]
+        ending = "'" if entity.name.endswith("s") and entity.kind is Kind.MANY else "'s"
+        return Mention(entity.name, entity.name + ending if possessive else entity.name)
 
-    def _antecedent(self, word: str) -> Entity | None:
-        if word in _PERSON:
-            who = _PERSON[word]
-            known = self.people.get(who)
-            others = [entity for other, entity in self.people.items() if other != who]
-            candidate = self.subject if self.subject and self.subject.proper and not self.subject.plural else None
-            if candidate in others:
-                candidate = known
-            if candidate == self.topic and not self._may_be_person(self.topic):
-                candidate = None
-            if known is None and self.company:
-                return None  # "Marie married Paul. His …"
-            expected = known or (self.topic if self._may_be_person(self.topic) else None)
-            if self.rival or (expected and candidate and candidate != expected):
-                return None  # two that it could be
-            unnamed = (
-                self.subject is None or not self.subject.name
-            )  # so far only things, as in "Recognition came slowly."
-            start = unnamed and not others and self._may_be_person(self.topic)
-            entity = known or candidate or (self.topic if start else None)
-            if entity:
-                self.people[who] = entity
-            return entity
-        if word in _MANY:
-            return self.subject if self.subject and self.subject.plural else None
+    def _person(self, who: str, tree: Tree, before: list[int]) -> Entity | None:
+        known = self.people.get(who)
+        others = [entity for other, entity in self.people.items() if other != who]
+        subject = self.subject if self.subject and self.subject.proper and self.subject.kind.fits(who) else None
+        candidate = known if subject in others else subject
+        if self.rival or who in self.competitors or (known is None and self.company):
+            return None  # "Marie married Paul. His …"
+        heading = self._heading(who)
+        topic = Entity(heading.name, heading.kind, proper=True) if heading else None
+        expected = known or topic
+        if expected and candidate and candidate.name != expected.name:
+            return None  # two that it could be
+        # So far only things were spoken of, as in "Recognition came slowly."
+        unnamed = self.subject is None or not self.subject.name or self.subject.kind in (Kind.THING, Kind.MANY)
+        entity = known or candidate
+        if entity is None and unnamed and not others:
+            proper = filter(tree.is_proper, before)
+            if not any(tree.deps[token] == "obj" or kind(tree.words[token]) is _KINDS[who] for token in proper):
+                entity = topic
+        if entity:
+            self.people[who] = entity
+        return entity
+
+    def _thing(self, pronoun: str, tree: Tree, before: list[int]) -> Entity | None:
         if self.subject is None:
-            return None if self.people else self.topic
-        if self.subject.plural or self.subject in self.people.values() or self.object:
-            return None  # a thing that was the object may be meant as well
-        return self.subject
+            verbs = any(map(tree.is_verb, before)) or (before and tree.tags[0].startswith(("JJ", "VB")))
+            fronted = verbs and any(map(tree.is_noun, before))  # "When opening the lid, it …"
+            heading = None if fronted or self.people or not self.opens else self._heading(pronoun)
+            return Entity(heading.name, heading.kind, proper=True) if heading else None
+        if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
+            return None
+        # A thing that was the object may be meant as well.
+        return None if (self.objects if pronoun == "they" else self.object) else self.subject
+
+    def _heading(self, pronoun: str) -> Heading | None:
+        """Return the heading that a pronoun means, unless the passage says that it is something else."""
+        heading = self.headings.named_by(pronoun)
+        learned = self.learned.get(heading.name.casefold()) if heading else None
+        return heading if learned is None or learned.fits(pronoun) else None
 
     def _description(self, tree: Tree, index: int) -> Mention | None:
-        """Resolve "the tower" by the title's own noun or by an earlier "X is a tower"."""
+        """Resolve "the tower" by the nearest heading that names one or by an earlier "X is a tower"."""
         noun = tree.heads[index]
-        bare = (
-            tree.words[index].lower() == "the"
-            and noun == index + 1
-            and tree.tags[noun] == "NN"
-            and tree.deps[noun] in ("nsubj", "nsubj:pass")
-            and all(tree.deps[child] in ("det", "punct") for child in tree.children[noun])
-        )
-        if not bare:
+        word = tree.lower[noun]
+        if noun != index + 1 or tree.tags[noun] != "NN" or tree.deps[noun] not in _SUBJECT or word in _VAGUE:
             return None
-        word = tree.words[noun].lower()
+        bare = all(tree.deps[child] in ("det", "punct") for child in tree.children[noun])
+        if not bare or _is_quoted(tree, index):
+            return None
         # A warship is a ship, a cathedral city a city: the head of a compound names the kind.
-        same = [kind for kind in self.kinds if kind == word or (len(word) > 3 and kind.endswith(word))]
-        entity = self.kinds[same[-1]] if same else None
-        if entity is None and self.topic and word in self.topic.name.lower().split():
-            entity = Entity(f"the {self._plain(self.topic.name)}")
-        if entity is None:
+        same = [sort for sort in self.sorts if sort == word or (len(word) > 3 and sort.endswith(word))]
+        if same:
+            entity = self.sorts[same[-1]]
+            return Mention(_without_article(entity.name), entity.name, range(noun, noun + 1))
+        heading = next((heading for heading in self.headings.entities() if head_noun(heading.name) == word), None)
+        if heading is None or " " not in heading.name:
             return None
-        return Mention(self._plain(entity.name), entity.name, range(noun, noun + 1))
+        if word in _ORGANISATIONS and self._is_other(tree, index, heading):
+            return None
+        name = _without_article(heading.name)
+        return Mention(name, f"the {name}", range(noun, noun + 1))
+
+    def _is_other(self, tree: Tree, index: int, heading: Heading) -> bool:
+        """Tell whether another name stands before in the passage, as in "ITT promised that the company …"."""
+        if self.company or any(name not in heading.name for name in self.names):
+            return True
+        others = [token for token in range(index) if tree.words[token] not in heading.name.split()]
+        return any(
+            tree.is_proper(token) or (len(tree.words[token]) > 1 and tree.words[token].isupper()) for token in others
+        )
 
     def _surname(self, tree: Tree, index: int) -> Mention | None:
-        """Write out a person's name where the last part of the title stands alone."""
-        if self.topic is None or not tree.is_proper(index):
+        """Write out a person's name where its last part stands alone."""
+        word = tree.words[index]
+        name = self.headings.surnames.get(word)
+        if name is None or word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "root"):
             return None
-        alone = (
-            _is_name(self.topic.name)
-            and tree.words[index] == self.topic.name.split()[-1]
-            and (index == 0 or not tree.words[index - 1][0].isupper())
-            and not any(
-                tree.tags[other].startswith("NNP") for other in (index - 1, index + 1) if 0 <= other < len(tree.words)
-            )
-            and (index == 0 or tree.words[index - 1].lower() not in ("the", "a", "an"))
-            and tree.deps[index] in ("nsubj", "nsubj:pass", "nmod:poss", "root")
-        )
-        return Mention(self.topic.name, self.topic.name) if alone else None
+        if index + 1 < len(tree.words) and tree.is_proper(index + 1):
+            return None
+        before = tree.words[index - 1] if index else ""
+        if before[:1].isupper() or before in ("the", "a", "an") or (index and tree.is_proper(index - 1)):
+            return None
+        return Mention(name, name)
 
     # Memory
 
     def _remember(self, tree: Tree, head: int, mentions: dict[int, Mention]) -> None:
-        subject = tree.child(head, "nsubj", "nsubj:pass")
-        own = set() if subject is None else set(tree.subtree(subject))
+        subject = tree.child(head, *_SUBJECT)
+        clause = tree.subtree(head)
+        inside = () if subject is None else tree.subtree(subject)
+        self._remember_namesakes(tree, clause)
         self.company = any(
             tree.is_proper(token)
+            and token not in inside
             and (
                 " " in tree.words[token]
                 or tree.child(token, "flat") is not None
                 or tree.deps[token] in ("obj", "iobj", "obl:agent")
             )
-            for token in tree.subtree(head)
-            if token not in own
+            for token in clause
         )
+        self.competitors = set()
         if subject is None:
             self.subject = Entity("")  # an imperative, say: what "it" is after that cannot be told
             return
+        if is_expletive(tree, subject) and not any(
+            tree.deps[token] in _SUBJECT for token in clause if token != subject
+        ):
+            return  # "It is recommended to wait." says nothing of anything
+        self._remember_objects(tree, head)
         entity = self._entity(tree, subject, mentions)
+        if entity and entity.proper and entity.kind is Kind.UNKNOWN:
+            entity = self._learn(tree, head, entity)
         self.subject = entity or Entity("")
-        thing = tree.child(head, "obj")
-        self.object = thing is not None and tree.is_noun(thing) and not tree.is_plural(thing)
-        self.rival = entity is None and (tree.words[subject].lower() in _RELATIVES or tree.is_proper(subject))
-        if entity is None:
-            return
-        if tree.child(head, "cop") is not None and tree.tags[head] == "NN" and not entity.plural:
-            self.kinds[tree.words[head].lower()] = entity
+        if entity and entity.proper:
+            self.names.add(_without_article(entity.name))
+        noun = tree.lower[subject]
+        if noun in ("he", "she") and subject not in mentions:
+            self.competitors.add(noun)
+        self.rival = (entity is None or not entity.proper) and (
+            noun in LEXICON["relatives"] or tree.is_proper(subject) or (noun in PEOPLE and not self._is_headed(tree))
+        )
+        if entity and tree.child(head, "cop") is not None and tree.tags[head] == "NN" and entity.kind is not Kind.MANY:
+            self.sorts[tree.lower[head]] = entity
+
+    def _remember_objects(self, tree: Tree, head: int) -> None:
+        agents = tree.all(head, "obl", "obl:agent") if tree.child(head, "aux:pass") is not None else []
+        agents = [token for token in agents if "by" in (tree.lower[child] for child in tree.children[token])]
+        things = [*tree.all(head, "obj"), *agents]
+        things = [token for token in things if tree.is_noun(token) or tree.lower[token] in ("it", "them")]
+        self.competitors = {who for who in ("he", "she") for thing in things if _competes(tree, thing, who)}
+        things = [token for token in things if tree.lower[token] not in PEOPLE]
+        many = [token for token in things if tree.is_plural(token) or tree.lower[token] == "them"]
+        self.objects = bool(many)
+        self.object = any(token not in many or tree.is_proper(token) for token in things)  # "Tyne and Wear Metro"
+
+    def _remember_namesakes(self, tree: Tree, clause: Sequence[int]) -> None:
+        """Remember the last parts of full names that are none of the headings'."""
+        for token in clause:
+            if token and tree.is_proper(token) and tree.is_proper(token - 1):
+                first, last = tree.words[token - 1 : token + 1]
+                titled = tree.lower[token - 1].strip(".") in HONORIFICS
+                if not titled and not any(f"{first} {last}" in heading.name for heading in self.headings.path):
+                    self.namesakes.add(last)
+
+    def _is_headed(self, tree: Tree) -> bool:
+        """Tell whether a sentence names what a heading names: its other nouns are likely to mean the same."""
+        return any(heading.name in tree.source for heading in self.headings.entities())
+
+    def _learn(self, tree: Tree, head: int, entity: Entity) -> Entity:
+        """Take what a clause says its subject is: "is a physicist", "lost its mast"."""
+        words = {tree.lower[token] for token in tree.subtree(head)}
+        noun = tree.lower[head]
+        if tree.child(head, "cop") is not None and tree.tags[head] == "NN":
+            person = noun in PEOPLE or noun.endswith(("ist", "ian", "er", "or", "man"))
+        elif words & {"its", "itself"}:
+            person = False
+        elif words & {"his", "himself", "her", "herself"}:
+            person = True
+        else:
+            return entity
+        learned = Kind.PERSON if person else Kind.THING
+        self.learned[entity.name.casefold()] = learned
+        return Entity(entity.name, learned, proper=True)
+
+    def _kind(self, name: str) -> Kind:
+        """Return what a name of the passage names, by the passage, the headings, and its own words."""
+        if learned := self.learned.get(name.casefold()):
+            return learned
+        words = set(name.lower().split())
+        for heading in self.headings.path:
+            parts = heading.name.lower().split()
+            if words <= set(parts) and (heading.kind in (Kind.THING, Kind.MANY) or words & {parts[0], parts[-1]}):
+                return Kind.THING if heading.kind is Kind.MANY and len(words) < len(parts) else heading.kind
+        return kind(name)
 
     def _entity(self, tree: Tree, subject: int, mentions: dict[int, Mention]) -> Entity | None:
         left_out = {
@@ -205,62 +311,95 @@ class Discourse:
             for child in tree.subtree(subject)
             if tree.deps[child] in ("acl:relcl", "appos", "acl", "parataxis", "punct") and tree.words[child] != "-"
         }
-        tokens = tree.subtree(subject, left_out - {subject})
-        first = tokens[0]
+        aside = bracketed(tree)
+        phrase = [token for token in tree.subtree(subject, left_out - {subject}) if token not in aside]
+        if subject not in phrase:
+            return None
+        first = phrase[0]
         if mention := mentions.get(first):
-            if len(tokens) == 1 + len(mention.covers):
-                return Entity(mention.text, tree.words[subject].lower() in _MANY, proper=True)
+            alone = len(phrase) == 1 + len(mention.covers)
+            return Entity(mention.text, self._kind(mention.text), proper=True) if alone else None
+        proper = tree.is_proper(subject)
+        if not tree.is_noun(subject) or len(phrase) > _LONGEST_NAME or _is_unnamed(tree, subject, phrase):
             return None
-        if tree.tags[subject] == "PRP" or not tree.is_noun(subject) or len(tokens) > _LONGEST_NAME:
+        plain = _without_article(" ".join(tree.words[token] for token in phrase)).lower()
+        for heading in self.headings.entities():
+            if plain == _without_article(heading.name).lower():
+                return Entity(heading.name, heading.kind, proper=True)
+        opener = tree.lower[first]
+        if opener in ("his", "her", "its", "their", "a", "an") or (opener in ("this", "that") and not proper):
             return None
-        words = [tree.words[token] for token in tokens]
-        if self.topic and self._plain(" ".join(words)).lower() == self._plain(self.topic.name).lower():
-            return self.topic
-        definite = words[0].lower() in ("the", "this", "that", "his", "her", "its", "their")
-        if not tree.is_proper(subject) and not (definite or tree.tags[subject] == "NNS"):
+        if not proper and opener != "the" and tree.tags[subject] != "NNS":
             return None
-        if not tree.is_proper(first) and words[0].lower() in ("the", "a", "an", "this", "many", "most", "some"):
-            words[0] = words[0].lower()
-        if words[0] in ("this", "that", "his", "her", "its", "their") or words[0].lower() in ("a", "an"):
-            return None
-        name = "".join(tree.words[token] + tree.spaces[token] for token in tokens).strip()
-        if not tree.is_proper(first):
+        name = "".join(
+            tree.words[token] + (tree.spaces[token] if after == token + 1 else " ")
+            for token, after in zip(phrase, [*phrase[1:], phrase[-1] + 1], strict=True)
+        ).strip()
+        tag = tree.tags[first]
+        capital = (
+            (tag == "NNS" and not opener.endswith("s"))  # a name that was taken for a plural
+            or (proper and tag.startswith(("NN", "VB", "JJ")))
+            or (tag == "JJ" and opener.endswith(_PEOPLES))
+        )
+        if not capital and not tree.is_proper(first):
             name = name[0].lower() + name[1:]
-        return Entity(name, tree.is_plural(subject), tree.is_proper(subject))
-
-    @staticmethod
-    def _before(tree: Tree, index: int, head: int) -> list[int]:
-        """Return the tokens of a clause before one of them."""
-        return [token for token in tree.subtree(head) if token < index]
-
-    @staticmethod
-    def _may_be_person(entity: Entity | None) -> bool:
-        return entity is not None and _is_name(entity.name)
-
-    @staticmethod
-    def _plain(name: str) -> str:
-        return name[4:] if name.lower().startswith("the ") else name
-
-    @staticmethod
-    def _clauses(tree: Tree) -> list[int]:
-        """Return the heads of the main clauses, in order."""
-        root = tree.root
-        return [root, *(joined for joined in tree.all(root, "conj", "parataxis") if tree.subject(joined) is not None)]
-
-    @staticmethod
-    def _subject_above(tree: Tree, index: int) -> int | None:
-        """Return the subject noun phrase that a token stands in."""
-        while tree.heads[index] != index:
-            if tree.deps[index] in ("nsubj", "nsubj:pass"):
-                return index
-            if tree.is_verb(index):
-                return None
-            index = tree.heads[index]
-        return None
+        if tree.is_plural(subject):
+            return Entity(name, Kind.MANY, proper)
+        if proper:
+            return Entity(name, self._kind(name), proper=True)
+        return Entity(name, Kind.PERSON if tree.lower[subject] in PEOPLE else Kind.THING)
 
 
-def _is_name(title: str) -> bool:
-    """Tell whether a title may be a person's name: two to four capitalised words without an article."""
-    parts = title.split()
-    capitalised = all(part[0].isupper() and part.replace("-", "").replace("'", "").isalpha() for part in parts)
-    return 2 <= len(parts) <= 4 and capitalised and parts[0] not in ("The", "A", "An")
+def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
+    """Tell whether a clause names an entity itself: "He sent Martin to school" is not about Martin."""
+    clauses = (head, *tree.all(head, "ccomp", "xcomp", "csubj"))
+    named = (token for clause in clauses for token in tree.all(clause, "obj", "iobj", *_SUBJECT) if token > index)
+    return any(tree.words[token] in entity.name.split() and tree.is_proper(token) for token in named)
+
+
+def _competes(tree: Tree, thing: int, who: str) -> bool:
+    """Tell whether an object is someone whom "he" or "she" may mean as well."""
+    noun = tree.lower[thing]
+    if tree.is_plural(thing):
+        return False
+    if tree.is_proper(thing):
+        return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is _KINDS[who]
+    if noun in _GENDERED["he"] | _GENDERED["she"]:
+        return noun in _GENDERED[who]
+    return noun in LEXICON["relatives"] or noun in PEOPLE
+
+
+def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
+    """Tell whether a noun phrase names nothing that a pronoun may mean."""
+    if any(tree.words[token][0] in '([“"/' for token in phrase) or tree.lower[phrase[-1]] in _NOBODY:
+        return True
+    if tree.tags[phrase[0]] in ("IN", "TO") or any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
+        return True
+    if any(tree.is_verb(token) and tree.deps[token] != "amod" for token in phrase):
+        return True
+    # "Lines that start with a hash" are not the lines.
+    starts = [tree.subtree(clause)[0] for clause in tree.all(subject, "acl:relcl", "acl")]
+    return not tree.is_proper(subject) and any(
+        start > subject and tree.words[start - 1] != "," and tree.words[start] not in "(," for start in starts
+    )
+
+
+def _without_article(name: str) -> str:
+    return name[4:] if name.lower().startswith("the ") else name
+
+
+def _subject_above(tree: Tree, index: int) -> int | None:
+    """Return the subject noun phrase that a token stands in."""
+    while tree.heads[index] != index:
+        if tree.deps[index] in _SUBJECT:
+            return index
+        if tree.is_verb(index):
+            return None
+        index = tree.heads[index]
+    return None
+
+
+def _is_quoted(tree: Tree, index: int) -> bool:
+    """Tell whether a token stands in quotation marks: what is said there, somebody else says."""
+    before = "".join(tree.words[:index])
+    return before.count('"') % 2 == 1 or before.count("“") > before.count("”")

@@ -6,18 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from factoid.propositions.syntax.tree import Tree
+from factoid.propositions.syntax.tree import Item, Tree
 
-# A token by its index, or a word put in by a rule.
-Item = int | str
-
-_NO_SPACE_BEFORE = frozenset(
-    {",", ".", ";", ":", "!", "?", "%", ")", "]", "}", "’", "”", "'s", "’s", "n't", "n’t", "'"}
-)
-_NO_SPACE_AFTER = frozenset({"(", "[", "{", "“", "‘", "$", "£", "€"})
-_EMPTY_PARENTHESES = re.compile(r"(?<!\w)(?:\(\s*[,;–-]*\s*\)|\[\s*\])")
-_REPEATED = re.compile(r"(?:\s*[,;:–—])+(?=\s*[,;.])|(?<=[,;])(?:\s*,)+")
-_EDGE = " \t\n,;:–—"
+_NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".split())
+_NO_SPACE_AFTER = frozenset("([{“‘$£€")
+_EMPTY_PARENTHESES = re.compile(r"(?<!\w)(?:\(\s*+[,;–-]*+\s*+\)|\[\s*+\])")
+_REPEATED = re.compile(r"(?<![\s,;:–—])(?:\s*+[,;:–—])+(?=\s*+[,;.])|(?<=[,;])(?:\s*+,)++")
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 
@@ -44,7 +38,7 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
         items: Token indices and inserted words, in the order of the new sentence.
         mentions: Referring expressions by their first token.
     """
-    parts: list[str] = []
+    text = ""
     covered = range(0)  # tokens that the last mention written out replaces
     for position, item in enumerate(items):
         if item in covered:
@@ -52,38 +46,32 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
         word = item if isinstance(item, str) else tree.words[item]
         if item == 0 and position and not tree.tags[0].startswith("NNP") and not word[1:].isupper() and word != "I":
             word = word[0].lower() + word[1:]  # it opened the sentence, and no longer does
-        spaced = _spaced(tree, items, position)
+        spaced = bool(text) and _spaced(tree, items[position - 1], item)
         mention = mentions.get(item) if isinstance(item, int) else None
-        if mention and mention.entity.casefold() not in "".join(parts).casefold():
+        if mention and mention.entity.casefold() not in text.casefold():
             word, covered = mention.text, mention.covers
-        parts.append(" " + word if spaced and parts else word)
-    return tidy("".join(parts))
+        text += " " + word if spaced else word
+    return _tidy(text)
 
 
-def tidy(text: str) -> str:
+def _tidy(text: str) -> str:
     """Mend punctuation that a cut has left over, capitalise the first letter and close the sentence."""
-    text = " ".join(text.split())
-    text = _EMPTY_PARENTHESES.sub("", text)
+    text = _EMPTY_PARENTHESES.sub("", " ".join(text.split()))
     for opening, closing in _PAIRS:
         if text.count(opening) != text.count(closing):
             text = text.replace(opening, "").replace(closing, "")
     if text.count('"') % 2:
         text = text.replace('"', "")
-    text = _REPEATED.sub("", text)
-    text = re.sub(r"\s+([,.;:!?])", r"\1", " ".join(text.split())).strip(_EDGE)
-    text = re.sub(r"[,;:–—\s]+([.!?][\"”’)]*)$", r"\1", text)
-    if not text:
-        return ""
-    if text[-1] not in '.!?"”’)' or (text[-1] in '"”’)' and text[-2:-1] not in ".!?"):
+    text = " ".join(_REPEATED.sub("", text).split())
+    text = re.sub(r" ([,.;:!?])", r"\1", text).strip(" \t\n,;:–—")
+    text = re.sub(r"(?<![,;:–—\s])[,;:–—\s]++([.!?][\"”’)]*)$", r"\1", text)
+    if text and (text[-1] not in '.!?"”’)' or (text[-1] in '"”’)' and text[-2:-1] not in ".!?")):
         text += "."
-    return text[0].upper() + text[1:]
+    return text[:1].upper() + text[1:]
 
 
-def _spaced(tree: Tree, items: Sequence[Item], position: int) -> bool:
-    """Tell whether a space stands before an item."""
-    if position == 0:
-        return False
-    item, before = items[position], items[position - 1]
+def _spaced(tree: Tree, before: Item, item: Item) -> bool:
+    """Tell whether a space stands between two items."""
     if isinstance(item, int) and isinstance(before, int) and before == item - 1:
         return bool(tree.spaces[before])
     word = item if isinstance(item, str) else tree.words[item]

@@ -16,28 +16,17 @@ if TYPE_CHECKING:
 
     from factoid.propositions.syntax.reading import Reading
 
-_FROM_CLEARNLP = {
-    "ROOT": "root",
-    "nsubjpass": "nsubj:pass",
-    "csubjpass": "csubj",
-    "auxpass": "aux:pass",
-    "dobj": "obj",
-    "dative": "iobj",
-    "pobj": "obl",
-    "prep": "obl",
-    "agent": "obl",
-    "npadvmod": "obl:unmarked",
-    "relcl": "acl:relcl",
-    "poss": "nmod:poss",
-    "prt": "compound:prt",
-    "neg": "advmod",
-    "nn": "compound",
-    "num": "nummod",
-    "infmod": "acl",
-    "partmod": "acl",
-}
-SUBJECTS = ("nsubj", "nsubj:pass", "csubj")
-AUXILIARIES = ("aux", "aux:pass", "cop")
+# A token by its index, or a word inserted by a rule.
+Item = int | str
+
+_FROM_CLEARNLP = dict(
+    pair.split("=")
+    for pair in (
+        "ROOT=root nsubjpass=nsubj:pass csubjpass=csubj auxpass=aux:pass dobj=obj dative=iobj pobj=obl prep=obl agent=obl "
+        "npadvmod=obl:unmarked relcl=acl:relcl poss=nmod:poss prt=compound:prt neg=advmod nn=compound num=nummod "
+        "infmod=acl partmod=acl"
+    ).split()
+)
 _FINITE = ("VBD", "VBZ", "VBP", "MD")
 
 
@@ -46,7 +35,7 @@ class Tree:
     """One sentence. All lists are indexed by token.
 
     Attributes:
-        words: The tokens' texts.
+        words: The tokens' texts; `lower` the same in lower case.
         spaces: White space after each token.
         tags: Penn Treebank tags.
         deps: Universal Dependencies relations.
@@ -58,34 +47,35 @@ class Tree:
     """
 
     words: list[str]
+    lower: list[str]
     spaces: list[str]
     tags: list[str]
     deps: list[str]
     heads: list[int]
     children: list[list[int]]
     source: str
-    places: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    times: Collection[int] = ()
+    places: Mapping[int, Sequence[str]]
+    times: Collection[int]
+    _subtrees: dict[int, list[int]] = field(default_factory=dict)
 
     @classmethod
     def from_doc(cls, doc: Doc, reading: Reading | None = None, source: str = "") -> Tree:
-        """Read a parsed document of one sentence.
-
-        Args:
-            doc: The document.
-            reading: What its tokens stand for; None if that is their text.
-            source: The sentence as it stands, if that is not the document's text.
-        """
-        heads = [token.head.i for token in doc]
+        """Read a parsed document of one sentence: what its tokens stand for, and its source where that is not its text."""
+        rows = doc.to_array(["TAG", "DEP", "SPACY", "HEAD"])
+        tags, deps, spaces, _ = rows.T.tolist()
+        heads = [index + offset for index, offset in enumerate(rows[:, 3].astype("int64").tolist())]
         children: list[list[int]] = [[] for _ in heads]
         for index, head in enumerate(heads):
             if head != index:
                 children[head].append(index)
+        names = {code: doc.vocab.strings[code] for code in {*tags, *deps}}
+        words = reading.words if reading else [token.text for token in doc]
         tree = cls(
-            reading.words if reading else [token.text for token in doc],
-            [token.whitespace_ for token in doc],
-            [token.tag_ for token in doc],
-            [_FROM_CLEARNLP.get(token.dep_, token.dep_) for token in doc],
+            words,
+            [word.lower() for word in words],
+            [" " if space else "" for space in spaces],
+            [names[tag] for tag in tags],
+            [_FROM_CLEARNLP.get(names[dep], names[dep]) for dep in deps],
             heads,
             children,
             source or doc.text.strip(),
@@ -95,20 +85,20 @@ class Tree:
         tree._mend_tags()
         return tree
 
-    def inflect(self, index: int, word: str) -> None:
-        """Make a token a past tense."""
-        self.words[index] = word
-        self.tags[index] = "VBD"
+    def write(self, index: int, word: str, tag: str | None = None) -> None:
+        """Replace a token's text, and its tag."""
+        self.words[index], self.lower[index] = word, word.lower()
+        self.tags[index] = tag or self.tags[index]
 
     def _mend_tags(self) -> None:
         """Call a participle that heads a clause without an auxiliary a past tense: taggers mix them up."""
         for index, tag in enumerate(self.tags):
             if tag != "VBN" or self.auxiliaries(index):
                 continue
-            above = self.heads[index]
-            own = self.deps[index] in ("root", "conj", "parataxis", "ccomp") and self.child(index, "nsubj") is not None
-            shared = self.deps[index] == "conj" and not self.auxiliaries(above) and self.is_finite(above)
-            if own or shared:
+            dep, head = self.deps[index], self.heads[index]
+            if (dep in ("root", "conj", "parataxis", "ccomp") and self.child(index, "nsubj") is not None) or (
+                dep == "conj" and not self.auxiliaries(head) and self.is_finite(head)
+            ):
                 self.tags[index] = "VBD"
 
     @property
@@ -116,19 +106,28 @@ class Tree:
         """The first token that heads itself."""
         return next(index for index, head in enumerate(self.heads) if head == index)
 
-    def subtree(self, head: int, without: Collection[int] = ()) -> list[int]:
+    def subtree(self, head: int, without: Collection[int] = ()) -> Sequence[int]:
         """Return a token and all below it in order, leaving out the subtrees of some."""
-        found = []
+        if not without and head in self._subtrees:
+            return self._subtrees[head]
+        subtree = []
         pending = [head]
         while pending:
             index = pending.pop()
-            found.append(index)
-            pending.extend(child for child in self.children[index] if child not in without)
-        return sorted(found)
+            subtree.append(index)
+            if children := self.children[index]:
+                pending += [child for child in children if child not in without] if without else children
+        subtree.sort()
+        if not without:
+            self._subtrees[head] = subtree
+        return subtree
 
     def child(self, head: int, *deps: str) -> int | None:
         """Return the first dependent with one of these relations."""
-        return next((child for child in self.children[head] if self.deps[child] in deps), None)
+        for child in self.children[head]:
+            if self.deps[child] in deps:
+                return child
+        return None
 
     def all(self, head: int, *deps: str) -> list[int]:
         """Return the dependents with these relations."""
@@ -136,11 +135,11 @@ class Tree:
 
     def subject(self, head: int) -> int | None:
         """Return the subject of a clause."""
-        return self.child(head, *SUBJECTS)
+        return self.child(head, "nsubj", "nsubj:pass", "csubj")
 
     def auxiliaries(self, head: int) -> list[int]:
         """Return auxiliaries and copula of a clause."""
-        return self.all(head, *AUXILIARIES)
+        return self.all(head, "aux", "aux:pass", "cop")
 
     def is_verb(self, index: int) -> bool:
         """Tell whether a token is a verb form."""
@@ -169,13 +168,11 @@ class Tree:
 
     def is_past(self, head: int) -> bool:
         """Tell whether a clause is in a past tense."""
-        finite = [index for index in (*self.auxiliaries(head), head) if self.tags[index] in _FINITE]
-        return bool(finite) and self.tags[finite[0]] == "VBD"
+        tags = [self.tags[index] for index in (*self.auxiliaries(head), head) if self.tags[index] in _FINITE]
+        return tags[:1] == ["VBD"]
 
     def is_plural(self, head: int) -> bool:
         """Tell whether a noun phrase is plural."""
         if self.tags[head] in ("NNS", "NNPS"):
             return True
-        return any(
-            self.words[cc].lower() == "and" for joined in self.all(head, "conj") for cc in self.all(joined, "cc")
-        )
+        return any(self.lower[cc] == "and" for joined in self.all(head, "conj") for cc in self.all(joined, "cc"))

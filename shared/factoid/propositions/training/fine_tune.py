@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
+import signal
+import threading
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -19,157 +22,120 @@ from tqdm.auto import tqdm
 from transformers.utils import logging as transformers_logging
 
 from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.propositions.engines.checkpoint import Checkpoint
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.prompt import passage_input
 from factoid.propositions.training.seeds import SeedPair
-from factoid.propositions.training.trainer_callbacks import Progress, Stop, stopping
-from factoid.propositions.training.training_record import TrainingRecord, TrainingSettings
+from factoid.propositions.training.train import TrainingRecord, TrainingSettings
 
 _STATE = "trainer_state.json"  # what the trainer writes last into a checkpoint
-_RUN = "run.json"
 _LOGS = 100  # entries of the loss in a record, about
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One training: where, how and on what."""
-
-    folder: Path
-    settings: TrainingSettings
-    identity: str
-    training: Sequence[SeedPair]
-    held_out: Sequence[SeedPair]
-    dropped: dict[str, int]
-
-    @property
-    def checkpoints(self) -> Path:
-        """Where the checkpoints are."""
-        return self.folder / "checkpoints"
-
-
-def fine_tune(run: Run, *, use_cpu: bool, show_progress: bool) -> TrainingRecord:
+def fine_tune(
+    folder: Path,
+    training: Sequence[SeedPair],
+    held_out: Sequence[SeedPair],
+    settings: TrainingSettings,
+    *,
+    identity: str,
+    dropped: Mapping[str, int],
+    use_cpu: bool,
+    show_progress: bool,
+) -> TrainingRecord:
     """Train, from the last checkpoint if there is one, and write model and tokenizer. See `train_propositionizer`."""
-    _claim(run)
-    hidden, limit = not show_progress, run.settings.max_tokens
+    run = hashlib.sha256(json.dumps([settings.comparable(), identity]).encode()).hexdigest()[:12]
+    checkpoints = folder / "checkpoints" / run  # another training has its own
+    counts = Counter(dropped)
     with quiet():
-        model, tokenizer = _load(run.settings)
-        dropped = Counter(run.dropped)
-        training = _features(tqdm(run.training, desc="tokens", disable=hidden), tokenizer, limit, dropped)
-        held_out = _features(run.held_out, tokenizer, limit, dropped)
-        if not training:
-            message = f"no pair is left to train on: {dict(dropped)} of {len(run.training) + len(run.held_out)} pairs"
+        checkpoint = Checkpoint(settings.model, settings.revision)
+        model, tokenizer = checkpoint.model(torch.float32), checkpoint.tokenizer()
+        bar = tqdm(training, desc="tokens", disable=not show_progress)
+        features = _features(bar, tokenizer, settings.max_tokens, counts)
+        if not features:
+            message = f"no pair is left to train on: {dict(counts)} of {len(training) + len(held_out)} pairs"
             raise InvalidInputError(message)
-        trainer = _trainer(run, model, tokenizer, training, held_out, use_cpu)
+        trainer = transformers.Seq2SeqTrainer(
+            model,
+            _arguments(settings, checkpoints, len(features), use_cpu=use_cpu, evaluates=bool(held_out)),
+            data_collator=transformers.DataCollatorForSeq2Seq(tokenizer, model=model, pad_to_multiple_of=8),
+            train_dataset=features,
+            eval_dataset=_features(held_out, tokenizer, settings.max_tokens, counts) or None,
+            processing_class=tokenizer,
+        )
+        trainer.remove_callback(transformers.trainer_callback.PrinterCallback)
+        if show_progress:
+            trainer.add_callback(Progress())
         with stopping() as stop:
             trainer.add_callback(Stop(stop))
-            trainer.add_callback(Progress(shown=show_progress))
             try:
-                trainer.train(resume_from_checkpoint=_last_checkpoint(run.checkpoints))
+                trainer.train(resume_from_checkpoint=_last_checkpoint(checkpoints))
             except torch.OutOfMemoryError as error:
                 message = (
-                    f"the device's memory does not suffice for {run.settings.device_batch_size} pairs of up to "
-                    f"{run.settings.max_tokens} tokens: make device_batch_size smaller (a step still takes "
-                    f"{run.settings.batch_size} pairs). The run goes on from its last checkpoint"
+                    f"the device's memory does not suffice for {settings.device_batch_size} pairs of up to "
+                    f"{settings.max_tokens} tokens: make device_batch_size smaller (a step still takes "
+                    f"{settings.batch_size} pairs). The run goes on from its last checkpoint"
                 )
                 raise PropositionizerError(message) from error
         if stop.is_set():
             raise KeyboardInterrupt
         model.config.use_cache = True  # the trainer turns it off, and generation would be slow without
-        model.save_pretrained(run.folder)
-        tokenizer.save_pretrained(run.folder)
-    shutil.rmtree(run.checkpoints)
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    shutil.rmtree(folder / "checkpoints")
     log = trainer.state.log_history
     return TrainingRecord(
-        settings=run.settings,
-        pairs=run.identity,
-        training_pairs=len(training),
-        held_out_pairs=len(run.held_out),
-        dropped=dict(sorted(dropped.items())),
-        propositionizers=sorted({pair.propositionizer for pair in run.training if pair.propositionizer}),
+        settings=settings,
+        pairs=identity,
+        training_pairs=len(features),
+        held_out_pairs=len(held_out),
+        dropped=dict(sorted(counts.items())),
+        propositionizers=sorted({pair.propositionizer for pair in training if pair.propositionizer}),
         steps=trainer.state.global_step,
         loss=[(entry["step"], entry["loss"]) for entry in log if "loss" in entry],
         held_out_loss=[entry["eval_loss"] for entry in log if "eval_loss" in entry],
     )
 
 
-def _claim(run: Run) -> None:
-    """Note whose checkpoints these are, or refuse those of another run."""
-    path = run.checkpoints / _RUN
-    own = {"settings": run.settings.comparable(), "pairs": run.identity}
-    if path.exists():
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            found = None
-        if found != own:
-            message = (
-                f"{run.checkpoints} belongs to a training with other pairs or settings: delete it to start anew, or "
-                "choose another folder"
-            )
-            raise InvalidInputError(message)
-        return
-    run.checkpoints.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(own), encoding="utf-8")
-    part.replace(path)
-
-
-def _load(settings: TrainingSettings) -> tuple[Any, Any]:
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(settings.model, revision=settings.revision)
-        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(
-            settings.model, revision=settings.revision, dtype=torch.float32
-        )
-    except (OSError, ValueError, RuntimeError) as error:
-        message = (
-            f"cannot load the seq2seq model {settings.model!r}: {str(error).strip().partition(chr(10))[0]} Expected a "
-            "model of the Hugging Face hub such as google/flan-t5-large, or a folder as save_pretrained writes it"
-        )
-        raise PropositionizerError(message) from error
-    return model, tokenizer
-
-
 def _features(pairs: Iterable[SeedPair], tokenizer: Any, limit: int, dropped: Counter[str]) -> list[dict[str, Any]]:
     """Return the tokens of pairs that the model can read and write; count the others."""
     features = []
     for pair in pairs:
-        given = tokenizer(passage_input(pair.passage), verbose=False)
-        wanted = tokenizer(text_target=json.dumps(pair.propositions, ensure_ascii=False), verbose=False)["input_ids"]
-        if max(len(given["input_ids"]), len(wanted)) > limit:
+        inputs = tokenizer(passage_input(pair.passage), verbose=False)
+        labels = tokenizer(text_target=json.dumps(pair.propositions, ensure_ascii=False), verbose=False)["input_ids"]
+        if max(len(inputs["input_ids"]), len(labels)) > limit:
             dropped["longer than the model reads or writes"] += 1
-        elif not _survives(pair, tokenizer.decode(wanted, skip_special_tokens=True)):
+        elif _normal(read_propositions(tokenizer.decode(labels, skip_special_tokens=True))) != _normal(
+            pair.propositions
+        ):
             dropped["characters that the tokenizer lacks"] += 1
         else:
-            features.append({**given, "labels": wanted})
+            features.append({**inputs, "labels": labels})
     return features
 
 
-def _survives(pair: SeedPair, decoded: str) -> bool:
-    """Tell whether propositions are read back as they were; T5's tokenizer changes some characters for like ones."""
-    read = [unicodedata.normalize("NFKC", text) for text in read_propositions(decoded)]
-    return read == [unicodedata.normalize("NFKC", " ".join(text.split())) for text in pair.propositions]
+def _normal(texts: Sequence[str]) -> list[str]:
+    """Return texts in NFKC, as T5's tokenizer changes some characters for like ones."""
+    return [unicodedata.normalize("NFKC", " ".join(text.split())) for text in texts]
 
 
-def _trainer(
-    run: Run, model: Any, tokenizer: Any, training: list[dict[str, Any]], held_out: list[dict[str, Any]], use_cpu: bool
-) -> Any:
-    settings = run.settings
+def _arguments(settings: TrainingSettings, folder: Path, pairs: int, *, use_cpu: bool, evaluates: bool) -> Any:
     cuda = torch.cuda.is_available() and not use_cpu
     devices = max(torch.cuda.device_count(), 1) if cuda else 1
-    at_once = min(settings.device_batch_size, settings.batch_size) * devices
-    if settings.batch_size % at_once:
+    device_batch = min(settings.device_batch_size, settings.batch_size)
+    if settings.batch_size % (device_batch * devices):
         message = (
             f"batch_size must be a multiple of device_batch_size times the number of devices, got {settings.batch_size} "
             f"and {settings.device_batch_size} on {devices}"
         )
         raise InvalidInputError(message)
-    steps = -(-len(training) // settings.batch_size) * settings.epochs
-    arguments = transformers.Seq2SeqTrainingArguments(
-        output_dir=str(run.checkpoints),
+    steps = -(-pairs // settings.batch_size) * settings.epochs
+    return transformers.Seq2SeqTrainingArguments(
+        output_dir=str(folder),
         num_train_epochs=settings.epochs,
-        per_device_train_batch_size=at_once // devices,
-        per_device_eval_batch_size=at_once // devices,
-        gradient_accumulation_steps=settings.batch_size // at_once,
+        per_device_train_batch_size=device_batch,
+        per_device_eval_batch_size=device_batch,
+        gradient_accumulation_steps=settings.batch_size // (device_batch * devices),
         optim="adamw_torch",
         learning_rate=settings.learning_rate,
         weight_decay=settings.weight_decay,
@@ -181,25 +147,15 @@ def _trainer(
         save_steps=settings.checkpoint_steps,
         save_total_limit=2,
         logging_steps=max(steps // _LOGS, 1),
-        eval_strategy="epoch" if held_out else "no",
+        eval_strategy="epoch" if evaluates else "no",
         prediction_loss_only=True,
         disable_tqdm=True,
         report_to="none",
     )
-    trainer = transformers.Seq2SeqTrainer(
-        model,
-        arguments,
-        data_collator=transformers.DataCollatorForSeq2Seq(tokenizer, model=model, pad_to_multiple_of=8),
-        train_dataset=training,
-        eval_dataset=held_out or None,
-        processing_class=tokenizer,
-    )
-    trainer.remove_callback(transformers.trainer_callback.PrinterCallback)
-    return trainer
 
 
 def _last_checkpoint(folder: Path) -> str | None:
-    """Return the newest checkpoint that was written to its end: a kill may have come in the middle of one."""
+    """Return the newest complete checkpoint; a kill may have left an incomplete one."""
     for path in sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]), reverse=True):
         try:
             json.loads((path / _STATE).read_text(encoding="utf-8"))
@@ -209,9 +165,50 @@ def _last_checkpoint(folder: Path) -> str | None:
     return None
 
 
+class Stop(transformers.TrainerCallback):  # type: ignore[misc]
+    """Ends training after the current step, with a checkpoint, once the event is set."""
+
+    def __init__(self, asked: threading.Event) -> None:
+        self._asked = asked
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
+        """Save and stop, if that is asked for."""
+        if self._asked.is_set():
+            control.should_save = control.should_training_stop = True
+
+
+class Progress(transformers.trainer_callback.ProgressCallback):  # type: ignore[misc]
+    """A bar over steps with the loss; that of transformers writes all logs to stdout."""
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:  # noqa: ARG002
+        """Show the loss."""
+        if logs and "loss" in logs and self.training_bar is not None:
+            self.training_bar.set_description("training")
+            self.training_bar.set_postfix(loss=f"{float(logs['loss']):.3f}")
+
+
+@contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """Set the event at Ctrl-C or SIGTERM; a second signal ends at once. Threads other than the main one get no signals."""
+    asked = threading.Event()
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM) if is_main}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what transformers and torch tell about their own workings from the user."""
+    """Hide the logs, warnings and bars of transformers and torch."""
     level, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()

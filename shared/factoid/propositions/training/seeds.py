@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.atomic import write_file
 from factoid.propositions.decompose import ground
 from factoid.propositions.protocol import NoPropositions, Propositionizer
 from factoid.split import split_sentences
@@ -53,17 +54,14 @@ def make_seeds(
 ) -> Seeds:
     """Have passages decomposed, and keep the pairs that are fit to learn from.
 
-    Give a `CachedPropositionizer` and an interrupted run goes on where it ended.
-
     Args:
         passages: Passages, as `split_passages` gives them.
-        propositionizer: What is to be learned from.
+        propositionizer: What is to be learned from; with a `CachedPropositionizer`, an interrupted run can go on.
         min_coverage: Least share of a passage's sentences that its propositions must cover.
         max_unsupported: Largest share of propositions with names, numbers or words that the passage does not hold.
 
     Raises:
         InvalidInputError: A share is not within 0 and 1.
-        PropositionizerError: What the propositionizer raises.
     """
     for name, share in (("min_coverage", min_coverage), ("max_unsupported", max_unsupported)):
         if not 0 <= share <= 1:
@@ -75,58 +73,53 @@ def make_seeds(
     dropped: Counter[str] = Counter()
     for passage, texts in zip(passages, outputs, strict=True):
         propositions = tuple(filter(None, dict.fromkeys(" ".join(text.split()) for text in texts)))
+        report = ground([passage], [propositions], unsupported="keep").report
+        sentences = len(split_sentences(passage))
         if not propositions:
-            reason = texts.reason if isinstance(texts, NoPropositions) else "empty output"
-        else:
-            reason = _fault(passage, propositions, min_coverage, max_unsupported)
-        if reason:
-            dropped[reason] += 1
+            dropped[texts.reason if isinstance(texts, NoPropositions) else "empty output"] += 1
+        elif report.unsupported > max_unsupported * len(propositions):
+            dropped["unsupported propositions"] += 1
+        elif sentences - report.uncovered < min_coverage * sentences:
+            dropped["low coverage"] += 1
         else:
             pairs.append(SeedPair(passage, propositions, source))
     return Seeds(pairs, dict(sorted(dropped.items())))
 
 
 def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair], list[SeedPair]]:
-    """Split pairs for training and evaluation, so that no document has pairs on both sides.
+    """Return pairs for training and about `count` for evaluation, a tenth of all at most, of other documents.
 
     Which documents are held out depends on their ids alone.
-
-    Args:
-        pairs: All pairs.
-        count: About how many to hold out; a tenth of all pairs at most.
-
-    Returns:
-        The pairs for training, and those held out.
 
     Raises:
         InvalidInputError: There are no pairs for training, or all are of one document and some shall be held out.
     """
     sizes = Counter(pair.passage.document_id for pair in pairs)
     if not sizes or (count > 0 and len(sizes) == 1):
-        message = f"expected pairs of two documents at least, one of them to be held out, got {len(pairs)} pairs of "
-        message += f"{len(sizes)}: give more documents, or hold out 0"
+        message = (
+            f"expected pairs of two documents at least, one of them to be held out, got {len(pairs)} pairs of "
+            f"{len(sizes)}: give more documents, or hold out 0"
+        )
         raise InvalidInputError(message)
-    wanted = min(count, max(len(pairs) // 10, 1))
-    held: set[str] = set()
-    for document in sorted(sizes, key=lambda own: hashlib.sha256(own.encode()).digest())[:-1]:
-        if sum(sizes[own] for own in held) >= wanted:
-            break
-        held.add(document)
-    training = [pair for pair in pairs if pair.passage.document_id not in held]
-    return training, [pair for pair in pairs if pair.passage.document_id in held]
+    count = min(count, max(len(pairs) // 10, 1))
+    held_out: set[str] = set()
+    for document_id in sorted(sizes, key=lambda document_id: hashlib.sha256(document_id.encode()).digest())[:-1]:
+        if count > 0:
+            held_out.add(document_id)
+            count -= sizes[document_id]
+    training = [pair for pair in pairs if pair.passage.document_id not in held_out]
+    return training, [pair for pair in pairs if pair.passage.document_id in held_out]
 
 
 def write_pairs(path: str | os.PathLike[str], pairs: Sequence[SeedPair]) -> None:
     """Write pairs as JSON lines, all or none."""
-    target = Path(path)
-    part = target.with_name(f".{target.name}.part")
-    with part.open("w", encoding="utf-8") as file:
-        for pair in pairs:
-            passage = pair.passage
-            values = (passage.document_id, passage.title, passage.section, passage.text, pair.propositionizer)
-            record = {**dict(zip(_FIELDS, values, strict=True)), "propositions": pair.propositions}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    part.replace(target)
+    lines = []
+    for pair in pairs:
+        passage = pair.passage
+        values = (passage.document_id, passage.title, passage.section, passage.text, pair.propositionizer)
+        record = {**dict(zip(_FIELDS, values, strict=True)), "propositions": pair.propositions}
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    write_file(Path(path), lambda file: file.write("".join(lines).encode()))
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
@@ -143,44 +136,22 @@ def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
     return [_pair(line, f"{os.fspath(path)}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
 
 
-def _fault(passage: Unit, propositions: Sequence[str], min_coverage: float, max_unsupported: float) -> str:
-    """Return why a pair is not fit to learn from; empty if it is."""
-    report = ground([passage], [propositions], unsupported="keep").report
-    sentences = len(split_sentences(passage))
-    if report.unsupported > max_unsupported * len(propositions):
-        return "unsupported propositions"
-    if sentences - report.uncovered < min_coverage * sentences:
-        return "low coverage"
-    return ""
-
-
 def _pair(line: str, place: str) -> SeedPair:
     try:
-        record = json.loads(line)
+        values = json.loads(line)
+        texts, fields = values["propositions"], {name: values.get(name) or "" for name in _FIELDS}
+        is_pair = isinstance(texts, list) and texts and all(text.strip() for text in (*texts, fields["text"]))
+        if not is_pair or not all(isinstance(text, str) for text in fields.values()):
+            raise TypeError
+    except (TypeError, KeyError, AttributeError) as error:
+        message = f'{place}: expected an object with a string in "text" and some in "propositions", got {line:.80}'
+        raise UnreadableFileError(message) from error
     except (ValueError, RecursionError) as error:
         message = f"{place}: not JSON: {error}"
         raise UnreadableFileError(message) from error
-    texts = record.get("propositions") if isinstance(record, dict) else None
-    fields = {name: record.get(name) or "" for name in _FIELDS} if isinstance(record, dict) else {}
-    if (
-        not texts
-        or not isinstance(texts, list)
-        or not all(isinstance(text, str) and text.strip() for text in texts)
-        or not all(isinstance(value, str) for value in fields.values())
-        or not fields["text"].strip()
-    ):
-        message = f'{place}: expected an object with a string in "text" and some in "propositions", got {line:.80}'
-        raise UnreadableFileError(message)
-    text = fields["text"]
-    document = fields["document_id"] or fields["title"] or hashlib.sha256(text.encode()).hexdigest()
+    text, title, section = fields["text"], fields["title"], fields["section"]
+    key = fields["document_id"] or title or hashlib.sha256(text.encode()).hexdigest()
     passage = make_unit(
-        text,
-        Granularity.PASSAGE,
-        document_id=document,
-        parent_id=document,
-        start=0,
-        end=len(text),
-        title=fields["title"],
-        section=fields["section"],
+        text, Granularity.PASSAGE, document_id=key, parent_id=key, start=0, end=len(text), title=title, section=section
     )
     return SeedPair(passage, tuple(texts), fields["propositionizer"])

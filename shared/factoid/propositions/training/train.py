@@ -1,23 +1,103 @@
-"""Training of a propositionizer of one's own (Dense X Retrieval, §3 and Appendix B)."""
+"""Training of a propositionizer of one's own (Dense X Retrieval, §3 and Appendix B): settings, record and model card."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from factoid._optional import require
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.atomic import write_file
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.protocol import Propositionizer
 from factoid.propositions.score import PropositionF1, Similarity, TokenF1, corpus_f1
 from factoid.propositions.training.seeds import SeedPair, split_held_out
-from factoid.propositions.training.training_record import TrainingRecord, TrainingSettings, read_record, write_record
+from factoid.units import content_id
 
-__all__ = ["TrainingRecord", "TrainingSettings", "evaluate_propositionizer", "train_propositionizer"]
+RECORD = "training.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingSettings:
+    """How a model is fine-tuned. The defaults are the paper's (Appendix B), as far as it states them.
+
+    Attributes:
+        model: Name on the Hugging Face hub, or a folder: the seq2seq model to start from.
+        revision: Branch, tag or commit of a model on the hub.
+        epochs: Passes over the pairs.
+        batch_size: Pairs in one step of AdamW.
+        device_batch_size: Pairs that one device holds at once; a step adds up the gradients of as many as it takes.
+        learning_rate: At the start; it falls linearly to 0.
+        weight_decay: Of AdamW.
+        max_tokens: Pairs with a longer input or output are left out.
+        checkpoint_steps: Steps between two checkpoints, of which the last two are kept.
+        seed: Of the order of pairs and of dropout.
+
+    Raises:
+        InvalidInputError: A number is out of its range.
+    """
+
+    model: str = "google/flan-t5-large"
+    revision: str | None = None
+    epochs: int = 3
+    batch_size: int = 64
+    device_batch_size: int = 8
+    learning_rate: float = 1e-4
+    weight_decay: float = 1e-4
+    max_tokens: int = 512
+    checkpoint_steps: int = 200
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "device_batch_size", "max_tokens", "checkpoint_steps"):
+            if getattr(self, name) < 1:
+                message = f"expected {name} of 1 at least, got {getattr(self, name)}"
+                raise InvalidInputError(message)
+        if not self.learning_rate > 0 or not self.weight_decay >= 0:
+            message = f"expected learning_rate > 0 and weight_decay >= 0, got {self.learning_rate}, {self.weight_decay}"
+            raise InvalidInputError(message)
+
+    def comparable(self) -> dict[str, Any]:
+        """Return what two runs must have in common to be one training: all but what memory and disk ask for."""
+        return {k: v for k, v in asdict(self).items() if k not in ("device_batch_size", "checkpoint_steps")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRecord:
+    """What came of a training. `training.json` in the model's folder holds the same.
+
+    Attributes:
+        settings: How the model was trained.
+        pairs: Id of the contents of all pairs and of how they were split.
+        training_pairs: Number of pairs trained on.
+        held_out_pairs: Number of pairs to evaluate on, of other documents.
+        dropped: Passages and pairs left out, counted by reason.
+        propositionizers: Names of what wrote the pairs.
+        steps: Steps of the optimizer.
+        loss: Steps, and the mean training loss since the entry before.
+        held_out_loss: Loss on the held-out pairs after each epoch.
+        similarity: The similarity that `score` was measured with; empty before it is.
+        score: Proposition-set F1 on the held-out pairs (Appendix B); None if none were held out.
+        factoid: Version of factoid.
+    """
+
+    settings: TrainingSettings
+    pairs: str
+    training_pairs: int
+    held_out_pairs: int
+    dropped: Mapping[str, int]
+    propositionizers: Sequence[str]
+    steps: int
+    loss: Sequence[tuple[int, float]]
+    held_out_loss: Sequence[float]
+    similarity: str = ""
+    score: PropositionF1 | None = None
+    factoid: str = ""
 
 
 def train_propositionizer(
@@ -34,8 +114,8 @@ def train_propositionizer(
     """Fine-tune a seq2seq model on pairs. `FlanT5Propositionizer(output)` loads what comes out.
 
     The model learns to answer `passage_input` with the JSON list of propositions. Ctrl-C and SIGTERM end the run after
-    the step in hand with a checkpoint. The same call made again goes on from the last checkpoint, as it does after a
-    kill; once the training is finished it returns the record. Checkpoints go when the model is written.
+    the step in hand with a checkpoint. After that or a kill, the same call goes on from the last checkpoint; once the
+    training is finished, it returns the record. Checkpoints go when the model is written.
 
     Args:
         pairs: Pairs, as `make_seeds` or `read_pairs` give them.
@@ -55,53 +135,93 @@ def train_propositionizer(
     """
     for module in ("torch", "transformers", "accelerate"):
         require(module, extra="train")
-    from factoid.propositions.training.fine_tune import (  # its callbacks are classes of transformers
-        Run,
-        fine_tune,
-        quiet,
-    )
+    from factoid.propositions.training.fine_tune import fine_tune, quiet  # its callbacks are classes of transformers
 
-    settings = settings or TrainingSettings()
-    similarity = similarity or TokenF1()
+    settings, similarity = settings or TrainingSettings(), similarity or TokenF1()
     folder = Path(output)
-    training, held = split_held_out(pairs, held_out)
-    identity = _checksum(training, held)
+    training, evaluation = split_held_out(pairs, held_out)
+    contents = [[(pair.passage, pair.propositions) for pair in side] for side in (training, evaluation)]
+    identity = content_id(
+        [[(unit.document_id, unit.title, unit.section, unit.text, texts) for unit, texts in side] for side in contents]
+    )
     record = read_record(folder)
     if record is None:
-        run = Run(folder, settings, identity, training, held, dict(dropped or {}))
-        record = fine_tune(run, use_cpu=use_cpu, show_progress=show_progress)
-        write_record(folder, record)
+        options: dict[str, Any] = {"use_cpu": use_cpu, "show_progress": show_progress}
+        record = fine_tune(folder, training, evaluation, settings, identity=identity, dropped=dropped or {}, **options)
+        _write_record(folder, record)
     elif settings.comparable() != record.settings.comparable() or record.pairs != identity:
         message = f"{folder} holds a model that was trained with other pairs or settings: choose another folder"
         raise InvalidInputError(message)
     name = str(getattr(similarity, "name", type(similarity).__name__))
-    if held and record.similarity != name:
+    if evaluation and record.similarity != name:
         device = "cpu" if use_cpu else None
         model = FlanT5Propositionizer(folder, engine="transformers", device=device, show_progress=show_progress)
         with quiet():
-            record = replace(record, score=evaluate_propositionizer(model, held, similarity), similarity=name)
-        write_record(folder, record)
+            record = replace(record, score=evaluate_propositionizer(model, evaluation, similarity), similarity=name)
+        _write_record(folder, record)
     return record
 
 
 def evaluate_propositionizer(
     propositionizer: Propositionizer, pairs: Sequence[SeedPair], similarity: Similarity
 ) -> PropositionF1:
-    """Return how near a propositionizer comes to the propositions of pairs: the mean F1 of Appendix B.
-
-    Raises:
-        InvalidInputError: There are no pairs.
-    """
+    """Return how near a propositionizer comes to the propositions of pairs: the mean F1 of Appendix B."""
     outputs = propositionizer.propositionize([pair.passage for pair in pairs])
     return corpus_f1(outputs, [pair.propositions for pair in pairs], similarity)
 
 
-def _checksum(training: Sequence[SeedPair], held_out: Sequence[SeedPair]) -> str:
-    digest = hashlib.sha256()
-    for side in (training, held_out):
-        for pair in side:
-            passage = pair.passage
-            values = [passage.document_id, passage.title, passage.section, passage.text, *pair.propositions]
-            digest.update(json.dumps(values).encode() + b"\n")
-        digest.update(b"\n")
-    return digest.hexdigest()
+def _write_record(folder: Path, record: TrainingRecord) -> None:
+    """Write the model card and training.json, with which the folder is complete."""
+    values = {**asdict(record), "factoid": version("factoid")}
+    for name, text in (("README.md", _card(record)), (RECORD, json.dumps(values, indent=2, ensure_ascii=False) + "\n")):
+        write_file(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+
+
+def read_record(folder: Path) -> TrainingRecord | None:
+    """Return the record of a finished training, or None if the folder has none.
+
+    Raises:
+        UnreadableFileError: There is one that cannot be read.
+    """
+    path = folder / RECORD
+    if not path.exists():
+        return None
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        values["settings"] = TrainingSettings(**values["settings"])
+        values["loss"] = [(int(step), float(loss)) for step, loss in values["loss"]]
+        values["score"] = values["score"] and PropositionF1(**values["score"])
+        return TrainingRecord(**values)
+    except (OSError, ValueError, KeyError, TypeError, InvalidInputError) as error:
+        message = f"{path} is no record of a training: {error}"
+        raise UnreadableFileError(message) from error
+
+
+def _card(record: TrainingRecord) -> str:
+    settings, score = record.settings, record.score
+    evaluation = "no pairs were held out" if not record.held_out_pairs else "not measured yet"
+    if score is not None:
+        evaluation = (
+            f"proposition-set F1 on the held-out pairs (Appendix B), similarity {record.similarity}: **{score.f1:.3f}** "
+            f"(precision {score.precision:.3f}, recall {score.recall:.3f}), the mean over passages"
+        )
+    base = settings.model + (f" at {settings.revision}" if settings.revision else "")
+    dropped = ", ".join(f"{count} {reason}" for reason, count in record.dropped.items())
+    return f"""---
+library_name: transformers
+pipeline_tag: text2text-generation
+tags: [factoid, propositionizer]
+base_model: {json.dumps(settings.model, ensure_ascii=False)}
+---
+
+# Propositionizer
+
+Writes the propositions of a passage as a JSON list (Dense X Retrieval, arXiv 2312.06648). To use it:
+`factoid.FlanT5Propositionizer("path/to/this/folder")`.
+
+* Data: {record.training_pairs} pairs of a passage and its propositions, and {record.held_out_pairs} of other documents held
+  out; written by {", ".join(record.propositionizers) or "an unknown propositionizer"}. Left out: {dropped or "none"}.
+* Training: from {base}, with AdamW in batches of {settings.batch_size} pairs, {settings.epochs} epochs ({record.steps}
+  steps). training.json holds all settings and losses.
+* Evaluation: {evaluation}.
+"""

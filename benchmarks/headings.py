@@ -1,0 +1,158 @@
+"""Texts that only their headings tell apart, with plain splitters beside ours, by all-MiniLM-L6-v2.
+
+    python benchmarks/headings.py
+
+"manuals" are four that differ in their first heading only, as in "How long is the warranty of the X200?"; "sections" are
+twenty of one catalogue, "## Tern / It weighs 59 kg …". A question counts where the best hit is of the right manual, or holds
+the section's answer. The plain splitters keep headings in their chunks' texts; what they know of a document is not embedded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+from llama_index.core import Document as LlamaIndexDocument
+from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core.node_parser import MarkdownNodeParser, NodeParser
+
+from factoid import Document, SentenceTransformerEncoder, UnitStore
+from factoid.encode import Encoder
+from factoid.store import GRANULARITIES
+from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
+from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
+
+MANUAL = """# {name}
+
+Charge the device for four hours before you use it for the first time. The warranty lasts 24 months from the day of purchase
+and covers all parts but the brushes. The battery holds 5.2 ampere hours and runs for 90 minutes on the carpet.
+
+The dust container holds 0.6 litres. Empty it after each run, and wash the filter under cold water once a month."""
+PRODUCTS = ("X100", "X200", "X300", "X400")
+ASKED = (
+    "How long is the warranty of the {name}?",
+    "For how long does the battery of the {name} run?",
+    "How much does the dust container of the {name} hold?",
+)
+BIRDS = (
+    "Tern Heron Kestrel Swift Plover Curlew Osprey Wren Dipper Avocet "
+    "Merlin Gannet Puffin Siskin Linnet Bittern Goshawk Redstart Nuthatch Shrike"
+).split()
+
+Search = Callable[[str], tuple[str, str]]
+"""Returns source and text of the best hit."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Texts by their source, and questions with source and answer; "" where the source alone counts."""
+
+    texts: dict[str, str]
+    questions: list[tuple[str, str, str]]
+
+    def count(self, search: Search) -> int:
+        """Return how many questions find their answer in the right source."""
+        hits = [(search(question), source, answer) for question, source, answer in self.questions]
+        return sum(found == source and answer in text for (found, text), source, answer in hits)
+
+
+def manuals() -> Case:
+    """Return four manuals and twelve questions."""
+    questions = [(asked.format(name=name), name, "") for name in PRODUCTS for asked in ASKED]
+    return Case({name: MANUAL.format(name=name) for name in PRODUCTS}, questions)
+
+
+def sections() -> Case:
+    """Return a catalogue of twenty machines and forty questions."""
+    parts, questions = [], []
+    for number, name in enumerate(BIRDS):
+        weight, voltage = f"{59 + 7 * number} kg", f"{400 + 10 * number} volts"
+        parts.append(f"## {name}\n\nIt weighs {weight} and runs at {voltage}.")
+        questions.append((f"How much does the {name} weigh?", "catalogue", weight))
+        questions.append((f"At how many volts does the {name} run?", "catalogue", voltage))
+    return Case({"catalogue": "\n\n".join(parts)}, questions)
+
+
+def core(case: Case, encoder: Encoder, granularity: str, template: str | None) -> Search:
+    """Search the core's store."""
+    store = UnitStore(encoder=encoder, embed_template=template)
+    store.add_documents(Document(text, metadata={"source": source}) for source, text in case.texts.items())
+
+    def search(question: str) -> tuple[str, str]:
+        unit = store.search(question, 1, granularity=granularity, parents="unit")[0].unit
+        return unit.metadata["source"], unit.text
+
+    return search
+
+
+def langchain(case: Case, encoder: Encoder, granularity: str | None) -> Search:
+    """Search LangChain's store in memory with its own splitter, or ours with ours."""
+    documents = [LangChainDocument(text, metadata={"source": source}) for source, text in case.texts.items()]
+    if granularity is None:
+        plain = InMemoryVectorStore(EncoderEmbeddings(encoder))
+        plain.add_documents(RecursiveCharacterTextSplitter(chunk_size=1000).split_documents(documents))
+        retriever = plain.as_retriever(search_kwargs={"k": 1})
+    else:
+        store = MultiGranularFAISS(EncoderEmbeddings(encoder))
+        store.add_documents(documents)
+        retriever = MultiGranularRetriever(store=store, k=1, granularity=granularity, parents="unit")
+
+    def search(question: str) -> tuple[str, str]:
+        document = retriever.invoke(question)[0]
+        return document.metadata["source"], document.page_content
+
+    return search
+
+
+def llama_index(case: Case, encoder: Encoder, granularity: str | None) -> Search:
+    """Search LlamaIndex's store in memory with its own Markdown parser, or ours with ours."""
+    documents = [
+        LlamaIndexDocument(text=text, metadata={"source": source}, excluded_embed_metadata_keys=["source"])
+        for source, text in case.texts.items()
+    ]
+    parser: NodeParser = MarkdownNodeParser() if granularity is None else MultiGranularNodeParser()
+    context, options = None, {}
+    if granularity is not None:
+        context = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
+        options = {"vector_store_kwargs": {"granularity": granularity, "parents": "unit"}}
+    index = VectorStoreIndex(parser(documents), storage_context=context, embed_model=EncoderEmbedding(encoder))
+    retriever = index.as_retriever(similarity_top_k=1, **options)
+
+    def search(question: str) -> tuple[str, str]:
+        node = retriever.retrieve(question)[0].node
+        return node.metadata["source"], node.get_content()
+
+    return search
+
+
+def contestants(case: Case, encoder: Encoder) -> Iterator[tuple[str, Search]]:
+    """Yield names and searches."""
+    yield "RecursiveCharacterTextSplitter", langchain(case, encoder, None)
+    yield "MarkdownNodeParser", llama_index(case, encoder, None)
+    for granularity in GRANULARITIES:
+        yield f"{granularity}s, text alone", core(case, encoder, granularity, None)
+        yield f"{granularity}s", core(case, encoder, granularity, "auto")
+        yield f"{granularity}s in LangChain", langchain(case, encoder, granularity)
+        yield f"{granularity}s in LlamaIndex", llama_index(case, encoder, granularity)
+
+
+def main() -> None:
+    encoder = SentenceTransformerEncoder()
+    cases = {"manuals": manuals(), "sections": sections()}
+    counts: dict[str, list[str]] = {}
+    for case in cases.values():
+        for name, search in contestants(case, encoder):
+            counts.setdefault(name, []).append(f"{case.count(search)} of {len(case.questions)}")
+    print(f"{'':32}" + "".join(f"{name:>12}" for name in cases))
+    for name, row in counts.items():
+        print(f"{name:32}" + "".join(f"{count:>12}" for count in row))
+
+
+if __name__ == "__main__":
+    main()

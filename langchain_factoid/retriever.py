@@ -1,0 +1,149 @@
+"""A LangChain retriever over a multi-granular store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from pydantic import ConfigDict, Field, model_validator
+from typing_extensions import override
+
+from factoid.errors import InvalidInputError
+from factoid.filters import Filter, parse_filter
+from factoid.search import Weights
+from factoid.store.search import Parents, SearchOptions
+from factoid.units import Hit
+from langchain_factoid.convert import hit_documents, with_headings
+from langchain_factoid.vector_store import MultiGranularFAISS, comparable
+
+
+class MultiGranularRetriever(BaseRetriever):
+    """Retrieves documents, the passages in them, or the units themselves, with scores.
+
+    The metadata of what is retrieved has `score`, that of its best unit, and, of documents and passages, `matches`, their
+    best units, best first: dicts of text, score, start_index, end_index, granularity and id. Passages and units also say
+    where they stand, as `PassageTextSplitter` does. Higher scores are better. With `expand` there are `neighbours`, dicts
+    like the matches, in order of the text. What a document itself has under these keys moves to `source_<key>`.
+
+    `score`, `matches` and `neighbours` do not tell documents apart: what several queries find is equal, so that a
+    `MultiQueryRetriever` or an `EnsembleRetriever` returns it once, with the matches of the first query that found it.
+
+    All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`.
+
+    Attributes:
+        store: Where to search.
+        k: How many documents, passages or units.
+        granularity, parents, filter, expand, min_score: Options of `MultiGranularFAISS.similarity_search`.
+        search_type: "similarity"; "hybrid" to weigh the passage and the query's words as well, by `weights` or `lexical` of
+            the `search_kwargs`, else `factoid.Weights()`; "mmr" for maximal marginal relevance; or
+            "similarity_score_threshold" to leave out what has a relevance below `score_threshold`.
+        score_threshold: From 0 to 1, the scale of `MultiGranularFAISS.similarity_search_with_relevance_scores`; goes with
+            that search type, and only with it.
+        fetch_k, lambda_mult: For "mmr", as in `MultiGranularFAISS.max_marginal_relevance_search`.
+        headings: Put title and section before the page_content, for models that read it (see `with_headings`).
+        search_kwargs: Further options of a search.
+
+    Raises:
+        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    store: MultiGranularFAISS
+    k: int = Field(default=4, ge=1)
+    granularity: str | Sequence[str] | None = None
+    parents: Parents | None = None
+    filter: Filter | None = None
+    search_type: Literal["similarity", "hybrid", "mmr", "similarity_score_threshold"] = "similarity"
+    score_threshold: float | None = Field(default=None, ge=0, le=1)
+    fetch_k: int = Field(default=20, ge=1)
+    lambda_mult: float = Field(default=0.5, ge=0, le=1)
+    expand: int = Field(default=0, ge=0)
+    headings: bool = False
+    min_score: float | None = None
+    search_kwargs: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.search_type == "similarity_score_threshold") != (self.score_threshold is not None):
+            message = (
+                "score_threshold goes with search_type='similarity_score_threshold', and only with it: got "
+                f"search_type={self.search_type!r}, score_threshold={self.score_threshold}"
+            )
+            raise InvalidInputError(message)
+        _, _, options = self._options({})
+        if isinstance(options["filter"], Mapping):
+            parse_filter(options["filter"])
+        del options["k"]
+        try:
+            SearchOptions.of(options).kinds(self.store.granularities)
+        except TypeError as error:  # pydantic makes its own of ValueErrors only
+            raise InvalidInputError(str(error)) from error
+        return self
+
+    @override
+    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
+        """Return what a trace says of this retriever: as LangChain's own over a vector store, store and embeddings."""
+        params = super()._get_ls_params(**kwargs)
+        params["ls_vector_store_provider"] = type(self.store).__name__
+        params["ls_embedding_provider"] = type(self.store._embeddings).__name__
+        return params
+
+    @override
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        headings, threshold, options = self._options(options)
+        hits = self.store.store.search(query, **options)
+        return self._documents(hits, headings, threshold, options["parents"])
+
+    @override
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        headings, threshold, options = self._options(options)
+        hits = await self.store._ahits(query, **options)
+        return self._documents(hits, headings, threshold, options["parents"])
+
+    def _options(self, of_call: dict[str, Any]) -> tuple[bool, float | None, dict[str, Any]]:
+        """Return whether headings are wanted, the least relevance, and the options of the core's search."""
+        options = {
+            "k": self.k,
+            "granularity": self.granularity,
+            "parents": self.parents,
+            "filter": self.filter,
+            "expand": self.expand,
+            "min_score": self.min_score,
+            "fetch_k": self.fetch_k,
+            **self.search_kwargs,
+            **of_call,
+        }
+        headings = options.pop("headings", self.headings)
+        search_type = options.pop("search_type", self.search_type)
+        threshold = options.pop("score_threshold", self.score_threshold)
+        lambda_mult = options.pop("lambda_mult", self.lambda_mult)
+        if search_type == "mmr":
+            options["mmr"] = lambda_mult
+        elif search_type == "similarity_score_threshold":
+            if threshold is None or not 0 <= threshold <= 1:
+                message = f"search_type={search_type!r} needs a score_threshold from 0 to 1, got {threshold!r}"
+                raise InvalidInputError(message)
+            return headings, threshold, self.store._options(comparable(options))
+        elif search_type == "hybrid":
+            if options.get("lexical") is None:
+                options.setdefault("weights", Weights())
+        elif search_type != "similarity":
+            types = "'similarity', 'hybrid', 'mmr' or 'similarity_score_threshold'"
+            message = f"search_type must be {types}, got {search_type!r}"
+            raise InvalidInputError(message)
+        return headings, None, self.store._options(options)
+
+    def _documents(self, hits: list[Hit], headings: bool, threshold: float | None, parents: str) -> list[Document]:
+        if threshold is not None:
+            relevance = self.store._select_relevance_score_fn()
+            hits = [hit for hit in hits if relevance(hit.score) >= threshold]
+        documents = hit_documents(hits, scores=True, matches=parents != "unit")
+        return with_headings(documents) if headings else documents

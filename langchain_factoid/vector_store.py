@@ -1,0 +1,485 @@
+"""A LangChain vector store that searches documents at any granularity."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+
+from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.files.sqlite import FILE
+from factoid.filters import Filter
+from factoid.ingest import AddReport, Split, own_children, whole_passage
+from factoid.metadata import MetadataPolicy, check_metadata_policy
+from factoid.propositions.decompose import check_policy
+from factoid.propositions.protocol import check_propositionizer
+from factoid.store import UnitStore
+from factoid.store.search import SearchOptions
+from factoid.units import Document as CoreDocument
+from factoid.units import Granularity, Hit, check_text
+from langchain_factoid.convert import hit_documents, in_step, stored_document, text_documents, to_core, unit_document
+from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings, to_matrix
+
+if TYPE_CHECKING:
+    from factoid.store.transfer.merge import MergeReport
+
+logger = logging.getLogger(__name__)
+
+S = TypeVar("S", bound="MultiGranularFAISS")
+Scored = tuple[Document, float]
+Metadatas = Iterable[Mapping[str, Any]]
+Embedded = Iterable[tuple[str, Sequence[float]]]
+
+_FINEST = (Granularity.PROPOSITION, Granularity.SENTENCE, Granularity.PASSAGE)
+_RECIPE = ("propositionizer", "words", "min_words", "unsupported", "cache", "show_progress")
+_STRATEGIES = {"COSINE": "cosine", "MAX_INNER_PRODUCT": "inner_product", "DOT_PRODUCT": "inner_product"}
+
+
+class MultiGranularFAISS(VectorStore):
+    """Documents that are found by their passages, sentences or propositions, in SQLite and FAISS.
+
+    It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and propositions. A search
+    scores documents by their best unit of one granularity and returns the k best documents, equal to those added; with
+    `parents` it returns the passages in them, or the units themselves. Scores are plain floats: higher is better.
+
+    The async methods do the same without blocking the event loop: they await the embeddings, and search in threads. What
+    LangChain has no name for is on `store`: batches of queries, changes of metadata, checks and upkeep, export.
+
+    Args:
+        embedding: Embeds documents and queries. Where its vectors are not of unit length, longer ones score higher,
+            unless `similarity` is "cosine".
+        store: A store of the core that has an encoder, in place of `embedding` and of options of `UnitStore`.
+        parents: What searches return unless they are told: "document", "passage" or "unit". None for documents or, in a
+            store that has units without their documents, passages.
+        metadata: "coerce" makes metadata what JSON can hold (dates become strings, sets lists, NaN None; a line in the
+            log says which keys); "strict" refuses what is not.
+        distance_strategy: The community's names for `similarity`: "COSINE", or "MAX_INNER_PRODUCT" and "DOT_PRODUCT".
+        relevance_score_fn: Makes a relevance, from 0 to 1, of a score; None for `(1 + score) / 2`, clipped.
+        options: Those of `UnitStore.add_documents`, for all documents (`propositionizer`, `words`, `min_words`,
+            `unsupported`, `cache`, `show_progress`), and those of `factoid.UnitStore`: `path`, `granularities` (None by
+            default: what the store has embedded, and all for an empty one), `embed_template`, `index`, `similarity`,
+            `shards`, `dtype`, `device`, `gpu_shard`, `gpu_float16`, `mmap`, `read_only`.
+
+    Attributes:
+        store: The core store.
+        granularities: What can be searched.
+        default_granularity: What a search compares with the query unless it is told: propositions, else the finest that is
+            searched.
+        last_report: What the latest call that added documents did; None before the first.
+
+    Raises:
+        InvalidInputError: An option has a value that it cannot have, or there is neither an embedding nor a store.
+        StoreFormatError: The path holds something that is not a store of this version.
+        EncoderMismatchError: The store was built with other embeddings, or with another template.
+    """
+
+    def __init__(
+        self,
+        embedding: Embeddings | None = None,
+        *,
+        store: UnitStore | None = None,
+        parents: str | None = None,
+        metadata: MetadataPolicy = "coerce",
+        distance_strategy: str | None = None,
+        relevance_score_fn: Callable[[float], float] | None = None,
+        **options: Any,
+    ) -> None:
+        self._recipe = {name: options.pop(name) for name in _RECIPE if name in options}
+        check_policy(self._recipe.get("unsupported", "drop"))  # all this before a store is made
+        check_metadata_policy(metadata)
+        SearchOptions(parents=parents or "document")
+        if self._recipe.get("propositionizer") is not None:
+            check_propositionizer(self._recipe["propositionizer"])
+        if distance_strategy is not None:
+            options["similarity"] = _similarity(distance_strategy)
+        if store is None:
+            encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
+            store = UnitStore(encoder=encoding, **{"granularities": None} | options)
+        elif embedding is not None or options or store.encoder is None:
+            message = "store takes a UnitStore that has an encoder, and neither embedding nor options beside it"
+            raise InvalidInputError(message)
+        encoder: Any = store.encoder
+        self._embeddings = encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
+        self.store = store
+        self.parents = parents or ("passage" if store.lacks_texts else "document")
+        self.granularities = store.granularities
+        self.default_granularity = next(kind for kind in _FINEST if kind in store.granularities)
+        self.last_report: AddReport | None = None
+        self._metadata = metadata
+        self._relevance = relevance_score_fn or _relevance
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """What embeds queries."""
+        return self._embeddings
+
+    # Making a store of documents
+
+    @classmethod
+    def from_texts(
+        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas | None = None, **options: Any
+    ) -> Self:
+        """Return a store that holds these texts; options are `ids` and those of the class."""
+        return cls.from_documents(text_documents(texts, metadatas), embedding, **options)
+
+    @classmethod
+    async def afrom_texts(
+        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas | None = None, **options: Any
+    ) -> Self:
+        """Do as `from_texts`."""
+        return await cls.afrom_documents(text_documents(texts, metadatas), embedding, **options)
+
+    @classmethod
+    def from_documents(cls, documents: Iterable[Document], embedding: Embeddings, **options: Any) -> Self:
+        """Return a store that holds these documents; options are `ids` and those of the class."""
+        ids = options.pop("ids", None)
+        with _closed_on_error(cls(embedding, **options)) as store:
+            store.add_documents(documents, ids)
+        return store
+
+    @classmethod
+    async def afrom_documents(cls, documents: Iterable[Document], embedding: Embeddings, **options: Any) -> Self:
+        """Do as `from_documents`."""
+        ids = options.pop("ids", None)
+        with _closed_on_error(await asyncio.to_thread(cls, embedding, **options)) as store:
+            await store.aadd_documents(documents, ids)
+        return store
+
+    @classmethod
+    def from_embeddings(
+        cls, text_embeddings: Embedded, embedding: Embeddings, metadatas: Metadatas | None = None, **options: Any
+    ) -> Self:
+        """Return a store that holds these texts, as `add_embeddings` adds them; `embedding` embeds queries."""
+        ids = options.pop("ids", None)
+        with _closed_on_error(cls(embedding, **options)) as store:
+            store.add_embeddings(text_embeddings, metadatas, ids)
+        return store
+
+    # Adding, reading and deleting documents
+
+    def add_texts(self, texts: Iterable[str], metadatas: Metadatas | None = None, **options: Any) -> list[str]:
+        """Do as `add_documents` for texts and their metadata."""
+        return self.add_documents(text_documents(texts, metadatas), **options)
+
+    async def aadd_texts(self, texts: Iterable[str], metadatas: Metadatas | None = None, **options: Any) -> list[str]:
+        """Do as `add_texts`."""
+        return await self.aadd_documents(text_documents(texts, metadatas), **options)
+
+    def add_documents(  # type: ignore[override]  # options are named: a wrong one is an error
+        self,
+        documents: Iterable[Document],
+        ids: Iterable[str | None] | None = None,
+        *,
+        show_progress: bool | None = None,
+        batch_size: int | None = None,  # noqa: ARG002 - the core's batches count passages
+    ) -> list[str]:
+        """Add documents; one with an id that is in the store replaces the stored one with all its units.
+
+        They are decomposed, embedded and committed a few hundred passages at a time: a call that is interrupted has added
+        whole documents, and can be made again. A document that is stored as it is given is left alone.
+
+        Args:
+            documents: Any iterable of documents, read once and as it is needed. Those of white space only are stored, but
+                no search finds them.
+            ids: Their ids, which are also returned; None for each document's own id or, without one, an id made from content
+                and metadata, so that equal texts with equal metadata are one document. Of equal ids the last counts.
+            show_progress: Show a progress bar over documents; None for what the store was told.
+            batch_size: Has no meaning. LangChain's `index` passes it.
+
+        Raises:
+            InvalidInputError: Not documents, another number of ids, or a text or metadata that cannot be stored.
+            EncoderMismatchError: The embeddings have another dimension than the store's.
+            StoreError: The store is read-only or closed.
+        """
+        cores = _Cores(documents, ids, self._metadata)
+        options = self._recipe if show_progress is None else self._recipe | {"show_progress": show_progress}
+        return self._report(self.store.add_documents(cores, **options), cores)
+
+    async def aadd_documents(  # type: ignore[override]
+        self,
+        documents: Iterable[Document],
+        ids: Iterable[str | None] | None = None,
+        *,
+        show_progress: bool | None = None,
+        batch_size: int | None = None,  # noqa: ARG002
+    ) -> list[str]:
+        """Do as `add_documents`. The iterable is read in threads."""
+        cores = _Cores(documents, ids, self._metadata)
+        options = self._recipe if show_progress is None else self._recipe | {"show_progress": show_progress}
+        return self._report(await self.store.aadd_documents(cores, **options), cores)
+
+    def add_embeddings(
+        self, text_embeddings: Embedded, metadatas: Metadatas | None = None, ids: Iterable[str | None] | None = None
+    ) -> list[str]:
+        """Add texts with embeddings that were made elsewhere; nothing is decomposed or embedded.
+
+        Each text is its own only unit at every granularity, since one vector cannot stand for the facts in it. Errors are
+        those of `add_documents`.
+        """
+        pairs = list(text_embeddings)
+        texts = text_documents([text for text, _ in pairs], None if metadatas is None else list(metadatas))
+        cores = _Cores(texts, ids, self._metadata)
+        distinct = {core.id: core for core in cores}.values()
+        vectors = dict(zip(cores.ids, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True))
+        passages = [whole_passage(core) for core in distinct]
+        units = [unit for passage in passages for unit in (passage, *own_children(passage, self.store.granularities))]
+        searched = {place: vectors[unit.document_id] for place, unit in enumerate(units) if self.store.searches(unit)}
+        self.store.replace_documents([Split(core, "", []) for core in distinct], units, searched)
+        return self._report(AddReport(len(distinct)), cores)
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the documents, or units, with these ids, in this order; unknown ids are left out."""
+        documents = {document.id: stored_document(document) for document in self.store.documents(ids)}
+        for unit in self.store.get([unit_id for unit_id in ids if unit_id not in documents]):
+            documents[unit.id] = unit_document(unit)
+        return [documents[document_id] for document_id in ids if document_id in documents]
+
+    def delete(  # type: ignore[override]
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        filter: Filter | None = None,  # noqa: A002 - as in the searches
+    ) -> bool:
+        """Delete documents with all their units, or single units; unknown ids are ignored.
+
+        Without ids nothing is deleted, as in LangChain's `InMemoryVectorStore`: `store.clear()` deletes all. A filter with a
+        condition, in place of ids, deletes the documents whose metadata pass.
+        """
+        if ids is not None or filter is not None:
+            self.store.delete(ids, filter=filter)
+        return True
+
+    def _report(self, report: AddReport, cores: _Cores) -> list[str]:
+        self.last_report = replace(report, coerced=cores.changes)
+        if cores.changes:
+            keys = ", ".join(f"{key} ({types})" for key, types in cores.changes.items())
+            logger.warning("metadata was changed to what JSON can hold: %s; metadata='strict' refuses it", keys)
+        return cores.ids
+
+    # Searches
+
+    def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """Return the k best documents for a query, best first.
+
+        Args:
+            query: The question, as text.
+            k: How many distinct documents; fewer only if the store has fewer, or fewer pass.
+            options: Those of `factoid.store.SearchOptions`, which every search takes: `granularity` (None for
+                `default_granularity`), `parents` (None for the store's), `filter`, `document_ids`, `min_score` (or
+                `score_threshold`; in `similarity_search_with_relevance_scores` that is a relevance), `weights`, `lexical`,
+                `fusion`, `expand` (what it adds is under `neighbours` in the metadata), `parameters`, `refine`. Passages and
+                units come with the metadata of their document and with their place in it, as `PassageTextSplitter`
+                describes it.
+
+        Raises:
+            InvalidInputError: k or an option is out of range, or the store has no documents for its units. An unknown
+                option is a TypeError.
+            EncoderMismatchError: The query's embedding has another dimension than the store's.
+        """
+        return hit_documents(self._hits(query, k, **options))
+
+    async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """Do as `similarity_search`."""
+        return hit_documents(await self._ahits(query, k, **options))
+
+    def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
+        """Do as `similarity_search` for a query that is already embedded."""
+        return hit_documents(self._hits_by_vector(embedding, k, **options))
+
+    def similarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
+        """Return the k best documents, each with the score of its best unit."""
+        return _scored(self._hits(query, k, **options))
+
+    async def asimilarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
+        """Do as `similarity_search_with_score`."""
+        return _scored(await self._ahits(query, k, **options))
+
+    def similarity_search_with_score_by_vector(
+        self, embedding: list[float], k: int = 4, **options: Any
+    ) -> list[Scored]:
+        """Do as `similarity_search_with_score` for a query that is already embedded."""
+        return _scored(self._hits_by_vector(embedding, k, **options))
+
+    def max_marginal_relevance_search(
+        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
+    ) -> list[Document]:
+        """Return k documents that are near the query and far from each other, both by their best units' cosines.
+
+        They are chosen from the `fetch_k` best, at least k. `lambda_mult` is the weight of the nearness to the query, from 0
+        (only diversity counts) to 1 (it does not). Options are those of `similarity_search`.
+        """
+        return hit_documents(self._hits(query, k, fetch_k=fetch_k, mmr=lambda_mult, **options))
+
+    async def amax_marginal_relevance_search(
+        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
+    ) -> list[Document]:
+        """Do as `max_marginal_relevance_search`."""
+        return hit_documents(await self._ahits(query, k, fetch_k=fetch_k, mmr=lambda_mult, **options))
+
+    def max_marginal_relevance_search_by_vector(
+        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
+    ) -> list[Document]:
+        """Do as `max_marginal_relevance_search` for a query that is already embedded."""
+        return hit_documents(self._hits_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options))
+
+    def _hits(self, query: str, k: int, **options: Any) -> list[Hit]:
+        return self.store.search(query, k, **self._options(options))
+
+    async def _ahits(self, query: str, k: int, **options: Any) -> list[Hit]:
+        check_text(query, "query")
+        embedding = await self.embeddings.aembed_query(query)
+        return await asyncio.to_thread(self._hits_by_vector, embedding, k, text=query, **options)
+
+    def _hits_by_vector(self, embedding: Sequence[float], k: int, text: str | None = None, **options: Any) -> list[Hit]:
+        return self.store.search_by_vector(to_matrix([embedding], 1), k, text=text, **self._options(options))
+
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return options of a search under the core's names, with the store's defaults."""
+        if options.get("granularity") is None:
+            options["granularity"] = self.default_granularity
+        if options.get("parents") is None:
+            options["parents"] = self.parents
+        if "score_threshold" in options:
+            threshold, least = options.pop("score_threshold"), options.get("min_score")
+            if least not in (None, threshold):
+                message = f"score_threshold is another name of min_score: got {threshold!r} and {least!r}"
+                raise InvalidInputError(message)
+            options["min_score"] = threshold
+        return options
+
+    # Relevance scores: LangChain's own methods call these
+
+    def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
+        return super()._similarity_search_with_relevance_scores(query, k, **comparable(options))
+
+    async def _asimilarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
+        return await super()._asimilarity_search_with_relevance_scores(query, k, **comparable(options))
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return self._relevance
+
+    # Saving, loading and merging
+
+    def save_local(self, folder_path: str | Path, index_name: str | None = None) -> None:
+        """Copy the store, as it is now, to a folder or the one of a name in it; a store that is there is replaced.
+
+        A store with a `path` is saved there by itself: this makes another one. Errors are those of `UnitStore.copy_to`.
+        """
+        self.store.copy_to(Path(folder_path, index_name or ""))
+
+    @classmethod
+    def load_local(
+        cls,
+        folder_path: str | Path,
+        embeddings: Embeddings,
+        index_name: str | None = None,
+        *,
+        allow_dangerous_deserialization: bool = False,  # noqa: ARG003 - of code written for the community's FAISS
+        **options: Any,
+    ) -> Self:
+        """Open the store in a folder, whatever wrote it. What is added from then on is in the folder at once.
+
+        With `index_name` it is the folder of that name in it. `allow_dangerous_deserialization` has no meaning, since nothing
+        is unpickled; options and errors are those of the class.
+
+        Raises:
+            StoreFormatError: There is no store.
+        """
+        folder = Path(folder_path, index_name or "")
+        if not (folder / FILE).is_file():
+            message = (
+                f"there is no store in {folder}: it has no {FILE}. What the community's FAISS saved is not read: add the "
+                "documents to a new store"
+            )
+            raise StoreFormatError(message)
+        return cls(embeddings, path=folder, **options)
+
+    def merge_from(self, target: MultiGranularFAISS | UnitStore | str | Path, **options: Any) -> MergeReport:
+        """Add all documents of another store, or of the one in a folder, as `UnitStore.merge`: nothing is embedded again."""
+        return self.store.merge(target.store if isinstance(target, MultiGranularFAISS) else target, **options)
+
+    def close(self) -> None:
+        """Save the indexes and close the store. Documents are on disk when the call that added them returns."""
+        self.store.close()
+
+    async def aclose(self) -> None:
+        """Do as `close`."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _Cores:
+    """LangChain documents as the core takes them, made as they are read, with their ids and the metadata that was changed."""
+
+    def __init__(self, documents: Iterable[Document], ids: Iterable[str | None] | None, policy: MetadataPolicy) -> None:
+        self._pairs = in_step(documents, ids=ids)
+        self._policy: MetadataPolicy = policy
+        self.ids: list[str] = []
+        self.changes: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[CoreDocument]:
+        for document, document_id in self._pairs:
+            core = to_core(document, document_id, policy=self._policy, changes=self.changes)
+            self.ids.append(core.id)
+            yield core
+
+
+def comparable(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a search whose scores are to be similarities: several granularities are fused by "max".
+
+    Raises:
+        InvalidInputError: The fusion is one by ranks.
+    """
+    if options.get("fusion", "max") != "max":
+        message = f"relevance scores need similarities: fuse granularities with fusion='max', got {options['fusion']!r}"
+        raise InvalidInputError(message)
+    return options | {"fusion": "max"}
+
+
+def _relevance(score: float) -> float:
+    """Return (1 + score) / 2, clipped to 0 and 1: equal directions give 1, orthogonal ones 0.5."""
+    return min(max((1 + score) / 2, 0.0), 1.0)
+
+
+def _similarity(distance_strategy: str) -> str:
+    """Return the similarity that a distance strategy of the community's FAISS names."""
+    strategy = str(getattr(distance_strategy, "value", distance_strategy))
+    if strategy not in _STRATEGIES:
+        message = (
+            f"distance_strategy must be one of {', '.join(_STRATEGIES)}, got {strategy!r}: vectors of unit length rank by "
+            "their cosines as they do by Euclidean distance"
+        )
+        raise InvalidInputError(message)
+    return _STRATEGIES[strategy]
+
+
+@contextmanager
+def _closed_on_error(store: S) -> Iterator[S]:
+    try:
+        yield store
+    except BaseException:
+        store.close()
+        raise
+
+
+def _scored(hits: Sequence[Hit]) -> list[Scored]:
+    return list(zip(hit_documents(hits), [hit.score for hit in hits], strict=True))

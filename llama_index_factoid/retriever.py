@@ -1,0 +1,168 @@
+"""A LlamaIndex retriever that says which facts made each result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.callbacks.base import CallbackManager
+from llama_index.core.embeddings.utils import resolve_embed_model
+from llama_index.core.indices.vector_store.base import VectorStoreIndex
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.settings import Settings
+from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery, VectorStoreQueryMode
+
+from factoid.encode import with_heading
+from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.store.search import SearchOptions, whole_number
+from llama_index_factoid.convert import to_core
+from llama_index_factoid.embeddings import EmbeddingEncoder
+from llama_index_factoid.filters import to_tree
+from llama_index_factoid.results import MultiGranularQueryResult, scored_nodes
+from llama_index_factoid.vector_store import TEXT_MODES, MultiGranularFaissVectorStore, check_mode
+
+# Cosine of two vectors of one text. Servers and precisions differ by thousandths, metadata updated since by tenths, and
+# models of different weights have next to nothing in common.
+_SAME_MODEL = 0.8
+
+
+class MultiGranularRetriever(BaseRetriever):
+    """Retrieves passages by their facts: the k best distinct parents of the units nearest to the query.
+
+    Each parent carries `matches` in its metadata, best first: `text`, `score`, `start_char_idx`, `end_char_idx`,
+    `granularity` and `id` of the units that made it a result. With `expand`, parents and units also carry `neighbours`,
+    the same without scores, in order of the text. Both are excluded from the texts that models get, and from the node's
+    `hash`: a `QueryFusionRetriever` sees one node in what several queries find, and returns it with the matches of one.
+
+    Args:
+        store: A `MultiGranularFaissVectorStore`, or a `VectorStoreIndex` over one.
+        embed_model: Embeds queries; None for the index's own, else that of `Settings`.
+        k: How many nodes, 4 by default; fewer only if the store has fewer. `similarity_top_k` is the framework's name for it.
+        filters: Conditions on metadata, applied before the search.
+        mode: "default"; "hybrid" to weigh the passage and the query's words as well; "text_search" for words alone; or "mmr" for
+            results that differ from each other.
+        callback_manager: The framework's.
+        search_kwargs: Options of a search, beside those given by name.
+        **options: Those of `MultiGranularFaissVectorStore.query`, such as `granularity`, `parents`, `doc_ids`, `node_ids`,
+            `expand` and `min_score`.
+
+    Raises:
+        InvalidInputError: The store is of another class, k is below 1, an option is unknown, or the store does not
+            search this granularity, or does not answer this mode.
+        EncoderMismatchError: On the first query, if another model embedded the nodes: unless the store knows the model by
+            name, a node is embedded again and compared.
+    """
+
+    def __init__(
+        self,
+        store: VectorStoreIndex | MultiGranularFaissVectorStore,
+        embed_model: BaseEmbedding | None = None,
+        *,
+        k: int | None = None,
+        similarity_top_k: int | None = None,
+        filters: MetadataFilters | None = None,
+        mode: str = VectorStoreQueryMode.DEFAULT,
+        callback_manager: CallbackManager | None = None,
+        search_kwargs: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(callback_manager)
+        vector_store = store.vector_store if isinstance(store, VectorStoreIndex) else store
+        if not isinstance(vector_store, MultiGranularFaissVectorStore):
+            message = (
+                "MultiGranularRetriever needs a MultiGranularFaissVectorStore or a VectorStoreIndex over one, "
+                f"got {type(vector_store).__name__}"
+            )
+            raise InvalidInputError(message)
+        if embed_model is None and isinstance(store, VectorStoreIndex):
+            embed_model = store._embed_model
+        self._store = vector_store
+        self._embed_model = resolve_embed_model(embed_model or Settings.embed_model)
+        self._model_checked = False
+        counts = {count for count in (k, similarity_top_k) if count is not None} or {4}
+        if len(counts) > 1:
+            message = f"similarity_top_k is another name of k: got {similarity_top_k!r} and {k!r}"
+            raise InvalidInputError(message)
+        self._k = whole_number("k", *counts)
+        self._filters = filters
+        self._mode = _mode(mode)
+        self._search = options | dict(search_kwargs or {})
+        to_tree(filters)
+        search = vector_store.search_options(VectorStoreQuery(similarity_top_k=self._k, mode=self._mode), self._search)
+        del search["k"]
+        SearchOptions.of(search).kinds(vector_store.client.granularities)
+
+    @classmethod
+    def from_defaults(cls, store: VectorStoreIndex | MultiGranularFaissVectorStore, **options: Any) -> Self:
+        """Return a retriever over a store or an index, with the arguments of the class."""
+        return cls(store, **options)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        embedding = query_bundle.embedding
+        if embedding is None and self._mode not in TEXT_MODES:
+            embedding = self._embed_model.get_agg_embedding_from_queries(_texts(query_bundle))
+        result = self._store.query(self._query(embedding, query_bundle), **self._search)
+        if query_bundle.embedding is None and embedding is not None and not self._model_checked:
+            self._check_model(result)
+        return scored_nodes(result)
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        embedding = query_bundle.embedding
+        if embedding is None and self._mode not in TEXT_MODES:
+            embedding = await self._embed_model.aget_agg_embedding_from_queries(_texts(query_bundle))
+        result: Any = await self._store.aquery(self._query(embedding, query_bundle), **self._search)
+        if query_bundle.embedding is None and embedding is not None and not self._model_checked:
+            await asyncio.to_thread(self._check_model, result)
+        return scored_nodes(result)
+
+    def _query(self, embedding: list[float] | None, bundle: QueryBundle) -> VectorStoreQuery:
+        return VectorStoreQuery(embedding, self._k, query_str=bundle.query_str, filters=self._filters, mode=self._mode)
+
+    def _check_model(self, result: MultiGranularQueryResult) -> None:
+        """Refuse a model that gives none of a stored node's texts the vector that the node has.
+
+        Raises:
+            EncoderMismatchError: Another model embedded the nodes.
+        """
+        if not result.ids:
+            return
+        client = self._store.client
+        name, recorded = EmbeddingEncoder(self._embed_model).name, client.encoder_name
+        if name != recorded:
+            node_id = result.matches[0][0]["id"] if result.matches[0] else result.ids[0]
+            nodes, stored = self._store.get_nodes([node_id]), client.vectors([node_id]).get(node_id)
+            if not nodes or stored is None or not stored.any():  # no content words, as some encoders see it
+                return
+            # The texts that it may have been embedded by: as the framework does, as the core does, and bare.
+            modes = [nodes[0].get_content(mode) for mode in (MetadataMode.EMBED, MetadataMode.NONE)]
+            texts = list(dict.fromkeys([*modes, with_heading(to_core(nodes[0]))]))
+            vectors = np.asarray(self._embed_model.get_text_embedding_batch(texts))
+            norms = np.linalg.norm(stored) * np.linalg.norm(vectors, axis=1)
+            cosine = float((vectors @ stored / np.where(norms > 0, norms, 1)).max())
+            if cosine < _SAME_MODEL:
+                message = (
+                    f"the nodes of this store were embedded by {repr(recorded) if recorded else 'another model'}, the query "
+                    f"by {name!r}: it gives node {node_id!r} a vector whose cosine with the stored one is {cosine:.2f}. Use "
+                    "the model of the nodes; where you made their vectors from other texts yourself, name the model to the "
+                    "store: MultiGranularFaissVectorStore(path, embed_model=...)"
+                )
+                raise EncoderMismatchError(message)
+        self._model_checked = True
+
+
+def _mode(name: str) -> VectorStoreQueryMode:
+    try:
+        mode = VectorStoreQueryMode(name)
+    except ValueError as error:
+        message = f"unknown mode {name!r}: use mode default, hybrid, text_search, sparse or mmr"
+        raise InvalidInputError(message) from error
+    check_mode(mode)
+    return mode
+
+
+def _texts(query_bundle: QueryBundle) -> list[str]:
+    return query_bundle.embedding_strs or [query_bundle.query_str]  # the framework drops an empty query

@@ -1,0 +1,125 @@
+"""The command `factoid`: index, search and split your own files, and a demonstration.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 an error (told in one line), 2 wrong usage, 130
+interrupted. What a command runs is imported when it runs, so that help and completion are quick.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from factoid.cli import articles, batch, index, search, split, store, train, tune
+from factoid.cli import options as opts
+from factoid.cli.options import argument, option
+from factoid.errors import FactoidError
+from factoid.terminal import wants_color
+
+_SIGPIPE = 141  # what a shell reports of a program whose reader has left
+
+
+class _Program(TyperGroup):
+    """The group of all commands: errors of the library end in one line and an exit code."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run one command."""
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("factoid: %(message)s"))
+        logger = logging.getLogger("factoid")
+        logger.addHandler(handler)
+        try:
+            super().invoke(ctx)
+            sys.stdout.flush()  # now, so that a reader who has left is noticed here
+        except BrokenPipeError as error:
+            # Else Python complains when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(_SIGPIPE) from error
+        except KeyboardInterrupt as interrupt:
+            _fail("interrupted", 130, interrupt)
+        except (FactoidError, OSError) as error:
+            _fail(f"error: {' '.join(str(error).split())}", 1, error)
+        finally:
+            logger.removeHandler(handler)
+
+
+app = typer.Typer(cls=_Program, no_args_is_help=True, pretty_exceptions_enable=False)
+app.command("index")(index.index)
+app.command("search")(search.search)
+app.add_typer(store.app, name="store")
+app.command("tune")(tune.tune)
+app.command("split")(split.split)
+app.command("estimate")(batch.estimate)
+app.command("batch")(batch.batch)
+app.command("train-propositionizer")(train.train_propositionizer)
+app.command("build-articles")(articles.build_articles)
+app.command("articles")(articles.articles)
+app.command("convert-spel")(articles.convert_spel)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print("factoid", version("factoid"))
+        raise typer.Exit
+
+
+@app.callback()
+def _factoid(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Retrieval at the right granularity: passages, sentences and propositions."""
+
+
+@app.command("demo")
+def _demo(
+    questions: Annotated[
+        list[str] | None, argument("QUESTION", "Questions to ask instead of the prepared ones.")
+    ] = None,
+    docs: Annotated[str | None, option("PATH", "Your own folder or file, instead of the encyclopedia.")] = None,
+    encoder: opts.EncoderName = None,
+    quiet: opts.Quiet = False,
+) -> None:
+    """Show what each granularity finds, on a small encyclopedia or on your own files."""
+    from factoid.demo import run_demo
+
+    for question in questions or ():
+        opts.check_question(question)
+    run_demo(
+        docs,
+        questions or (),
+        encoder=opts.make_encoder(encoder),
+        color=wants_color(sys.stdout),
+        show_progress=opts.show_progress(quiet),
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Args:
+        argv: The arguments; None for those of the process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a character that a terminal lacks is no reason to fail
+    try:
+        typer.main.get_command(app).main(argv, prog_name="factoid")
+    except SystemExit as done:
+        return int(done.code or 0)
+    return 0
+
+
+def _fail(message: str, code: int, cause: BaseException) -> NoReturn:
+    print("factoid:", message, file=sys.stderr)
+    raise typer.Exit(code) from cause

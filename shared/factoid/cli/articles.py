@@ -1,0 +1,201 @@
+"""`factoid build-articles`, `articles` and `convert-spel`: what entities are found in, and a linker that finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from factoid.cli import options as opts
+from factoid.cli.options import argument, option
+from factoid.errors import InvalidInputError
+from factoid.terminal import count, plain, wrap
+
+if TYPE_CHECKING:
+    from factoid.entities.articles import ArticleStore
+    from factoid.entities.articles.build import BuildReport
+
+_MOST = 20  # names that a list shows
+_KINDS = {  # of names, by the names of `NameKind`
+    "TITLE": "its title",
+    "REDIRECT": "a redirect",
+    "ALIAS": "an alias",
+    "UNACCENTED": "without its accents",
+    "SQUEEZED": "without its marks and spaces",
+    "ANCHOR": "text of links",
+    "BASE": "its title without what tells it apart",
+    "PART": "a part of its title",
+    "CAPITAL_PART": "a part of its title, in capitals",
+}
+
+
+@opts.grouped
+def build_articles(
+    path: Annotated[str, argument("PATH", "The file to make; it is replaced when the new one is whole.")],
+    sources: Annotated[
+        list[str],
+        argument(
+            "SOURCE",
+            "Files and folders: a MediaWiki XML dump (.bz2), the output of wikiextractor --json, KILT's knowledge "
+            'source, the Parquet files of wikimedia/wikipedia, JSON lines of {"title", "text", "aliases", "redirects", '
+            '"metadata"} or of {title: text}, CSV with columns title, text, aliases, redirects and id, and redirects as '
+            "lines of a name, a tab and a target.",
+        ),
+    ],
+    source_format: Annotated[
+        Literal["auto", "dump", "wikiextractor", "kilt", "parquet", "titles", "jsonl", "csv", "redirects"],
+        option(None, "What the sources are; auto goes by the name and the first bytes of each.", "--format"),
+    ] = "auto",
+    title_key: Annotated[str, option("NAME", "Field of JSON lines or column of CSV that holds the title.")] = "title",
+    text_key: Annotated[str, option("NAME", "Field of JSON lines or column of CSV that holds the text.")] = "text",
+    redirects: Annotated[list[str] | None, option("FILE", "A file of redirects; may be repeated.")] = None,
+    words: Annotated[int, option("N", "First words of each article to keep.")] = 1000,
+    duplicates: Annotated[
+        Literal["first", "last", "join", "error"],
+        option(None, "Which of several articles of one title to keep; join joins their texts."),
+    ] = "first",
+    workers: Annotated[int, option("N", "Processes that read a MediaWiki dump.")] = 1,
+    allow_truncated: Annotated[
+        bool, option(None, "Read a damaged MediaWiki dump up to the damage, else an error.", "--allow-truncated")
+    ] = False,
+    restart: Annotated[bool, option(None, "Do not go on with a build that was interrupted.", "--restart")] = False,
+    *,
+    output: opts.Output,
+) -> None:
+    """Make an article store of a Wikipedia dump, a dataset or your own articles, to find entities in."""
+    from factoid.entities.articles.build import build_articles as build
+    from factoid.entities.importers.detect import make_sources
+
+    for name, number in (("workers", workers), ("words", words)):
+        if number < 1:
+            message = f"--{name} must be at least 1, got {number}"
+            raise InvalidInputError(message)
+    readers = make_sources(
+        [Path(source) for source in sources],
+        source_format,
+        workers=workers,
+        words=words,
+        title_key=title_key,
+        text_key=text_key,
+        allow_truncated=allow_truncated,
+    )
+    readers += make_sources([Path(source) for source in redirects or ()], "redirects")
+    report = build(
+        path,
+        readers,
+        words=words,
+        duplicates=duplicates,
+        resume=not restart,
+        show_progress=output.show_progress,
+        warn=False,  # the report says it
+    )
+    output.print({"path": path, **asdict(report)}, "\n".join(_described(path, report, duplicates)))
+
+
+def _described(path: str, report: BuildReport, duplicates: str) -> Iterator[str]:
+    from rich.filesize import decimal
+
+    from factoid.entities.articles.build import describe_faults
+
+    built = f"{count(report.articles, 'article')}, {count(report.names, 'name')}, {decimal(report.bytes)}"
+    yield f"{path}: {built}, in {report.seconds:,.1f} s"
+    aliases = "1 alias" if report.aliases == 1 else f"{report.aliases:,} aliases"
+    yield f"{count(report.redirects, 'redirect')}, {aliases}, {count(report.links, 'link')}"
+    yield from map(plain, describe_faults(report, duplicates))
+    if report.left_out:
+        reasons = sorted(report.left_out.items(), key=lambda item: -item[1])
+        yield f"left out of the sources: {'; '.join(f'{reason}: {number:,}' for reason, number in reasons)}"
+
+
+def articles(
+    path: Annotated[str, argument("PATH", "The article store.")],
+    title: Annotated[
+        str | None, typer.Argument(metavar="TITLE", help="A title, redirect or alias.", show_default="show counts")
+    ] = None,
+    words: Annotated[int, option("N", "First words to show.")] = 100,
+    as_json: opts.AsJson = False,
+) -> None:
+    """See what an article store holds, or look a name up in it."""
+    from factoid.entities.articles import ArticleStore
+
+    with ArticleStore(path) as store:
+        if title is None:
+            stats = store.stats()
+            rows = {
+                "articles": stats.articles,
+                **{f"names: {kind}": number for kind, number in stats.names.items()},
+                "redirects out of it": stats.outside,
+                "links read": stats.links,
+                "words kept": stats.words,
+                "bytes": stats.bytes,
+            }
+            lines = [f"{name:<20}{number:>16,}" for name, number in rows.items()]
+            lines += [f"built from {plain(source)}" for source in stats.sources]
+            opts.Output(as_json=as_json).print(stats, "\n".join(lines))
+        else:
+            _show_article(store, path, title, words, as_json=as_json)
+
+
+def _show_article(store: ArticleStore, path: str, title: str, words: int, *, as_json: bool) -> None:
+    from factoid.entities.articles import first_words, name_key
+
+    key = name_key(title)
+    names, article = store.names([key]).get(key, []), store.get(title)
+    if not names:
+        target = store.title_of(title)
+        message = f"{path} knows nothing of the name {title!r}"
+        if target is not None:
+            message = f"{title!r} redirects to {target!r}, which is not in {path}"
+        raise InvalidInputError(message)
+    text = first_words(article.text, words) if article else ""
+    if as_json:
+        shown = article and {"title": article.title, "text": text, "metadata": dict(article.metadata)}
+        listed = [{**asdict(name), "kind": name.kind.name.lower()} for name in names]
+        opts.print_json({"article": shown, "names": listed})
+        return
+    if article is not None:
+        print(plain(article.title), wrap(plain(text)), sep="\n\n", end="\n\n")
+    print(f"{plain(title)!r} names:")
+    for name in names[:_MOST]:
+        links = f", {count(name.count, 'link')}" if name.count else ""
+        print(f"  {plain(name.title)} ({_KINDS[name.kind.name]}{links})")
+    if len(names) > _MOST:
+        print(f"  and {count(len(names) - _MOST, 'other')}")
+
+
+def convert_spel(
+    checkpoint: Annotated[str, argument("FILE", "A published checkpoint, such as spel-base-step-3-500K.pt.")],
+    output: Annotated[str, option("DIR", "The new folder; SpELLinker(DIR) loads it.")],
+    tokenizer: Annotated[
+        str,
+        option(
+            "PATH",
+            "RoBERTa's tokenizer.json, or a folder that holds it or vocab.json and merges.txt; or the name roberta-base "
+            "or roberta-large, which downloads it from the Hugging Face hub.",
+        ),
+    ],
+    vocabulary: Annotated[
+        str | None, option("DIR", "A folder with the files aida.txt, enwiki_20230827.txt and out_of_domain.txt.")
+    ] = None,
+    aida: Annotated[Path | None, option("FILE", "aida.txt, where the files lie in several places.")] = None,
+    enwiki: Annotated[Path | None, option("FILE", "enwiki_20230827.txt, likewise.")] = None,
+    out_of_domain: Annotated[Path | None, option("FILE", "out_of_domain.txt, likewise.")] = None,
+    quiet: opts.Quiet = False,
+) -> None:
+    """Convert a checkpoint of the entity linker SpEL to safetensors."""
+    from rich.filesize import decimal
+
+    from factoid.entities.spel import convert_spel as convert
+    from factoid.entities.spel.vocabulary import VocabularyFiles
+
+    files = (aida, enwiki, out_of_domain)
+    if bool(vocabulary) == any(files) or (any(files) and not aida):
+        message = "expected --vocabulary DIR, or --aida FILE with --enwiki FILE and --out-of-domain FILE, and not both"
+        raise InvalidInputError(message)
+    lists = VocabularyFiles.in_folder(vocabulary) if vocabulary else VocabularyFiles(*files)  # type: ignore[arg-type]
+    with opts.waiting("converting", quiet=quiet):
+        folder = convert(checkpoint, lists, output, tokenizer=tokenizer)
+    print(f"wrote {folder} ({decimal(sum(path.stat().st_size for path in folder.iterdir()))})")

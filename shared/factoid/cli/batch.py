@@ -1,0 +1,117 @@
+"""`factoid estimate` and `factoid batch`: what a chat model would cost, and OpenAI's Batch API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from factoid.cli import options as opts
+from factoid.cli.options import argument, option
+from factoid.cli.propositionizers import make_prompted
+from factoid.errors import InvalidInputError
+from factoid.terminal import count
+
+if TYPE_CHECKING:
+    from factoid.propositions.prompting.batches import Batch, BatchReport
+
+Model = Annotated[str, option("NAME", "The chat model.")]
+
+
+@opts.grouped
+def estimate(
+    paths: opts.Paths,
+    model: Model,
+    price_in: Annotated[float | None, option("P", "Its price for a million tokens of prompts.")] = None,
+    price_out: Annotated[float | None, option("P", "Its price for a million tokens of answers.")] = None,
+    batch_discount: Annotated[float, option("D", "What the Batch API takes off, as a part of the price.")] = 0.5,
+    cache: Annotated[str | None, option("FILE", "Leave out passages whose propositions this file holds.")] = None,
+    words: opts.Words = 100,
+    *,
+    output: opts.Output,
+) -> None:
+    """Count the tokens and the price of decomposing files with a chat model, without sending anything."""
+    from factoid.propositions import PropositionCache
+    from factoid.propositions.prompting.cost import Prices
+    from factoid.propositions.prompting.cost import estimate as estimate_cost
+
+    if (price_in is None) != (price_out is None):
+        message = "--price-in and --price-out go together: prompts and answers have different prices"
+        raise InvalidInputError(message)
+    prices = None
+    if price_in is not None and price_out is not None:
+        prices = Prices(price_in, price_out, batch_discount=batch_discount)
+    cost = estimate_cost(
+        opts.read_passages(paths, words, show_progress=output.show_progress),
+        prices,
+        model=model,
+        cache=PropositionCache(cache) if cache and Path(cache).exists() else None,
+    )
+    output.print(cost, cost)
+
+
+@opts.grouped
+def batch(
+    action: Annotated[
+        Literal["submit", "status", "collect", "cancel"],
+        typer.Argument(
+            help="submit: send the passages of files that are neither in the cache nor on their way. status: tell how the "
+            "batches are. collect: put what has come into the cache. cancel: stop all batches.",
+            show_default=False,
+        ),
+    ],
+    model: Model,
+    cache: Annotated[str, option("FILE", "Where results go; what is on its way is kept in FILE.batches.")],
+    paths: Annotated[list[str] | None, argument("PATH", f"With submit: {opts.PATHS_HELP}")] = None,
+    wait: Annotated[bool, option(None, "With collect: go on until all batches have ended.", "--wait")] = False,
+    words: opts.Words = 100,
+    temperature: opts.Temperature = 0.0,
+    base_url: opts.BaseUrl = None,
+    *,
+    output: opts.Output,
+) -> None:
+    """Decompose files through OpenAI's Batch API: submit, then collect into a cache, then index with that cache."""
+    from factoid.propositions.prompting.batches import PropositionBatch
+
+    if bool(paths) != (action == "submit"):
+        message = f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}"
+        raise InvalidInputError(message)
+    show = output.show_progress
+    chat = opts.Splitting(model=model, base_url=base_url, temperature=temperature, max_concurrency=1)
+    batches = PropositionBatch(make_prompted(chat), cache, show_progress=show)
+    if action != "submit" and not batches.folder.exists() and not batches.cache.path.exists():
+        message = f"there is no {cache}, and so no batch: name the --cache of factoid batch submit"
+        raise InvalidInputError(message)
+    if action == "submit" or batches.cache.path.exists():
+        batches.cache.get(
+            batches.propositionizer.name, []
+        )  # opened now: another file is refused before anything is done
+    if action == "collect":
+        report = batches.wait() if wait else batches.collect()
+        rest = batches.poll()
+        value = {**asdict(report), "batches": [asdict(batch) for batch in rest]}
+        output.print(value, "\n".join(_described(report, rest)))
+        return
+    if action == "submit":
+        chosen = batches.submit(list(opts.read_passages(paths or [], words, show_progress=show)))
+    else:
+        chosen = batches.cancel() if action == "cancel" else batches.poll()
+    lines = [
+        f"{batch.batch_id}  {batch.status}  {batch.completed:,} of {count(batch.requests, 'request')}"
+        + (f": {batch.error}" if batch.error else "")
+        for batch in chosen
+    ]
+    nothing = "no batches: everything is in the cache, or nothing was submitted"
+    output.print([asdict(batch) for batch in chosen], "\n".join(lines) or nothing)
+
+
+def _described(report: BatchReport, rest: Sequence[Batch]) -> Iterator[str]:
+    yield str(report)
+    yield f"{report.usage.prompt_tokens:,} prompt tokens, {report.usage.completion_tokens:,} tokens of answers"
+    if rest:
+        yield f"not ended yet: {len(rest)}. Collect again later, or with --wait"
+    if report.returned:
+        yield "what came back without an answer is sent again by: factoid batch submit"

@@ -1,0 +1,243 @@
+"""`factoid index`: files into a store, kept in step with them, and what that costs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from factoid.cli import options as opts
+from factoid.cli.options import option
+from factoid.cli.propositionizers import forget_failures, make_propositionizer
+from factoid.errors import InvalidInputError, MissingDependencyError, UnreadableFileError
+from factoid.split import split_passages, split_sentences
+from factoid.terminal import count
+from factoid.units import Document, Granularity
+
+if TYPE_CHECKING:
+    from factoid.propositions import Propositionizer
+    from factoid.store import AddReport, UnitStore
+
+_LARGE = 1_000_000  # bytes of text that take minutes to index
+_SAMPLED_FILES, _SAMPLED_DOCUMENTS, _SAMPLED_CHARS = 20, 30, 2_500  # of a large corpus, to estimate its units from
+_CHUNK = 10_000  # units read at a time
+
+
+@opts.grouped
+@opts.grouped
+def index(
+    paths: opts.Paths,
+    store: Annotated[str, option("DIR", "The store; made if absent, added to otherwise.")],
+    granularities: Annotated[
+        str,
+        option(
+            "LIST",
+            "What is embedded and can be searched. Each costs time and space: there are three to four times as many "
+            "sentences as passages, and more propositions than sentences.",
+        ),
+    ] = "passage,sentence,proposition",
+    kinds: Annotated[
+        list[str] | None,
+        option(
+            "KIND",
+            "The kind of index: auto, or a FAISS factory string such as Flat, HNSW32 or IVF1024,SQ8; GRANULARITY=KIND for one "
+            "of them, may be repeated. factoid tune helps to choose.",
+            "--index",
+            default="what the store has, else auto",
+        ),
+    ] = None,
+    similarity: Annotated[
+        Literal["inner_product", "cosine"] | None,
+        option(None, "What a score is.", default="what the store has, else inner_product"),
+    ] = None,
+    embed_template: Annotated[
+        str,
+        option(
+            "TEXT",
+            "What is embedded of a unit, with keys of the metadata as further fields; {text} for its text alone.",
+            default="what the store has, else {title} — {section}: {text}",
+        ),
+    ] = "auto",
+    sync: Annotated[
+        bool,
+        option(
+            None,
+            "Remove what was indexed from these paths before and is there no more: documents of files that were deleted or "
+            "renamed, and records taken out of files. Paths count from the folder in which the command runs.",
+            "--sync",
+        ),
+    ] = False,
+    *,
+    splitting: opts.Splitting,
+    unsupported: opts.Unsupported = "drop",
+    cache: opts.CacheFile = None,
+    retry_failed: opts.RetryFailed = False,
+    encoder: opts.EncoderName = None,
+    output: opts.Output,
+) -> None:
+    """Cut files into passages, sentences and propositions, and index them."""
+    from factoid.files.readers import find_files
+    from factoid.store import UnitStore
+
+    started = time.perf_counter()
+    searched = _granularities(granularities)
+    least = opts.min_words(splitting.words)
+    propositionizer = make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
+    reading = _Reading(find_files(paths))  # before the store is opened: a path that is not there makes none
+    if not output.quiet:
+        _print_estimate(reading.files, searched, propositionizer, splitting.words)
+    removed: list[str] = []
+    with UnitStore(
+        store,
+        encoder=opts.make_encoder(encoder),
+        granularities=searched,
+        index=_kinds(kinds) if kinds else None,
+        similarity=similarity,
+        embed_template=embed_template,
+    ) as opened:
+        if retry_failed:
+            opened.retry_failures()
+            if cache:
+                forget_failures(cache)
+        report = opened.add_documents(
+            reading.documents(),
+            propositionizer=propositionizer,
+            words=splitting.words,
+            min_words=least,
+            unsupported=unsupported,
+            cache=cache,
+            show_progress=output.show_progress,
+        )
+        if sync:
+            with opts.waiting("looking for what is gone", quiet=output.quiet):
+                removed = _gone(opened, paths, reading)
+                if removed:
+                    opened.delete(removed)
+        total = opened.counts()
+    if output.as_json:
+        result = {"store": store, "total": total, **asdict(report), "unreadable": reading.errors}
+        opts.print_json({**result, "removed": removed} if sync else result)
+    else:
+        _print_report(store, report, total, searched, time.perf_counter() - started)
+        if sync:
+            print(f"{count(len(removed), 'document')} removed that files hold no more")
+    if reading.errors:
+        files = count(len(reading.errors), "file")
+        message = f"{files} left out, the others are indexed: {'; '.join(reading.errors)}"
+        raise UnreadableFileError(message)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Files, and what came of reading them.
+
+    Attributes:
+        files: What is to be read.
+        document_ids: Of the documents that were read.
+        complete: Files that were read to their end, as absolute paths.
+        errors: Why others were not.
+    """
+
+    files: Sequence[Path]
+    document_ids: set[str] = field(default_factory=set)
+    complete: set[Path] = field(default_factory=set)
+    errors: list[str] = field(default_factory=list)
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the documents of all files that can be read."""
+        from factoid.files.readers import read_file
+
+        for file in self.files:
+            try:
+                for document in read_file(file):
+                    self.document_ids.add(document.id)
+                    yield document
+            except (UnreadableFileError, MissingDependencyError) as error:
+                self.errors.append(str(error))
+            else:
+                self.complete.add(file.resolve())
+
+
+def _gone(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
+    """Return the ids of documents that came from these paths and are in their files no more."""
+    roots = [Path(path).resolve() for path in paths]
+    ids = iter(store.ids({"source": {"$exists": True}}))
+    sources: dict[str, str] = {}
+    while chunk := list(islice(ids, _CHUNK)):
+        sources |= {unit.document_id: str(unit.metadata["source"]) for unit in store.get(chunk)}
+    gone = []
+    for document_id in sources.keys() - reading.document_ids:
+        file = Path(sources[document_id]).resolve()
+        # A file that is there but was not read to its end (damaged, or of a kind left out) loses nothing.
+        if any(file.is_relative_to(root) for root in roots) and (file in reading.complete or not file.exists()):
+            gone.append(document_id)
+    return sorted(gone)
+
+
+def _print_estimate(
+    files: Sequence[Path], searched: Sequence[Granularity], propositionizer: Propositionizer | None, words: int
+) -> None:
+    """Say on stderr about how many units a large corpus has, before they are embedded."""
+    from factoid.files.readers import CONVERTED_ENDINGS, STDIN
+    from factoid.propositions import decompose
+
+    texts = [file for file in files if str(file) != STDIN and file.suffix.lower() not in CONVERTED_ENDINGS]
+    size = sum(file.stat().st_size for file in texts)
+    if size < _LARGE:
+        return
+    sample = _Reading(texts[:: -(-len(texts) // _SAMPLED_FILES)]).documents()
+    cuts = [document.text[:_SAMPLED_CHARS] for document in islice(sample, _SAMPLED_DOCUMENTS)]
+    least = opts.min_words(words)
+    passages = [part for cut in cuts for part in split_passages(Document(cut), words=words, min_words=least)]
+    sentences = sum(len(split_sentences(passage)) for passage in passages)
+    units = {Granularity.PASSAGE: len(passages), Granularity.SENTENCE: sentences}
+    costly = getattr(propositionizer, "costly", False)
+    if propositionizer is not None and not costly:
+        units[Granularity.PROPOSITION] = decompose(passages, propositionizer).report.propositions
+    scale = size / max(1, sum(len(cut.encode()) for cut in cuts))
+    numbers = [count(round(units[kind] * scale), kind) for kind in searched if kind in units]
+    if costly:
+        numbers.append("the propositions of the model")
+    print(
+        f"factoid: {size / 1e6:,.1f} MB of text, about {', '.join(numbers)} to embed, less what the store has already; "
+        "--granularities chooses among them",
+        file=sys.stderr,
+    )
+
+
+def _print_report(
+    store: str, report: AddReport, total: Mapping[Granularity, int], searched: Sequence[Granularity], seconds: float
+) -> None:
+    print(f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
+    if report.decomposition.passages:
+        print(report.decomposition)
+    if embedded := opts.listed(report.units, searched):
+        print(f"embedded {embedded}")
+    print(f"{store} now holds {opts.listed(total) or 'nothing: there was no text to index'}")
+
+
+def _kinds(values: Sequence[str]) -> dict[str, str]:
+    """Return the kind of each granularity that the options name, later ones in place of earlier ones."""
+    kinds: dict[str, str] = {}
+    for value in values:
+        name, separator, kind = value.partition("=")
+        names = [Granularity(name)] if separator else list(Granularity)[1:]
+        kinds |= dict.fromkeys(names, kind if separator else value)
+    return kinds
+
+
+def _granularities(text: str) -> list[Granularity]:
+    try:
+        names = [Granularity(name.strip()) for name in text.split(",")]
+    except InvalidInputError as error:
+        raise typer.BadParameter(str(error)) from error
+    if Granularity.DOCUMENT in names:
+        message = f"expected some of passage,sentence,proposition, got {text!r}"
+        raise typer.BadParameter(message)
+    return names

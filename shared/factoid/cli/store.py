@@ -1,0 +1,170 @@
+"""`factoid store`: what a store holds, whether it is whole, and how it is made smaller, copied and moved."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+import typer
+
+from factoid.cli import options as opts
+from factoid.cli.options import argument, option
+from factoid.errors import InvalidInputError, StoreError
+from factoid.terminal import count
+
+app = typer.Typer(
+    no_args_is_help=True, help="See what a store holds, check it, make it smaller, copy it, and move units in and out."
+)
+
+Folder = Annotated[str, argument("DIR", "The store.")]
+UnitFile = Annotated[str, argument("FILE", "Units as .jsonl, .jsonl.gz or .parquet; documents are beside it.")]
+Format = Annotated[
+    Literal["jsonl", "parquet"] | None, typer.Option("--format", help="What the file is.", show_default="by its name")
+]
+
+
+@app.command()
+def stats(store: Folder, as_json: opts.AsJson = False) -> None:
+    """Count what a store holds."""
+    with opts.open_store(store, read_only=True) as opened:
+        result = opened.stats()
+    opts.Output(as_json=as_json).print(result, result)
+
+
+@app.command()
+@opts.grouped
+def verify(
+    store: Folder,
+    repair: Annotated[bool, option(None, "Mend what follows from the rest of the store.", "--repair")] = False,
+    *,
+    output: opts.Output,
+) -> None:
+    """Check that a store is whole; exits with 1 if it is not."""
+    with opts.open_store(store, read_only=not repair) as opened:
+        report = opened.verify(repair=repair, show_progress=output.show_progress)
+    output.print({"ok": report.ok, **asdict(report)}, report)
+    if not report.ok:
+        message = f"the store at {store} has {count(len(report.problems), 'problem')}"
+        raise StoreError(message)
+
+
+@app.command()
+@opts.grouped
+def compact(store: Folder, *, output: opts.Output) -> None:
+    """Make a store as small as its content."""
+    with opts.open_store(store) as opened:
+        report = opened.compact(show_progress=output.show_progress)
+    output.print(report, report)
+
+
+@app.command()
+@opts.grouped
+def export(
+    store: Folder,
+    file: UnitFile,
+    file_format: Format = None,
+    no_vectors: Annotated[bool, option(None, "Leave the vectors out.", "--no-vectors")] = False,
+    *,
+    output: opts.Output,
+) -> None:
+    """Write units and documents as JSON lines or Parquet."""
+    with opts.open_store(store, read_only=True) as opened:
+        report = opened.export(file, format=file_format, vectors=not no_vectors, show_progress=output.show_progress)
+    output.print({**asdict(report), "files": [str(path) for path in report.files]}, report)
+
+
+@app.command("import")
+@opts.grouped
+def import_units(
+    store: Folder,
+    file: UnitFile,
+    file_format: Format = None,
+    encoder: opts.EncoderName = None,
+    *,
+    output: opts.Output,
+) -> None:
+    """Add what export wrote to a store, made if absent."""
+    from factoid.store import UnitStore
+
+    with UnitStore(store, encoder=None if encoder is None else opts.make_encoder(encoder)) as opened:
+        report = opened.import_from(file, format=file_format, show_progress=output.show_progress)
+    output.print(report, f"{store} took {report}")
+
+
+@app.command()
+@opts.grouped
+def merge(
+    store: Folder,
+    other: Annotated[str, argument("OTHER", "The store to add.")],
+    on_conflict: Annotated[
+        Literal["replace", "keep", "error"],
+        option(None, "A document or unit that differs in both: take the other's, keep this one's, or stop."),
+    ] = "replace",
+    *,
+    output: opts.Output,
+) -> None:
+    """Add all of another store."""
+    with opts.open_store(store) as opened:
+        report = opened.merge(other, on_conflict=on_conflict, show_progress=output.show_progress)
+    output.print(report, report)
+
+
+@app.command()
+@opts.grouped
+def delete(
+    store: Folder,
+    ids: Annotated[list[str] | None, argument("ID", "Documents, or units with those under them.")] = None,
+    condition: opts.Filter = None,
+    yes: Annotated[bool, option(None, "Do not ask, which is done on a terminal only.", "--yes")] = False,
+    *,
+    output: opts.Output,
+) -> None:
+    """Delete documents or units, by id or by metadata."""
+    parsed = opts.read_object("--filter", condition)
+    if bool(ids) == (parsed is not None):
+        message = "factoid store delete takes ids, or --filter in their place"
+        raise InvalidInputError(message)
+    with opts.open_store(store) as opened:
+        if sys.stdin.isatty() and not yes:
+            chosen = count(len(ids), "id") if ids else count(len(opened.ids(parsed)), "unit")
+            print(f"delete {chosen} from {store}, with all under them? [y/N] ", end="", file=sys.stderr, flush=True)
+            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+                message = "nothing was deleted"
+                raise InvalidInputError(message)
+        with opts.waiting("deleting", quiet=output.quiet):
+            deleted = opened.delete(ids or None, filter=parsed)
+    output.print({"deleted": deleted}, f"{count(deleted, 'unit')} deleted")
+
+
+@app.command()
+@opts.grouped
+def copy(
+    store: Folder,
+    to: Annotated[str, argument("TO", "A folder, or an address such as s3://bucket/facts (extra remote).")],
+    *,
+    output: opts.Output,
+) -> None:
+    """Copy a store to a folder, or to another file system."""
+    with opts.open_store(store, read_only=True) as opened, opts.waiting("copying", quiet=output.quiet or "://" in to):
+        if "://" in to:
+            opened.save_to(to, show_progress=output.show_progress)
+        else:
+            opened.copy_to(to)
+    output.print({"store": store, "copy": to}, f"{to} is a copy of {store}")
+
+
+@app.command()
+@opts.grouped
+def fetch(
+    store: Folder,
+    url: Annotated[str, argument("URL", "Where factoid store copy sent it.")],
+    *,
+    output: opts.Output,
+) -> None:
+    """Copy a store from another file system into a new folder."""
+    from factoid.store import UnitStore
+
+    with UnitStore.load_from(url, store, encoder=None, show_progress=output.show_progress) as opened:
+        counts = opened.counts()
+    output.print({"store": store, "total": counts}, f"{store} holds {opts.listed(counts) or 'nothing'}")

@@ -1,0 +1,158 @@
+"""`factoid tune`: which kind of index to give a store."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from factoid.cli import options as opts
+from factoid.cli.options import option
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.terminal import count
+
+if TYPE_CHECKING:
+    from factoid.index.tune import TuneRow
+    from factoid.store import TuneReport
+
+_REFINE = 10  # of a search that is not told
+
+
+@opts.grouped
+def tune(
+    store: opts.StorePath,
+    granularity: Annotated[opts.Kind, option(None, "Whose vectors are searched.")] = "proposition",
+    kinds: Annotated[
+        list[str] | None,
+        option("KIND", 'FAISS factory strings, as in "Flat HNSW32"; may be repeated.', default="some worth a try"),
+    ] = None,
+    k: Annotated[int, option("N", "How many vectors a search is to find.", "-k")] = 10,
+    query_file: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "What users ask, one question per line. Without it, vectors of the store, taken at random and left out of "
+            "what is searched; real questions are harder to answer, and their recall may be lower.",
+        ),
+    ] = None,
+    queries: Annotated[int, option("N", "How many searches at most.")] = 200,
+    refine: Annotated[
+        int, option("N", "Compressed kinds: candidates per result scored again with the exact vectors, 0 for none.")
+    ] = _REFINE,
+    recall: Annotated[float, option("R", "What the kinds that are proposed must reach.")] = 0.95,
+    limit: Annotated[
+        int, option("N", "Measure on so many vectors, taken at random; memory is needed for them and for an index.")
+    ] = 100_000,
+    encoder: opts.EncoderName = None,
+    *,
+    output: opts.Output,
+) -> None:
+    """Measure kinds of index on a store's own vectors: recall against exact search, time and bytes."""
+    if not 0 <= recall <= 1:
+        message = f"--recall must be from 0 to 1, got {recall}"
+        raise InvalidInputError(message)
+    questions = None if query_file is None else _questions(query_file)
+    with opts.open_store(store, encoder=opts.make_encoder(encoder) if questions else None, read_only=True) as opened:
+        report = opened.tune(
+            granularity=granularity,
+            kinds=[kind for value in kinds for kind in value.split()] if kinds else None,
+            questions=questions,
+            queries=queries,
+            k=k,
+            refine=refine,
+            limit=limit,
+            show_progress=output.show_progress,
+        )
+    fastest, smallest = report.fastest(recall), report.smallest(recall)
+    if output.as_json:
+        best = {name: row and asdict(row) for name, row in (("fastest", fastest), ("smallest", smallest))}
+        opts.print_json({"store": store, **asdict(report), **best})
+        return
+    print("\n".join(_measured(report)), end="\n\n")
+    _print_table(report)
+    if fastest is None or smallest is None:
+        print(f"\nNo kind reaches a recall of {recall:g}: raise --refine, or name other --kinds.")
+        return
+    proposals = {"Fastest": fastest, "Smallest": smallest}
+    if fastest == smallest:
+        proposals = {"Fastest and smallest": fastest}
+    for title, row in proposals.items():
+        print(f"\n{title} with a recall of {recall:g} or more:")
+        _print_proposal(row, store, report)
+
+
+def _questions(file: Path) -> list[str]:
+    try:
+        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
+    except UnicodeDecodeError as error:
+        message = f"{file} is not UTF-8: {error.reason} at byte {error.start}"
+        raise UnreadableFileError(message) from error
+    questions = [line for line in lines if line]
+    if not questions:
+        message = f"{file} holds no question: expected one per line"
+        raise InvalidInputError(message)
+    return questions
+
+
+def _measured(report: TuneReport) -> Iterator[str]:
+    """Yield what was measured, and what to know about it."""
+    measured = f"{count(report.vectors, f'{report.granularity} vector')} of {report.dim} dimensions"
+    asked = count(report.queries, "further vector" if report.held_out else "question")
+    source = " of the store, which stand for questions" if report.held_out else ""
+    similarity = str(report.similarity).replace("_", " ")
+    yield f"The {report.k} best of {measured}, by {similarity}, for each of {asked}{source}."
+    if report.vectors + report.queries * report.held_out < report.total:
+        yield (
+            f"A sample of the {report.total:,} in the store (--limit): searches of all take longer, and inverted lists (IVF) "
+            "should be more."
+        )
+    if report.refine:
+        yield (
+            f"Kinds that hold codes find {report.refine} candidates per result, which are scored again with exact vectors in "
+            "memory; a store reads those from its database, which takes longer."
+        )
+    for kind, least in report.left_out.items():
+        yield f"{kind} is left out: it needs {least:,} vectors to be trained, and there are {report.vectors:,}."
+
+
+def _print_table(report: TuneReport) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for head in ("kind", "search"):
+        table.add_column(head, no_wrap=True)
+    for head in ("recall", "ms", "ms (95 %)", "bytes/vector", "build, s"):
+        table.add_column(head, no_wrap=True, justify="right")
+    for row in report.rows:
+        table.add_row(
+            row.kind,
+            ", ".join(f"{name} {value}" for name, value in row.parameters.items()),
+            f"{row.recall:.3f}",
+            f"{row.median_ms:.3f}",
+            f"{row.p95_ms:.3f}",
+            f"{row.bytes_per_vector:,.0f}",
+            f"{row.build_s:.2f}",
+        )
+    Console(width=120, markup=False, highlight=False).print(table)
+
+
+def _print_proposal(row: TuneRow, store: str, report: TuneReport) -> None:
+    """Print the lines to copy, for an index that finds enough."""
+    from factoid.index import check_kind
+
+    kind = str(report.granularity)
+    print(f"  UnitStore({store!r}, encoder=…, index={{{kind!r}: {row.kind!r}}})")
+    print(f"  factoid index FILE… --store {shlex.quote(store)} --index {kind}={row.kind}")
+    arguments: dict[str, object] = {"parameters": dict(row.parameters)} if row.parameters else {}
+    if report.refine not in (0, _REFINE) and check_kind(row.kind, report.dim).lossy:
+        arguments["refine"] = report.refine
+    if arguments:
+        options = " ".join(f"--{name} {shlex.quote(json.dumps(value))}" for name, value in arguments.items())
+        print(
+            f"  store.search(…, granularity={kind!r}, {', '.join(f'{name}={arguments[name]!r}' for name in arguments)})"
+        )
+        print(f"  factoid search {shlex.quote(store)} QUESTION --granularity {kind} {options}")

@@ -1,0 +1,168 @@
+"""The SQLite file of an article store: its tables, how it is told from other files, and a connection that reads it.
+
+A finished file is never written to. Texts stand apart from titles, so that looking up names reads no text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from factoid.entities.articles.names import NameKind
+from factoid.errors import StoreError, StoreFormatError, UnreadableFileError
+from factoid.files.sqlite import connect, identify
+
+APPLICATION_ID = 0x0FAC7A27
+STAGING_ID = 0x0FAC7A28  # of what a build has read so far
+FORMAT = 1
+_CACHE = 16 << 10  # KiB of pages that a reader keeps
+
+# `body.text` is zlib of UTF-8. Names stand in the order of their keys, and within a key by `rank`, the most telling first.
+# `name.form` is NULL where it follows: for a title and its base from the article, for other kinds where it is the key.
+# `outside` has the redirects whose articles are not in the store.
+TABLES = """
+CREATE TABLE store.article (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, metadata TEXT, document_id TEXT);
+CREATE TABLE store.body (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
+CREATE TABLE store.name (
+    key TEXT NOT NULL, rank INTEGER NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT,
+    count INTEGER NOT NULL, PRIMARY KEY (key, rank)
+) WITHOUT ROWID;
+CREATE TABLE store.outside (
+    key TEXT NOT NULL, form TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (key, form)
+) WITHOUT ROWID;
+CREATE TABLE store.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+def connect_immutable(path: Path) -> sqlite3.Connection:
+    """Open a file that nobody changes, which spares all locks."""
+    return connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
+
+
+def check_format(connection: sqlite3.Connection, path: Path, *, any_version: bool = False) -> None:
+    """Refuse a database that is no article store of this version, or of any."""
+    try:
+        identity = identify(connection)
+    except sqlite3.DatabaseError as error:
+        message = f"{path} is no article store, or is damaged: {error}. Build it again with factoid build-articles"
+        raise StoreFormatError(message) from error
+    if identity.application_id == STAGING_ID:
+        message = f"{path} is an article store that is not finished: run what builds it again"
+    elif identity.application_id != APPLICATION_ID:
+        message = f"{path} is no article store. Build one with factoid build-articles"
+    elif identity.format != FORMAT and not any_version:
+        message = f"{path} is an article store of format {identity.format}, this factoid reads {FORMAT}: build it again"
+    else:
+        return
+    raise StoreFormatError(message)
+
+
+def count_names(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return how many names of each kind there are."""
+    kinds = dict(connection.execute("SELECT kind, COUNT(*) FROM name GROUP BY kind"))
+    return {kind.name.lower(): kinds.get(int(kind), 0) for kind in NameKind}
+
+
+def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Return the table `meta`, whose values are JSON."""
+    return {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
+
+
+def write_meta(connection: sqlite3.Connection, values: Mapping[str, Any]) -> None:
+    """Add values to the table `meta`, in the place of earlier ones."""
+    rows = [(key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()]
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+
+class ArticleFile:
+    """A connection to a store that goes on reading its file when another one has taken its place.
+
+    Threads take turns: a look into the store takes less time than they need for anything else. `version` says how many other
+    files were read before, `meta` is the table of that name, `size` that of the file in bytes.
+
+    Raises:
+        UnreadableFileError: There is no such file.
+        StoreFormatError: It is no article store of this version, or is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.version = path, 0
+        self._process, self._lock, self._closed = os.getpid(), threading.Lock(), False
+        self._open()
+
+    def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return the rows of a statement, or raise a StoreError if the file is closed or damaged."""
+        self._follow_fork()
+        with self._lock:
+            if self._closed:
+                message = f"{self.path} is closed"
+                raise StoreError(message)
+            try:
+                return self._connection.execute(sql, values).fetchall()
+            except sqlite3.DatabaseError as error:
+                raise self._damaged(error) from error
+
+    def reopen(self) -> None:
+        """Read from now on the file that lies at the path."""
+        self._follow_fork()
+        with self._lock:
+            before = self._connection
+            self._open()
+            before.close()
+            self._closed, self.version = False, self.version + 1
+
+    def close(self) -> None:
+        """Close the file, after a query under way."""
+        self._follow_fork()
+        with self._lock:
+            self._closed = True
+            self._connection.close()
+
+    def _follow_fork(self) -> None:
+        """Open the file once more in a forked process; keep the parent's connection where another file took its place.
+
+        SQLite warns of forked connections since their locks get lost; this one has no locks.
+        """
+        if self._process == os.getpid():
+            return
+        self._process, self._lock = os.getpid(), threading.Lock()
+        if not self._closed and _identity(self.path) == self._identity:
+            self._inherited = self._connection  # belongs to the parent: not even closed
+            self._open()
+
+    def _open(self) -> None:
+        if not self.path.is_file():
+            message = f"there is no article store {self.path}. Build one with factoid build-articles"
+            raise UnreadableFileError(message)
+        self._identity = _identity(self.path)
+        try:
+            connection = connect_immutable(self.path)
+        except sqlite3.Error as error:
+            message = f"{self.path} cannot be opened: {error}"
+            raise UnreadableFileError(message) from error
+        try:
+            check_format(connection, self.path)
+            connection.execute(f"PRAGMA cache_size = -{_CACHE}")
+            self.meta, self.size = read_meta(connection), self.path.stat().st_size
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, sqlite3.Error | ValueError):
+                raise self._damaged(error) from error
+            raise
+        self._connection = connection
+
+    def _damaged(self, error: Exception) -> StoreFormatError:
+        return StoreFormatError(f"{self.path} cannot be read: {error}. Build it again with factoid build-articles")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    with suppress(OSError):
+        state = path.stat()
+        return state.st_dev, state.st_ino
+    return None

@@ -1,0 +1,1 @@
+"""Files: those of users and how they become documents; writing whole or not at all; opening SQLite."""

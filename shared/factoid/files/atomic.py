@@ -1,0 +1,116 @@
+"""Files and folders that are there whole or not at all.
+
+What is being written lies beside its target under a hidden name that ends in `.part`, with a lock beside it. The system
+drops the lock of a process that was killed, so the next writer can tell its leftovers from work under way.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import io
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+
+class HashingWriter(io.RawIOBase):
+    """A file that is hashed as it is written."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out, self._hash, self.size = out, hashlib.sha256(), 0
+
+    def write(self, data: Any) -> int:
+        """Write, and return how many bytes."""
+        self._out.write(data)
+        self._hash.update(data)
+        self.size += len(data)
+        return len(data)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what was written."""
+        return self._hash.hexdigest()
+
+
+@contextmanager
+def part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Yield a new path beside a target, to be moved to its place; what is still there after the block is removed.
+
+    What killed processes left of the same target is removed first.
+    """
+    target = target.absolute()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sweep(target)
+    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
+    try:
+        with FileLock(_lock_of(part)):  # before the part is there, so that nobody sweeps it
+            if folder:
+                part.mkdir()
+            yield part
+    finally:
+        with suppress(OSError):
+            _remove(part)
+
+
+def write_file(file: Path, write: Callable[[HashingWriter], object]) -> dict[str, Any]:
+    """Write a file, make sure that it is on the disk, and move it into place. Return its size and SHA-256."""
+    with part_beside(file) as part:
+        with part.open("wb") as raw:
+            out = HashingWriter(raw)
+            write(out)
+            raw.flush()
+            os.fsync(raw.fileno())
+        move_into_place(part, file)
+    return {"size": out.size, "sha256": out.digest}
+
+
+def sweep(path: Path) -> None:
+    """Remove what killed processes left of targets whose names begin with this one."""
+    for lock in path.parent.glob(f".{glob.escape(path.name)}*.part.lock"):
+        with suppress(Timeout, OSError), FileLock(lock, blocking=False):
+            _remove(lock.with_suffix(""))
+
+
+def move_into_place(part: Path, target: Path) -> None:
+    """Put a finished file in the place of another, so that it is there even if the machine loses power."""
+    part.replace(target)
+    sync_folder(target.absolute().parent)
+
+
+def sync_file(file: Path) -> None:
+    """Wait until the disk holds a file's content."""
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk holds the names in a folder, where the system can tell (Windows cannot)."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _lock_of(part: Path) -> Path:
+    return part.with_name(f"{part.name}.lock")
+
+
+def _remove(part: Path) -> None:
+    """Remove a part and its lock, the lock last."""
+    if part.is_dir():
+        shutil.rmtree(part)
+    else:
+        part.unlink(missing_ok=True)
+    _lock_of(part).unlink(missing_ok=True)

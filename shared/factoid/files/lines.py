@@ -1,0 +1,100 @@
+"""Lines of users' files, plain or compressed, and the JSON objects in them."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from factoid.errors import InvalidInputError, UnreadableFileError
+
+DAMAGE = (EOFError, zlib.error, OSError)  # what reading a damaged archive raises
+_NOT_READ = {b"7z\xbc\xaf": "7-Zip", b"PK\x03\x04": "zip", b"\xfd7zX": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedReader]:
+    """Open a file for reading, through gzip or bzip2 if its first bytes say so.
+
+    Raises:
+        UnreadableFileError: It cannot be read, or is an archive of another kind.
+    """
+    try:
+        raw = path.open("rb")
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror or error}"
+        raise UnreadableFileError(message) from error
+    with raw:
+        begin = raw.peek(6)
+        packer = next((packer for magic, packer in _NOT_READ.items() if begin.startswith(magic)), None)
+        if packer:
+            message = f"{path} is packed with {packer}, which is not read here; unpack it, or use bzip2 or gzip"
+            raise UnreadableFileError(message)
+        unpack = gzip.open if begin.startswith(b"\x1f\x8b") else bz2.open if begin.startswith(b"BZh") else None
+        if unpack is None:
+            yield raw
+        else:
+            with unpack(raw) as unpacked:
+                yield cast(BufferedReader, unpacked)
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file.
+
+    Raises:
+        UnreadableFileError: It is missing, cut short or damaged.
+    """
+    number = 0
+    with opened(path) as file:
+        try:
+            for number, line in enumerate(file, start=1):  # noqa: B007
+                yield line
+        except DAMAGE as error:
+            message = f"{path} is damaged or cut short after line {number}: {error}. Copy or download it again"
+            raise UnreadableFileError(message) from error
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that are not blank, with their numbers from 1 on; raise as `read_lines`."""
+    return ((number, line) for number, line in enumerate(read_lines(path), start=1) if not line.isspace())
+
+
+def parse_object(line: bytes | str) -> dict[str, Any]:
+    """Return the JSON object in a line.
+
+    Raises:
+        InvalidInputError: It holds something else, or is not UTF-8.
+    """
+    try:
+        fields = json.loads(line, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8: {error}. Convert the file, or save it again as UTF-8"
+        raise InvalidInputError(message) from error
+    except (ValueError, RecursionError) as error:
+        message = f"not JSON, expected one JSON object per line: {error}"
+        raise InvalidInputError(message) from error
+    if not isinstance(fields, dict):
+        message = f"expected one JSON object per line, got {fields!r:.60}"
+        raise InvalidInputError(message)
+    return fields
+
+
+@contextmanager
+def located(place: str) -> Iterator[None]:
+    """Turn an InvalidInputError of the block into an UnreadableFileError that says where the input stands."""
+    try:
+        yield
+    except InvalidInputError as error:
+        message = f"{place}: {error}"
+        raise UnreadableFileError(message) from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    message = f"{name} is no JSON number"
+    raise ValueError(message)

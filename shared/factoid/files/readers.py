@@ -1,0 +1,236 @@
+"""Users' files into documents, one after the other: text, Markdown, JSON lines, tables, and what a converter reads.
+
+Text is UTF-8, with or without a byte order mark. Line ends are kept as they are, because spans count them. The id of a
+file with one document comes from the file's place, so that an edited file replaces its old version in a store; the id of a
+record (a JSON line, a row of a table) is its own, or comes from its content.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NoReturn
+
+from factoid._optional import require
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.records import decode, parse_json, parse_lines, parse_table
+from factoid.sections import FRONT_MATTER
+from factoid.units import Document, content_id
+
+STDIN = "-"
+TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
+JSONL_ENDING = ".jsonl"
+TABLE_ENDINGS = frozenset({".csv", ".tsv"})
+CONVERTED_ENDINGS = frozenset({".pdf", ".docx", ".pptx", ".html", ".htm", ".epub", ".ipynb"})  # by the extra documents
+
+_EXTRA = "documents"
+_MARKUP = {"<?xml": "XML", "<!doctype html": "HTML", "<html": "HTML", "{\\rtf": "RTF", "%pdf-": "PDF"}
+_HEADING = re.compile(r"^# ", re.MULTILINE)
+
+logger = logging.getLogger(__name__)
+
+
+def read_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
+    """Yield the documents of files and folders; one file is in memory at a time, of JSON lines one line.
+
+    Args:
+        paths: As for `find_files`.
+
+    Raises:
+        UnreadableFileError: A file that is missing, damaged or of an unknown kind, or a record that is no document. What
+            `find_files` refuses is refused before the first document.
+        MissingDependencyError: A file needs the extra `documents`.
+    """
+    files = find_files(paths)
+    return (document for file in files for document in read_file(file))
+
+
+def find_files(paths: Iterable[str | Path]) -> list[Path]:
+    """List the files to read.
+
+    Args:
+        paths: Files; folders; "-" for standard input. In folders, and the folders in them, text, Markdown and JSON lines
+            count, and with the extra `documents` also what it converts, in order of their names. Hidden files are left
+            out; others are counted in a warning. Tables (.csv, .tsv) and .json are read only where they are named.
+
+    Raises:
+        UnreadableFileError: A path that is neither file nor folder, or a folder without any such file.
+    """
+    files: dict[Path, None] = {}  # a file that is named twice is read once
+    for path in map(Path, paths):
+        try:
+            is_folder, is_file = path.is_dir(), path.is_file()
+        except (OSError, ValueError) as error:  # names that are too long, or hold a NUL
+            message = f"{str(path)!r} cannot be opened: {error}"
+            raise UnreadableFileError(message) from error
+        if is_folder:
+            files.update(dict.fromkeys(_list_folder(path)))
+        elif is_file or str(path) == STDIN:
+            files[path] = None
+        else:
+            message = f"{path} is neither a file nor a folder" if path.exists() else f"{path} does not exist"
+            raise UnreadableFileError(message)
+    return list(files)
+
+
+def read_file(path: str | Path) -> Iterator[Document]:
+    """Yield the documents of one file.
+
+    * Text and Markdown: one document. YAML front matter becomes its metadata, and `title` its title.
+    * JSON lines, and .json with an object or a list of objects: one document for each object. `text` (or `content`,
+      `page_content`) is required; `title`, `section`, `id` and `metadata` are optional, title and section also inside
+      `metadata`; other fields become metadata.
+    * Tables (.csv, .tsv): one document for each row, read as such an object; without a column of text, its text is
+      "column: value" on one line for each cell.
+    * PDF, DOCX, PPTX, HTML, EPUB and notebooks: one document in Markdown, converted by the extra `documents`.
+    * "-": standard input, read as JSON lines if it begins with "{", else as Markdown; the id comes from the content.
+
+    `metadata["source"]` is the path as given, unless the file says another.
+
+    Raises:
+        UnreadableFileError, MissingDependencyError: See `read_documents`.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    try:
+        if str(path) == STDIN:
+            yield from _read_stdin(sys.stdin.buffer.read())
+        elif ending == JSONL_ENDING:
+            with path.open("rb") as lines:
+                yield from parse_lines(lines, path)
+        elif ending == ".json":
+            yield from parse_json(path)
+        elif ending in TABLE_ENDINGS:
+            yield from parse_table(path)
+        else:
+            document_id = content_id("file", path.resolve().as_posix())
+            text, title, metadata = (_convert if ending in CONVERTED_ENDINGS else _read_text)(path)
+            yield Document(text, title, id=document_id, metadata={"source": path.as_posix(), **metadata})
+    except UnreadableFileError:
+        raise
+    except OSError as error:
+        _refuse(path, error)
+    except InvalidInputError as error:
+        message = f"{path}: {error}"
+        raise UnreadableFileError(message) from error
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    converts = find_spec("markitdown") is not None
+    wanted = TEXT_ENDINGS | {JSONL_ENDING} | (CONVERTED_ENDINGS if converts else frozenset())
+    files: list[Path] = []
+    skipped: Counter[str] = Counter()
+    # Path.walk is younger than the oldest Python we support. Links to folders are not followed: they can make circles.
+    for root, folders, names in os.walk(folder, onerror=lambda error: _refuse(folder, error)):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(name for name in names if not name.startswith(".")):
+            path = Path(root, name)
+            ending = path.suffix.lower()
+            if ending not in wanted:
+                skipped[ending or "no ending"] += 1
+            elif path.is_file():
+                files.append(path)
+    if skipped:
+        kinds = ", ".join(f"{count} {ending}" for ending, count in sorted(skipped.items()))
+        noun = "file of another kind" if skipped.total() == 1 else "files of other kinds"
+        advice = f'; some are read after: pip install "factoid[{_EXTRA}]"' if skipped.keys() & CONVERTED_ENDINGS else ""
+        logger.warning("skipped %d %s in %s (%s)%s", skipped.total(), noun, folder, kinds, advice)
+    if not files:
+        message = f"{folder} holds no file that can be read: expected files that end in {', '.join(sorted(wanted))}"
+        raise UnreadableFileError(message)
+    return files
+
+
+def _read_stdin(raw: bytes) -> Iterator[Document]:
+    if raw.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        yield from parse_lines(raw.splitlines(), Path(STDIN))
+        return
+    text = decode(raw, "standard input")
+    title, metadata = _front_matter(text, "standard input")
+    yield Document(text, title, metadata={"source": STDIN, **metadata})
+
+
+# Files of one document: text, title and metadata
+
+
+def _read_text(path: Path) -> tuple[str, str, dict[str, Any]]:
+    text = decode(path.read_bytes(), str(path))
+    start = text[:64].lstrip().lower()
+    if kind := next((kind for mark, kind in _MARKUP.items() if start.startswith(mark)), None):
+        message = f"{path} is {kind}, not text: give it the ending of its kind, or convert it to Markdown"
+        raise UnreadableFileError(message)
+    return text, *_front_matter(text, str(path))
+
+
+def _convert(path: Path) -> tuple[str, str, dict[str, Any]]:
+    markitdown = require("markitdown", extra=_EXTRA)
+    with path.open("rb") as file:
+        try:
+            result = _converter().convert_stream(file, file_extension=path.suffix.lower())
+        except markitdown.MarkItDownException as error:
+            message = f"{path} cannot be converted: {str(error).strip().splitlines()[-1].strip(' -')}"
+            raise UnreadableFileError(message) from error
+    text: str = result.markdown
+    if not text.strip():
+        message = f"{path} holds no text: pages that are pictures have to be recognized first (OCR)"
+        raise UnreadableFileError(message)
+    # What a page calls itself for browsers ("Vasa - Wikipedia") is second to its heading.
+    return text, "" if _HEADING.search(text) else result.title or "", {}
+
+
+@cache
+def _converter() -> Any:
+    markitdown = require("markitdown", extra=_EXTRA)
+    converters = import_module("markitdown.converters")
+    # Not all that there are: the one for plain text would take a damaged archive for a text.
+    converter = markitdown.MarkItDown(enable_builtins=False, enable_plugins=False)
+    for kind in ("Pdf", "Docx", "Pptx", "Html", "Epub", "Ipynb"):
+        converter.register_converter(getattr(converters, f"{kind}Converter")())
+    return converter
+
+
+def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
+    """Return title and metadata of a text that begins with YAML between lines of "---"; the text keeps it."""
+    matter = FRONT_MATTER.match(text)
+    if matter is None:
+        return "", {}
+    import yaml
+
+    block = matter[0].strip().strip("-")
+    try:
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(block)):
+            message = "aliases are not read"  # a few lines of them can stand for gigabytes
+            raise yaml.YAMLError(message)
+        fields = yaml.safe_load(block)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the 30th of February
+        reason = " ".join(str(getattr(error, "problem", None) or error).split())
+        logger.warning("%s: its front matter is not YAML and gives no metadata: %s", place, reason)
+        return "", {}
+    if not isinstance(fields, dict):
+        return "", {}
+    metadata = {str(name): _as_json(value) for name, value in fields.items()}
+    title = metadata.pop("title", None)
+    return "" if title is None else str(title), metadata
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value of YAML as what JSON has for it: dates as ISO 8601, sets as lists."""
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(name): _as_json(item) for name, item in value.items()}
+    return [_as_json(item) for item in value] if isinstance(value, list | set | tuple) else value
+
+
+def _refuse(path: Path, error: OSError) -> NoReturn:
+    message = f"{error.filename or path} cannot be read: {error.strerror or error}"
+    raise UnreadableFileError(message) from error

@@ -1,0 +1,113 @@
+"""SQLite files: how they are told from others, opened and written, and what SQLite's errors mean."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+# Of a store. The cache of propositions lies in the same file, and therefore has to know it too.
+APPLICATION_ID = 0x0FAC701D
+FORMAT = 1  # of the tables in `factoid.store.database.schema`
+FILE = "units.sqlite"
+
+WAIT = 30  # seconds that a write waits for the write of another process
+
+
+class Identity(NamedTuple):
+    """What a database says it is; all zero for one that is still empty."""
+
+    application_id: int
+    format: int
+    tables: int
+
+
+def connect(target: str | Path) -> sqlite3.Connection:
+    """Open a database for any thread, with transactions begun by hand. The target is a path, ":memory:" or a `file:` URI."""
+    uri = str(target).startswith("file:")
+    connection = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=WAIT, uri=uri)
+    connection.execute("PRAGMA cell_size_check = ON")  # finds more damaged pages, instead of reading what is not there
+    return connection
+
+
+def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
+    """Open a database that may lie on a read-only disk; `check` reads from it, and raises where it is another one's."""
+    address = f"{file.absolute().as_uri()}?mode=ro"
+    connection = connect(address)
+    try:
+        try:
+            check(connection)
+        except sqlite3.OperationalError:
+            log = file.with_name(f"{file.name}-wal")
+            if log.exists() and log.stat().st_size:
+                raise
+            # A write-ahead log cannot be made here, and without one nobody can be writing.
+            connection.close()
+            connection = connect(f"{address}&immutable=1")
+            check(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def identify(connection: sqlite3.Connection) -> Identity:
+    """Return what a database says it is. Only reads."""
+    row = connection.execute(
+        """SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_master)
+        FROM pragma_application_id AS a, pragma_user_version AS v"""
+    ).fetchone()
+    return Identity(*row)
+
+
+def has_table(connection: sqlite3.Connection, name: str) -> bool:
+    """Tell whether a database has a table."""
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [name]).fetchone() is not None
+
+
+@contextmanager
+def committing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Commit what the block writes, or nothing of it."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")  # within: Ctrl-C may come right after it
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def use_wal(connection: sqlite3.Connection) -> None:
+    """Turn on the write-ahead log, for which SQLite itself does not wait while another process makes the store."""
+    end = time.monotonic() + WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Tell whether SQLite reports a damaged or foreign file, and not a disk or a lock."""
+    undecodable = "Could not decode to UTF-8" in str(error)
+    return undecodable or (isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError))
+
+
+def explain(error: sqlite3.Error) -> str:
+    """Return what SQLite reports, and what to do about it where that is known."""
+    reason = str(error)
+    if "locked" in reason:
+        return f"{reason}. Another process has been writing for {WAIT} seconds: try again when it is done"
+    if "full" in reason or "disk I/O" in reason:
+        return f"{reason}. What was committed before is safe. Free some space and run again"
+    if "readonly" in reason:
+        return f"{reason}. Open it with read_only=True, or make its folder writable"
+    return reason

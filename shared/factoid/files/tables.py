@@ -1,0 +1,88 @@
+"""Tables as spreadsheets save them: CSV in UTF-8, separated by commas, semicolons or tabs."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+from factoid.errors import UnreadableFileError
+from factoid.files.lines import read_lines
+
+_SEPARATORS = ",;\t"
+_DECLARED_SEPARATOR = re.compile(r"\s*sep=(.)\s*")  # the first line of some, for Excel
+_HEAD = 100  # lines within which the head ends
+_LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some articles have
+
+
+def read_rows(file: Path, *columns: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table that are not blank, each with the number of the line in which it begins.
+
+    The separator is the one of comma, semicolon and tab under which the first row has the expected columns, or else the most
+    cells.
+
+    Args:
+        file: A table in UTF-8, plain or compressed by gzip or bzip2.
+        columns: Names that the first row is expected to have.
+
+    Raises:
+        UnreadableFileError: The file cannot be read, is damaged, is not UTF-8, or its quotes do not close.
+    """
+    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
+    lines = _decoded_lines(file)
+    head = list(islice(lines, _HEAD))
+    declared = _DECLARED_SEPARATOR.fullmatch(head[0]) if head else None
+    separator = declared[1] if declared else max(_SEPARATORS, key=lambda sign: _fit(head, sign, columns))
+    skipped = 1 if declared else 0
+    reader = csv.reader(chain(head[skipped:], lines), delimiter=separator, strict=True)
+    begin = 1 + skipped
+    try:
+        for row in reader:
+            if separator == "\t" and any("\t" in cell for cell in row):
+                raise csv.Error("a cell that begins with a double quote goes on over tabs")  # noqa: EM101
+            if any(cell.strip() for cell in row):
+                yield begin, row
+            begin = reader.line_num + 1 + skipped
+    except csv.Error as error:
+        message = (
+            f"{file}:{begin}: no CSV in the row that begins here: {error}. Quotes in a text have to be doubled, and the "
+            "text to stand in quotes; a spreadsheet does so where it saves a table as CSV in UTF-8"
+        )
+        raise UnreadableFileError(message) from error
+
+
+def has_columns(file: Path, *columns: str) -> bool:
+    """Tell whether the first line of a file names such columns. It need be no table: quotes may stand anywhere.
+
+    Raises:
+        UnreadableFileError: The file cannot be read, is damaged, or is not UTF-8.
+    """
+    head = list(islice(_decoded_lines(file), _HEAD))
+    return any(_fit(head, separator, columns)[0] for separator in _SEPARATORS)
+
+
+def find_column(names: Sequence[str], name: str) -> int | None:
+    """Return where a column is: as it is written, or else in any case; None where none or several are called so."""
+    exact = [at for at, column in enumerate(names) if column == name]
+    places = exact or [at for at, column in enumerate(names) if column.casefold() == name.casefold()]
+    return places[0] if len(places) == 1 else None
+
+
+def _fit(lines: Sequence[str], separator: str, columns: Sequence[str]) -> tuple[bool, int]:
+    """Return how well the first row is read under a separator: whether it has the columns, and how many cells."""
+    try:
+        names = [name.strip() for name in next(filter(any, csv.reader(lines, delimiter=separator)), [])]
+    except csv.Error:  # whoever reads on will say it
+        return False, 0
+    return all(find_column(names, name) is not None for name in columns), len(names)
+
+
+def _decoded_lines(file: Path) -> Iterator[str]:
+    for number, line in enumerate(read_lines(file), start=1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            message = f"{file}:{number}: not UTF-8: {error}. Save the table again as CSV in UTF-8"
+            raise UnreadableFileError(message) from error

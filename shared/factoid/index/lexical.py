@@ -1,0 +1,237 @@
+"""A lexical index: rows of texts ranked by the words that they share with a query (BM25), by tantivy."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from factoid._optional import require
+from factoid.encode import Vectors
+from factoid.errors import InvalidInputError
+from factoid.words import UNSPACED
+
+if TYPE_CHECKING:
+    from factoid.index import RowIds
+
+LANGUAGES = {
+    "ar": "arabic", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish", "fi": "finnish",
+    "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sv": "swedish", "ta": "tamil", "tr": "turkish", "": "",
+}  # fmt: skip
+"""The languages that have a stemmer, and "" for all others."""
+
+_UNSPACED_RUN = re.compile(rf"(?:{UNSPACED.pattern}|[\uac00-\ud7af])+")
+_WRITER_BYTES = 64_000_000
+_TEXT, _ROW = "text", "row"
+Bytes = NDArray[np.uint8]
+_LONGEST = 100  # bytes of a word: longer ones are data
+_FEW = 4096  # rows that a query names one by one; more are masked after a wider search
+_STOP_WORDS = (
+    "a an the and or of in on at by for from to with as is are was were be been am do does did has have had it its this that "
+    "these those there i me my you your we our they their he she his her what which who whom whose when where why how can "
+    "could would should will shall may might must please tell give"
+).split()
+
+
+class LexicalIndex:
+    """Texts by row, ranked by BM25 (k1 1.2, b 0.75). Reads may run in several threads beside one another, not beside `update`.
+
+    Words are runs of letters and digits, lower-cased, stemmed in the given language, without accents. Scripts without
+    spaces, and Korean, are indexed by characters and pairs of them. Words that every question has do not count in a query
+    that has others.
+
+    Removed texts are never found. The statistics of words count them until the engine merges its segments.
+
+    Args:
+        language: A code of `LANGUAGES`, or "" for no stemmer.
+        files: What `files` of another index returned, to read that one.
+        on_disk: Keep the index in a temporary folder, which `files` needs; else in memory.
+
+    Raises:
+        InvalidInputError: An unknown language.
+        MissingDependencyError: tantivy is not installed.
+        ValueError: The files are damaged, or of another version of tantivy.
+    """
+
+    def __init__(
+        self, language: str = "en", *, files: Mapping[str, Bytes] | None = None, on_disk: bool = False
+    ) -> None:
+        tantivy = _tantivy()
+        stemmer = LANGUAGES[check_language(language)]
+        self.language = language
+        self._folder: Path | None = None
+        if on_disk or files is not None:
+            self._folder = Path(mkdtemp(prefix="factoid-lexical-"))
+            finalize(self, _remove, self._folder, os.getpid())
+            for name, content in (files or {}).items():
+                content.tofile(self._folder / name)
+        schema = tantivy.SchemaBuilder().add_integer_field(_ROW, indexed=True, fast=True)
+        self._schema = schema.add_text_field(_TEXT, tokenizer_name=_TEXT, index_option="freq").build()
+        self._index = tantivy.Index(self._schema, path=self._folder and str(self._folder))
+        self._words = _analyzer(stemmer)
+        self._content_words = _analyzer(stemmer, _STOP_WORDS if stemmer == "english" else ())
+        self._index.register_tokenizer(_TEXT, self._words)
+        self._searcher = self._index.searcher()
+
+    def __len__(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def update(self, removed: RowIds, rows: RowIds, texts: Iterable[str]) -> None:
+        """Remove rows, then add rows with their texts, in one step. Unknown rows are ignored."""
+        tantivy = _tantivy()
+        writer = self._index.writer(_WRITER_BYTES, 1)
+        for row in removed.tolist():
+            writer.delete_documents_by_term(_ROW, row)
+        for row, text in zip(rows.tolist(), texts, strict=True):
+            document = tantivy.Document()
+            document.add_integer(_ROW, row)
+            document.add_text(_TEXT, _spaced(text))
+            writer.add_document(document)
+        writer.commit()
+        writer.wait_merging_threads()
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    def search(self, query: str, k: int, *, allowed: RowIds | None = None) -> tuple[RowIds, Vectors]:
+        """Return the rows of the k best texts that share a word with a query, and their scores, best first.
+
+        Args:
+            query: Any text; it has no syntax.
+            k: How many, at least 1; fewer come back where fewer share a word.
+            allowed: Only these rows, ascending; None for all.
+
+        Returns:
+            Shapes: (n,), (n,); scores are above 0.
+        """
+        words = self._query(query)
+        if allowed is not None and len(allowed) <= _FEW:
+            return self._best(self._among(allowed, words), k)
+        width = k
+        while True:
+            rows, scores = self._best(words, width)
+            if allowed is None or not len(rows):
+                return rows, scores
+            at = np.minimum(np.searchsorted(allowed, rows), len(allowed) - 1)
+            chosen = allowed[at] == rows
+            if chosen.sum() >= k or len(rows) < width:
+                return rows[chosen][:k], scores[chosen][:k]
+            width *= 4
+
+    def scores(self, query: str, rows: RowIds) -> Vectors:
+        """Return the score of each row for a query, 0 where they share no word. Shape: (n,), float32."""
+        scores = np.zeros(len(rows), np.float32)
+        order = np.argsort(rows)
+        for start in range(0, len(rows), _FEW):
+            block = order[start : start + _FEW]
+            some = rows[block]
+            matching, values = self._best(self._among(some, self._query(query)), len(some))
+            scores[block[np.searchsorted(some, matching)]] = values
+        return scores
+
+    def files(self) -> dict[str, Bytes]:
+        """Return the files of an index on disk by name, to be given to another one."""
+        if self._folder is None:
+            message = "an index in memory has no files: it needs on_disk=True"
+            raise InvalidInputError(message)
+        files = (file for file in self._folder.iterdir() if not file.name.endswith(".lock"))
+        return {file.name: np.fromfile(file, np.uint8) for file in sorted(files)}
+
+    def _query(self, text: str) -> Any:
+        tantivy = _tantivy()
+        spaced = _spaced(text, query=True)
+        words = self._content_words.analyze(spaced) or self._words.analyze(spaced)
+        terms = (tantivy.Query.term_query(self._schema, _TEXT, word, "freq") for word in dict.fromkeys(words))
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
+
+    def _among(self, rows: RowIds, words: Any) -> Any:
+        tantivy = _tantivy()
+        # A `term_set_query` would walk past all rows of the index.
+        terms = (tantivy.Query.term_query(self._schema, _ROW, row) for row in rows.tolist())
+        among = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
+        among = tantivy.Query.const_score_query(among, 0.0)
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, among), (tantivy.Occur.Must, words)])
+
+    def _best(self, query: Any, k: int) -> tuple[RowIds, Vectors]:
+        count = min(k, len(self))
+        if not count:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        hits = self._searcher.search(query, count, count=False).hits
+        rows = np.array(self._searcher.fast_field_values(_ROW, [address for _, address in hits]), np.int64)
+        scores = np.array([score for score, _ in hits], np.float32)
+        order = np.lexsort((rows, -scores))
+        return rows[order], scores[order]
+
+
+class QueryWords:
+    """BM25 of passages for the queries of a search, as `factoid.search.best_blended` asks for it."""
+
+    def __init__(self, index: LexicalIndex, queries: Sequence[str]) -> None:
+        self._index, self._queries = index, queries
+
+    def best(self, query: int, count: int, allowed: RowIds | None) -> tuple[RowIds, Vectors]:
+        """Return rows of passages and their scores, best first: at most `count`, of those allowed, ascending."""
+        return self._index.search(self._queries[query], count, allowed=allowed)
+
+    def of(self, query: int, rows: RowIds) -> Vectors:
+        """Return the scores of passages, 0 where no word is shared. Shape: (n,)."""
+        return self._index.scores(self._queries[query], rows)
+
+
+def _spaced(text: str, *, query: bool = False) -> str:
+    """Return a text with spaces between the characters, and pairs of characters, of scripts that write none.
+
+    A query of two or more characters is one of pairs alone.
+    """
+    if text.isascii():
+        return text
+
+    def pairs(match: re.Match[str]) -> str:
+        run = match[0]
+        both = [run[at : at + 2] for at in range(len(run) - 1)]
+        return f" {' '.join(both if query and both else [*run, *both])} "
+
+    return _UNSPACED_RUN.sub(pairs, text)
+
+
+def has_tantivy() -> bool:
+    """Tell whether words can be searched here."""
+    return find_spec("tantivy") is not None
+
+
+def check_language(language: str) -> str:
+    """Return a language if it is one of `LANGUAGES`; raise InvalidInputError otherwise."""
+    if language not in LANGUAGES:
+        message = f"unknown language {language!r}: expected one of {', '.join(map(repr, LANGUAGES))}"
+        raise InvalidInputError(message)
+    return language
+
+
+def _analyzer(stemmer: str, stop_words: Sequence[str] = ()) -> Any:
+    tantivy = _tantivy()
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    filters = [tantivy.Filter.remove_long(_LONGEST), tantivy.Filter.lowercase()]
+    filters += [tantivy.Filter.custom_stopword(list(stop_words))] * bool(stop_words)
+    filters += [tantivy.Filter.stemmer(stemmer)] * bool(stemmer)
+    for filter_ in (*filters, tantivy.Filter.ascii_fold()):
+        builder = builder.filter(filter_)
+    return builder.build()
+
+
+def _remove(folder: Path, process: int) -> None:
+    """Remove a temporary folder, unless this is a fork of the process that made it."""
+    if os.getpid() == process:
+        rmtree(folder, ignore_errors=True)
+
+
+def _tantivy() -> Any:
+    return require("tantivy", extra="lexical")

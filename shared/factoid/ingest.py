@@ -1,0 +1,305 @@
+"""Documents into a store: split, decomposed, encoded and committed in bounded batches, sync and async. The one way in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, with_heading
+from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.progress import progress
+from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
+from factoid.propositions.decompose import Policy, check_policy
+from factoid.split import split_passages, split_sentences
+from factoid.units import Document, Granularity, Unit, child_unit, content_id, make_unit
+
+GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
+
+_BATCH = 256  # passages decomposed, encoded and committed together: what an interrupted call has to do again at most
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What `UnitStore.add_documents` did. Reports add up.
+
+    Attributes:
+        documents: Documents added or replaced.
+        unchanged: Documents that were in the store as given, and were left alone.
+        units: Units added, by granularity.
+        decomposition: What became of the passages in the propositionizer.
+        coerced: Keys of metadata whose values had to be changed for JSON, with their types (see `factoid.metadata`).
+    """
+
+    documents: int = 0
+    unchanged: int = 0
+    units: Mapping[Granularity, int] = field(default_factory=dict)
+    decomposition: Report = field(default_factory=Report)
+    coerced: Mapping[str, str] = field(default_factory=dict)
+
+    def __add__(self, other: AddReport) -> AddReport:
+        kinds = [kind for kind in Granularity if kind in self.units or kind in other.units]
+        return AddReport(
+            self.documents + other.documents,
+            self.unchanged + other.unchanged,
+            {kind: self.units.get(kind, 0) + other.units.get(kind, 0) for kind in kinds},
+            self.decomposition + other.decomposition,
+            {**self.coerced, **other.coerced},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How documents become units. Part of a document's digest: another recipe is another result.
+
+    Attributes:
+        granularities: What is wanted beside passages, which always come.
+        propositionizer: None where no propositions are wanted.
+        words: Most words of a passage.
+        min_words: A paragraph's last passage below this is merged into the one before.
+        unsupported: What becomes of propositions that their passage does not support, as in `factoid.propositionize`.
+        embed_template: What is encoded of a unit, see `factoid.encode.with_heading`.
+
+    Raises:
+        InvalidInputError: The policy is unknown.
+    """
+
+    granularities: Sequence[Granularity]
+    propositionizer: Propositionizer | None = None
+    words: int = 100
+    min_words: int = 50
+    unsupported: Policy = "drop"
+    embed_template: str = EMBED_TEMPLATE
+
+    def __post_init__(self) -> None:
+        check_policy(self.unsupported)
+
+    def digest(self, document: Document) -> str:
+        """Return a digest of a document and of what this recipe would make of it."""
+        content = [document.id, document.text, document.title, document.section, dict(document.metadata)]
+        name = getattr(self.propositionizer, "name", type(self.propositionizer).__qualname__)
+        making = [list(self.granularities), name, self.words, self.min_words, self.unsupported, self.embed_template]
+        return content_id(*content, *making)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A document, the digest of its content and recipe, and its passages."""
+
+    document: Document
+    digest: str
+    passages: list[Unit]
+
+
+class Target(Protocol):
+    """What documents are put into: a `UnitStore`."""
+
+    encoder: Encoder | None
+    granularities: tuple[Granularity, ...]
+
+    def changed(self, batch: Sequence[Split]) -> list[Split]:
+        """Return the documents that are not stored as they are given."""
+
+    def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
+        """Commit documents with their units, and the vectors of units by position, in place of what is stored of them."""
+
+
+def default_propositionizer(granularities: Sequence[Granularity]) -> Propositionizer | None:
+    """Return `SyntaxPropositionizer()` where propositions are searched."""
+    if Granularity.PROPOSITION not in granularities:
+        return None
+    from factoid.propositions.syntax import SyntaxPropositionizer
+
+    return SyntaxPropositionizer()
+
+
+def ingest(target: Target, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False) -> AddReport:
+    """Split, decompose, encode and commit documents, a few hundred passages at a time.
+
+    A document with an id that is stored replaces the stored one with all its units, or is skipped if it is the same. An
+    interrupted call leaves whole documents only, and can be made again.
+
+    Args:
+        target: Where they go.
+        documents: Any iterable, read once. Of equal ids in a batch the last document counts.
+        recipe: How they become units.
+        show_progress: Show a progress bar over documents.
+
+    Raises:
+        InvalidInputError: Something else than a `Document`.
+        EncoderMismatchError: The encoder did not return one vector for each text.
+    """
+    total = AddReport()
+    for batch in _batches(progress(documents, show=show_progress, unit=" documents"), recipe):
+        changed = target.changed(batch)
+        if changed:
+            passages = [passage for split in changed for passage in split.passages]
+            decomposition = Decomposition()
+            if _decomposes(recipe):
+                decomposition = decompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)  # type: ignore[arg-type]
+            units = assemble(passages, decomposition.units, recipe.granularities)
+            vectors = encode(target.encoder, units, recipe, target.granularities)
+            total += _put(target, changed, units, vectors, decomposition)
+        total += AddReport(unchanged=len(batch) - len(changed))
+    return total
+
+
+async def aingest(
+    target: Target, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False
+) -> AddReport:
+    """Do as `ingest`, without blocking the event loop: what cannot be awaited is done in threads."""
+    total = AddReport()
+    batches = _batches(progress(documents, show=show_progress, unit=" documents"), recipe)
+    while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+        changed = await asyncio.to_thread(target.changed, batch)
+        if changed:
+            passages = [passage for split in changed for passage in split.passages]
+            decomposition = Decomposition()
+            if _decomposes(recipe):
+                decomposition = await adecompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)  # type: ignore[arg-type]
+            units = await asyncio.to_thread(assemble, passages, decomposition.units, recipe.granularities)
+            vectors = await aencode(target.encoder, units, recipe, target.granularities)
+            total += await asyncio.to_thread(_put, target, changed, units, vectors, decomposition)
+        total += AddReport(unchanged=len(batch) - len(changed))
+    return total
+
+
+def assemble(
+    passages: Sequence[Unit], propositions: Sequence[Unit], granularities: Sequence[Granularity]
+) -> list[Unit]:
+    """Return passages with the units under them, each id once; parents come before their children.
+
+    A passage without a unit of a granularity that is wanted, such as a table, is its own child there: it is found by that
+    granularity, too.
+    """
+    units = {unit.id: unit for unit in passages}
+    for kind in (Granularity.SENTENCE, Granularity.PROPOSITION):
+        if kind not in granularities:
+            continue
+        children = propositions
+        if kind is Granularity.SENTENCE:
+            children = [sentence for passage in passages for sentence in split_sentences(passage)]
+        units |= {unit.id: unit for unit in children}
+        parents = {unit.parent_id for unit in children}
+        childless = (passage for passage in passages if passage.id not in parents)
+        units |= {unit.id: unit for passage in childless for unit in own_children(passage, [kind])}
+    return list(units.values())
+
+
+def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Unit]:
+    """Return a passage as a unit under itself at each of these granularities but its own; none for white space."""
+    return [
+        child_unit(passage, passage.text, kind, passage.start, passage.end)
+        for kind in granularities
+        if kind is not passage.granularity and passage.text.strip()
+    ]
+
+
+def whole_passage(document: Document) -> Unit:
+    """Return a document as one passage."""
+    return make_unit(
+        document.text,
+        Granularity.PASSAGE,
+        document_id=document.id,
+        parent_id=document.id,
+        start=0,
+        end=len(document.text),
+        title=document.title,
+        section=document.section,
+        metadata=document.metadata,
+    )
+
+
+def encode(
+    encoder: Encoder | None, units: Sequence[Unit], recipe: Recipe, granularities: Sequence[Granularity]
+) -> dict[int, Vectors]:
+    """Return the vector of each unit that is searched, by position. Shape of each: (dim,).
+
+    Raises:
+        InvalidInputError: There is no encoder.
+        EncoderMismatchError: The encoder did not return one vector for each text.
+    """
+    texts = _texts(units, recipe, granularities)
+    return _by_position(texts, _checked(encoder).encode_units(list(texts.values()))) if texts else {}
+
+
+async def aencode(
+    encoder: Encoder | None, units: Sequence[Unit], recipe: Recipe, granularities: Sequence[Granularity]
+) -> dict[int, Vectors]:
+    """Do as `encode`, without blocking the event loop."""
+    texts = await asyncio.to_thread(_texts, units, recipe, granularities)
+    if not texts:
+        return {}
+    if isinstance(encoder, AsyncEncoder):
+        return _by_position(texts, await encoder.aencode_units(list(texts.values())))
+    vectors = await asyncio.to_thread(_checked(encoder).encode_units, list(texts.values()))
+    return _by_position(texts, vectors)
+
+
+def is_searched(unit: Unit, granularities: Sequence[Granularity]) -> bool:
+    """Tell whether a unit is encoded: it is of a searched granularity, and more than white space."""
+    return unit.granularity in granularities and bool(unit.text.strip())
+
+
+def _batches(documents: Iterable[Document], recipe: Recipe) -> Iterator[list[Split]]:
+    batch: dict[str, Split] = {}
+    size = 0
+    for document in documents:
+        if not isinstance(document, Document):
+            message = f"expected factoid.Document, got {type(document).__name__}"
+            raise InvalidInputError(message)
+        passages = split_passages(document, words=recipe.words, min_words=recipe.min_words)
+        if not passages and document.text.strip():
+            passages = [whole_passage(document)]  # all headings or front matter: it can be found all the same
+        batch[document.id] = Split(document, recipe.digest(document), passages)
+        size += len(passages)
+        if size >= _BATCH:
+            yield list(batch.values())
+            batch, size = {}, 0
+    if batch:
+        yield list(batch.values())
+
+
+def _decomposes(recipe: Recipe) -> bool:
+    return Granularity.PROPOSITION in recipe.granularities and recipe.propositionizer is not None
+
+
+def _put(
+    target: Target,
+    batch: Sequence[Split],
+    units: Sequence[Unit],
+    vectors: Mapping[int, Vectors],
+    decomposition: Decomposition,
+) -> AddReport:
+    # A document of which a passage failed for a reason that another try may mend is not skipped the next time.
+    unfinished = {passage.document_id for passage in decomposition.retry}
+    batch = [replace(split, digest="") if split.document.id in unfinished else split for split in batch]
+    target.replace_documents(batch, units, vectors)
+    counts = {kind: sum(unit.granularity is kind for unit in units) for kind in GRANULARITIES}
+    return AddReport(len(batch), 0, counts, decomposition.report)
+
+
+def _texts(units: Sequence[Unit], recipe: Recipe, granularities: Sequence[Granularity]) -> dict[int, str]:
+    return {
+        position: with_heading(unit, recipe.embed_template)
+        for position, unit in enumerate(units)
+        if is_searched(unit, granularities)
+    }
+
+
+def _checked(encoder: Encoder | None) -> Encoder:
+    if encoder is None:
+        message = "this store has no encoder: give the vectors, or give UnitStore an encoder"
+        raise InvalidInputError(message)
+    return encoder
+
+
+def _by_position(texts: Mapping[int, str], vectors: Vectors) -> dict[int, Vectors]:
+    vectors = np.asarray(vectors, np.float32)
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        message = f"the encoder returned shape {vectors.shape} for {len(texts)} texts: expected ({len(texts)}, dim)"
+        raise EncoderMismatchError(message)
+    return dict(zip(texts, vectors, strict=True))

@@ -1,0 +1,214 @@
+"""Markdown as markdown-it reads it, with exact positions in the source: blocks of text and code, and what a reader sees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+|\d{1,3}[.)]")  # of lists, tables and rules, without a word
+_NEWLINE = re.compile("\n")
+_FENCED = re.compile(r"`{3,}[^`\n]*(?:\n|\Z)|~{3,}[^\n]*(?:\n|\Z)")
+_INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
+_CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
+# What a text must hold to be anything else than one paragraph after the other, as they stand.
+_BLOCK_MARK = re.compile(r"^(?: {4}|\t|[ \t]*+(?:[-+*>|#`~<=_\[]|\d{1,9}[.)]))|\|", re.MULTILINE)
+_INLINE_MARK = re.compile(r"[\\`*_\[<&]")
+_TAG = re.compile(
+    r"</?(?:a|abbr|b|br|cite|code|del|details|dfn|div|em|figcaption|figure|h[1-6]|hr|i|img|ins|kbd|li|mark|ol|p|picture|pre|q|s|"
+    r"samp|small|source|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul|var|video)\b",
+    re.IGNORECASE,
+)
+_QUOTE_MARKS = re.compile(r"(?:[ \t]*>)+[ \t]*")
+_YEAR = re.compile(r"\d{4,9}[.)][ \t]+\Z")  # "1984. A novel" is no item of a list
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
+_MOST_NESTED = 40  # quotes and lists within each other; what lies deeper is read as plain text
+
+
+class Block(NamedTuple):
+    """A stretch of a text without the marks of lists, quotes and tables before it.
+
+    Attributes:
+        kind: A table's row is prose.
+        start, end: Its span in the text. Code includes its fences or its indentation.
+        heading: The source of a heading's text, without hashes and underline.
+        level: A heading's level, from 1.
+    """
+
+    kind: Literal["heading", "prose", "code"]
+    start: int
+    end: int
+    heading: str = ""
+    level: int = 0
+
+
+class Visible(NamedTuple):
+    """What a reader sees of a text: link texts without targets, no emphasis marks, tags and comments.
+
+    Attributes:
+        text: Inline code keeps its backticks.
+        offsets: For each character, where it stands in the source.
+        code: Spans of inline code in the text.
+    """
+
+    text: str
+    offsets: list[int] | range
+    code: list[tuple[int, int]]
+
+
+def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
+    """Yield the blocks of a Markdown text from a position on, in order.
+
+    Comments, rules, link definitions and empty fences are no blocks. A heading in a list or a quote is prose. A block that is
+    only indented is code if it has the signs of code and does not end as a sentence: plain texts indent their paragraphs.
+    """
+    source = text[start:].replace("\r\n", " \n")  # of the same length
+    if not _BLOCK_MARK.search(source):
+        yield from _plain_paragraphs(text, start)
+        return
+    tokens: list[Any] = []
+    parser = _parser()
+    parser.block.parse(source, parser, {}, tokens)
+    lines = [start, *(start + match.end() for match in _NEWLINE.finditer(source)), len(text) + 1]
+    for index, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        first, last = token.map
+        begin, end = lines[first], lines[min(last, len(lines) - 1)] - 1
+        inline: Any = tokens[index + 1] if index + 1 < len(tokens) else None
+        if token.type == "heading_open" and token.level == 0 and "\n" not in inline.content:
+            if inline.content.strip():
+                line = text[begin : lines[first + 1] - 1]
+                yield Block(
+                    "heading", begin + _indent(line), begin + len(line.rstrip()), inline.content, int(token.tag[1])
+                )
+        elif token.type in ("heading_open", "paragraph_open"):
+            opening = inline.content.partition("\n")[0].rstrip()
+            line = text[begin : lines[first + 1] - 1].rstrip()
+            if opening:
+                before = line[: line.rfind(opening)]
+                year = _YEAR.search(before)
+                underlined = token.type == "heading_open" and token.markup in ("=", "-")
+                stop = lines[last - 1] - 1 if underlined else end
+                yield from filter(None, [_prose(text, begin + (year.start() if year else len(before)), stop)])
+        elif token.type == "fence" and token.content.strip():
+            yield Block("code", text.index(token.markup, begin), begin + len(text[begin:end].rstrip()))
+        elif token.type == "code_block":
+            if _is_code_like(token.content):
+                yield Block("code", begin, begin + len(text[begin:end].rstrip()))
+            else:
+                yield from filter(None, [_prose(text, begin, end)])
+        elif token.type == "html_block":
+            if visible(text[begin:end]).text.strip():
+                yield from filter(None, [_prose(text, begin, end)])
+        elif (
+            token.type == "tr_open"
+            or (
+                token.type in ("list_item_open", "blockquote_open")
+                and inline.type.endswith("_close")  # empty, or nested too deep
+                and re.search(r"\w\w", text[begin:end])
+            )
+        ):
+            yield from filter(None, [_prose(text, begin, end)])
+
+
+def is_code(text: str) -> bool:
+    """Tell whether a text begins as a block of code, as `read_blocks` gives it."""
+    return _FENCED.match(text) is not None or (_INDENTED.match(text) is not None and _is_code_like(text))
+
+
+def visible(text: str) -> Visible:
+    """Return what a reader sees of a paragraph, a sentence or a heading; code is seen as it stands."""
+    if not _INLINE_MARK.search(text) or is_code(text):
+        return Visible(text, range(len(text)), [])
+    parts: list[str] = []
+    offsets: list[int] = []
+    code: list[tuple[int, int]] = []
+    at = 0  # what stands before in the source has been read
+    broken = False
+    for token, hint in _inline_tokens(text):
+        content, begin = token.content, max(at, hint)
+        if token.type in ("softbreak", "hardbreak"):
+            content = " "
+        elif token.type == "code_inline":
+            closing = re.compile(rf"(?<!`){token.markup}(?!`)").search(text, begin + len(token.markup))
+            content = text[begin : closing.end() if closing else len(text)]
+            code.append((len(offsets), len(offsets) + len(content)))
+        elif token.type == "html_inline" and (content.startswith("<!--") or _TAG.match(content)):
+            at = begin + len(content)
+            continue
+        elif token.type == "text_special" or not content:
+            begin += len(token.markup) - 1 if token.info == "escape" else 0
+        else:
+            place = text.find(content, begin)
+            begin = begin if place < 0 else place
+            if broken and (marks := _QUOTE_MARKS.match(content)):
+                content, begin = content[marks.end() :], begin + marks.end()
+        broken = token.type in ("softbreak", "hardbreak")
+        offsets.extend(min(begin + position, len(text) - 1) for position in range(len(content)))
+        parts.append(content)
+        at = min(begin + len(content), len(text))
+    return Visible("".join(parts), offsets, code)
+
+
+def _inline_tokens(text: str) -> Iterator[tuple[Any, int]]:
+    """Yield the inline tokens of a text, and for each where in the source it cannot stand before."""
+    from markdown_it.rules_inline import StateInline
+
+    hints: dict[int, int] = {}
+
+    class Positioned(StateInline):
+        def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Any:
+            token = super().push(ttype, tag, nesting)
+            hints[id(token)] = self.pos
+            return token
+
+        def pushPending(self) -> Any:  # noqa: N802
+            token = super().pushPending()
+            hints[id(token)] = max(0, self.src.rfind(token.content, 0, self.pos))
+            return token
+
+    parser = _parser()
+    state = Positioned(text, parser, {}, [])
+    parser.inline.tokenize(state)
+    for rule in parser.inline.ruler2.getRules(""):
+        rule(state)
+    for token in state.tokens:
+        yield token, hints[id(token)]
+
+
+def _plain_paragraphs(text: str, start: int) -> Iterator[Block]:
+    for match in _BLANK_LINES.finditer(text, start):
+        yield from filter(None, [_prose(text, start, match.start())])
+        start = match.end()
+    yield from filter(None, [_prose(text, start, len(text))])
+
+
+def _prose(text: str, start: int, end: int) -> Block | None:
+    part = text[start:end]
+    stripped = part.strip()
+    if not stripped or ONLY_MARKS.fullmatch(stripped):
+        return None
+    start += _indent(part)
+    return Block("prose", start, start + len(stripped))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _is_code_like(content: str) -> bool:
+    return _CODE_SIGN.search(content) is not None and content.rstrip().rstrip("\"'”’)*_")[-1:] not in set(".!?…。")
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"maxNesting": _MOST_NESTED}).enable("table")
+    parser.inline.ruler2.disable("fragments_join")
+    return parser

@@ -1,0 +1,114 @@
+"""Metadata of any Python values as metadata that JSON can hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from typing import Any, Literal, get_args
+from uuid import UUID
+
+import numpy as np
+
+from factoid.errors import InvalidInputError
+
+MetadataPolicy = Literal["coerce", "strict"]
+
+
+def check_metadata_policy(policy: str) -> None:
+    """Refuse what is no policy for metadata.
+
+    Raises:
+        InvalidInputError: It is neither "coerce" nor "strict".
+    """
+    if policy not in get_args(MetadataPolicy):
+        message = f"metadata must be 'coerce' or 'strict', got {policy!r}"
+        raise InvalidInputError(message)
+
+
+def plain_metadata(
+    metadata: Mapping[str, Any], policy: MetadataPolicy = "coerce"
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a copy of metadata that JSON gives back unchanged, and the type of each value that had to be changed, by key.
+
+    Dates and times become ISO 8601 strings, UUIDs and paths strings, decimals floats, tuples and sets lists (sets in
+    order), NaN and infinities None, enumerations their values, NumPy values those of Python.
+
+    Args:
+        metadata: Any metadata.
+        policy: "strict" refuses values that would have to be changed.
+
+    Raises:
+        InvalidInputError: A key is not a string, or a value has no counterpart in JSON; says which key.
+    """
+    plain, changes = {}, {}
+    for key, value in metadata.items():
+        types: list[str] = []
+        try:
+            plain[_checked(key)] = _plain(value, types)
+        except (TypeError, RecursionError) as error:
+            message = f"metadata[{key!r}] cannot be stored: {error}"
+            raise InvalidInputError(message) from error
+        if types:
+            changes[key] = ", ".join(dict.fromkeys(types))
+    if changes and policy == "strict":
+        message = (
+            f"metadata would not come back from JSON unchanged: {changes}. Use strings as keys, and strings, numbers, "
+            "booleans, None, lists or dicts as values, or metadata='coerce'"
+        )
+        raise InvalidInputError(message)
+    return plain, changes
+
+
+def _checked(key: object) -> str:
+    if not isinstance(key, str):
+        message = f"keys must be strings, got {key!r}"
+        raise TypeError(message)
+    return key
+
+
+def _plain(value: Any, types: list[str]) -> Any:
+    """Return a value as JSON holds it; the types of what was changed are appended."""
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, list):
+        return [_plain(element, types) for element in value]
+    if isinstance(value, Mapping):
+        return {_checked(key): _plain(element, types) for key, element in value.items()}
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    types.append(type(value).__name__ if not isinstance(value, float) else str(value))
+    if isinstance(value, float):
+        return None
+    if isinstance(value, tuple):
+        return [_plain(element, types) for element in value]
+    if isinstance(value, set | frozenset):
+        return sorted((_plain(element, types) for element in value), key=lambda element: (str(type(element)), element))
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, UUID | PurePath):
+        return str(value)
+    if isinstance(value, Decimal):
+        return float(value) if value.is_finite() else None
+    if isinstance(value, Enum):
+        return _plain(value.value, types)
+    if isinstance(value, np.generic | np.ndarray):
+        return _plain(value.tolist(), types)
+    message = f"JSON has no counterpart of a {type(value).__name__}, got {value!r:.60}"
+    raise TypeError(message)
+
+
+def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of metadata with these fields; other values under their keys move to `source_<key>`."""
+    merged = dict(metadata)
+    for key, value in fields.items():
+        if key in merged and merged[key] != value:
+            name = f"source_{key}"
+            while name in merged:
+                name = f"source_{name}"
+            merged[name] = merged[key]
+        merged[key] = value
+    return merged

@@ -1,0 +1,252 @@
+"""A cache of propositions: a table with one entry for each passage and propositionizer, in a file or in a store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from factoid.errors import InvalidInputError, StoreError, StoreFormatError
+from factoid.files import sqlite
+from factoid.files.sqlite import FILE, has_table
+from factoid.propositions.protocol import CachedPropositions, NoPropositions, check_outputs
+from factoid.units import Unit
+
+APPLICATION_ID = 0x0FAC70CA
+FORMAT = 1
+
+_TABLE = """CREATE TABLE IF NOT EXISTS propositions (
+    row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, name TEXT NOT NULL, output TEXT NOT NULL, reason TEXT
+)"""
+# An entry stays, unless it is a failure.
+_PUT = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, ?) ON CONFLICT (key)
+    DO UPDATE SET output = excluded.output, reason = excluded.reason WHERE propositions.output = '[]'"""
+_KNOWN = {(APPLICATION_ID, FORMAT), (sqlite.APPLICATION_ID, sqlite.FORMAT)}
+_KEY_VERSION = 1  # raise when `passage_key` changes, so that no earlier entry is found
+_CHUNK = 500  # keys in one SQL statement
+
+
+class Session(NamedTuple):
+    """An open cache: its path, a connection, and whether it can be written."""
+
+    path: Path
+    connection: sqlite3.Connection
+    writable: bool
+
+    def check_writable(self) -> None:
+        """Refuse a cache in which answers cannot be stored.
+
+        Raises:
+            StoreError: The cache is read-only.
+        """
+        if not self.writable:
+            message = (
+                f"the cache {self.path} is read-only, and what is not in it cannot be added: copy the file elsewhere"
+            )
+            raise StoreError(message)
+
+    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Commit what the block writes, or nothing of it. Raises as `check_writable`."""
+        self.check_writable()
+        return sqlite.committing(self.connection)
+
+
+class PropositionCache:
+    """Stores the outputs of propositionizers on disk, for several threads and processes at once.
+
+    The key of an entry is the passage's text, title and section and the propositionizer's name, which must tell all else
+    that its output depends on (model, revision, prompt). Failures are entries too, except transient ones.
+
+    The file is open only while it is used. A read-only file can be read; a missing entry is then an error.
+
+    Args:
+        path: A file, created if absent, or the folder of a store, which has a cache in its database.
+
+    Raises:
+        InvalidInputError: `path` is not a path.
+        StoreFormatError: On use, if the path holds something else, a damaged cache or one of another version.
+        StoreError: On use, if the file cannot be opened, read or written, for example on a full disk.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        if not isinstance(path, str | os.PathLike):
+            message = f"expected the path of a cache's file, a str or Path, got {path!r:.80}"
+            raise InvalidInputError(message)
+        self.path = Path(path).absolute()  # the working folder may change
+
+    def __repr__(self) -> str:
+        return f"PropositionCache({str(self.path)!r})"
+
+    def get(self, name: str, passages: Sequence[Unit], *, session: Session | None = None) -> list[list[str] | None]:
+        """Return the propositions of each passage, or None where the cache has none.
+
+        Failures come back as `NoPropositions` with their reason.
+
+        Args:
+            name: The propositionizer's name.
+            passages: Any number of passages; a few thousand at a time keep memory small.
+            session: From `session`, for several calls.
+        """
+        keys = [passage_key(name, passage) for passage in passages]
+        outputs: dict[bytes, list[str]] = {}
+        with self.session(session) as opened:
+            for start in range(0, len(keys), _CHUNK):
+                chunk = keys[start : start + _CHUNK]
+                sql = f"SELECT key, output, reason FROM propositions WHERE key IN ({', '.join('?' * len(chunk))})"  # noqa: S608
+                outputs |= {key: _read(output, reason) for key, output, reason in opened.connection.execute(sql, chunk)}
+        return [outputs.get(key) for key in keys]
+
+    def put(
+        self,
+        name: str,
+        passages: Sequence[Unit | bytes],
+        outputs: Sequence[list[str]],
+        *,
+        session: Session | None = None,
+    ) -> None:
+        """Store the propositions of passages, all in one transaction. Transient failures are left out.
+
+        An entry that is there stays, unless it is a failure. In place of a passage its `passage_key` will do.
+
+        Raises:
+            PropositionizerError: Another number of outputs than of passages, or anything but lists of strings.
+        """
+        check_outputs(outputs, len(passages))
+        rows = [
+            (
+                passage if isinstance(passage, bytes) else passage_key(name, passage),
+                name,
+                json.dumps(texts),
+                getattr(texts, "reason", None),
+            )
+            for passage, texts in zip(passages, outputs, strict=True)
+            if not getattr(texts, "transient", False)
+        ]
+        if rows:
+            with self.session(session) as opened, opened.transaction() as connection:
+                connection.executemany(_PUT, rows)
+
+    def count(self, name: str | None = None, *, failures: bool = False) -> int:
+        """Return the number of entries.
+
+        Args:
+            name: Those of one propositionizer only.
+            failures: Only passages without propositions.
+        """
+        where, parameters = _where(name, failures)
+        with self.session() as opened:
+            return int(opened.connection.execute(f"SELECT count(*) FROM propositions{where}", parameters).fetchone()[0])  # noqa: S608
+
+    def forget(self, name: str | None = None, *, failures: bool = False) -> int:
+        """Drop entries, all or those chosen as in `count`, so that their passages are asked again; return how many."""
+        where, parameters = _where(name, failures)
+        with self.session() as opened, opened.transaction() as connection:
+            return connection.execute(f"DELETE FROM propositions{where}", parameters).rowcount  # noqa: S608
+
+    @contextmanager
+    def session(self, opened: Session | None = None) -> Iterator[Session]:
+        """Open the cache for the time of a block, or pass on one that is open.
+
+        Raises:
+            StoreFormatError: The path holds something else, a damaged cache or one of another version.
+            StoreError: The file cannot be made, opened, read or written.
+        """
+        session = opened
+        try:
+            session = session or _open(self.path)
+            yield session
+        except sqlite3.Error as error:
+            raise _failure(self.path, error) from error
+        finally:
+            if opened is None and session is not None:
+                session.connection.close()
+
+
+def passage_key(name: str, passage: Unit) -> bytes:
+    """Return the key of an entry: a digest of everything that a propositionizer's output depends on.
+
+    Raises:
+        InvalidInputError: The name is not a string, or empty.
+    """
+    if not isinstance(name, str) or not name:
+        message = f"expected the name of a propositionizer (model and revision, prompt version), got {name!r}"
+        raise InvalidInputError(message)
+    content = json.dumps([_KEY_VERSION, name, passage.text, passage.title, passage.section])
+    return hashlib.blake2b(content.encode(), digest_size=16).digest()
+
+
+def _read(output: str, reason: str | None) -> list[str]:
+    texts: list[str] = json.loads(output)
+    return CachedPropositions(texts) if texts or reason is None else NoPropositions(reason, cached=True)
+
+
+def _where(name: str | None, failures: bool) -> tuple[str, list[str]]:
+    conditions = (["name = ?"] if name is not None else []) + (["output = '[]'"] if failures else [])
+    return f" WHERE {' AND '.join(conditions)}" if conditions else "", [name] if name is not None else []
+
+
+def _open(path: Path) -> Session:
+    file = path / FILE if path.is_dir() else path
+    if path.is_dir() and (not file.exists() or not file.stat().st_size):
+        message = f"{path} is a folder without {FILE}: a cache is a file, or the folder of a store"
+        raise StoreFormatError(message)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _failure(path, error) from error
+    writable = os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
+    if not writable and not file.exists():
+        message = f"the cache {file} is not there and cannot be made: {file.parent} is read-only"
+        raise StoreError(message)
+    connection = sqlite.connect(file) if writable else sqlite.connect_read_only(file, lambda new: _check(new, file))
+    try:
+        if writable:
+            _prepare(connection, file)
+        elif not has_table(connection, "propositions"):
+            message = f"{file} holds no propositions, and none can be added: it is read-only"
+            raise StoreError(message)
+    except BaseException:
+        connection.close()
+        raise
+    return Session(path, connection, writable)
+
+
+def _prepare(connection: sqlite3.Connection, file: Path) -> None:
+    """Make the table where there is none."""
+    _check(connection, file)  # before anything is written
+    sqlite.use_wal(connection)
+    connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last commits
+    if not has_table(connection, "propositions"):
+        with sqlite.committing(connection):
+            if _check(connection, file):  # another process may have made it in the meantime
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute(_TABLE)
+
+
+def _check(connection: sqlite3.Connection, file: Path) -> bool:
+    """Refuse what is no cache; tell whether the file is still empty. Only reads."""
+    application_id, version, tables = sqlite.identify(connection)
+    if (application_id, version) not in _KNOWN and (application_id, version, tables) != (0, 0, 0):
+        message = (
+            f"{file} is not a cache of propositions of format {FORMAT} (application {application_id:#x}, format "
+            f"{version}): name another file"
+        )
+        raise StoreFormatError(message)
+    return not tables
+
+
+def _failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
+    """Return the error to raise where SQLite or the file system reports one."""
+    if isinstance(error, sqlite3.Error) and sqlite.is_damage(error):
+        remedy = "Name another file; if this one is a damaged cache, move it away, and its passages are asked again"
+        if path.is_dir() or path.name == FILE:
+            remedy = "Restore the store from a backup"
+        return StoreFormatError(f"{path} cannot be read as a cache of propositions: {error}. {remedy}")
+    reason = sqlite.explain(error) if isinstance(error, sqlite3.Error) else str(error.strerror)
+    return StoreError(f"the cache {path} cannot be used: {reason}")

@@ -1,0 +1,203 @@
+"""A propositionizer behind a cache: no passage goes through a model twice, and a killed run can go on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, aclosing, closing
+from functools import partial
+from inspect import getattr_static
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from factoid.errors import InvalidInputError
+from factoid.propositions.cache import PropositionCache, Session, passage_key
+from factoid.propositions.protocol import CachedPropositions, NoPropositions, Propositionizer, check_propositionizer
+from factoid.propositions.streams import Result, aresults, in_order, in_thread, results
+from factoid.units import Unit
+
+_LOOKUP = 500  # passages looked up together, shortly before they are asked: another process may have added some
+
+
+class CachedPropositionizer:
+    """Asks a propositionizer only what its cache does not hold, and stores each answer at once.
+
+    An interrupt, an error or a kill costs the batch in flight; repeat the call to go on from there. Equal passages of a
+    call are asked once. Threads and processes that share a cache may both ask for the same passage at the same time.
+
+    Args:
+        propositionizer: Must have a `name` that tells all that its output depends on besides the passage. With `stream`
+            (or `astream`) its results are stored one by one as they arrive, else batch by batch.
+        cache: The cache, or the path of its file.
+        batch_size: Most passages in one call of the propositionizer.
+        show_progress: Show a progress bar over passages, where there is more than one.
+
+    Raises:
+        InvalidInputError: Not a propositionizer, or one without a name, or `batch_size` is below 1.
+        StoreError: On use, see `PropositionCache`.
+    """
+
+    def __init__(
+        self,
+        propositionizer: Propositionizer,
+        cache: PropositionCache | str | Path,
+        *,
+        batch_size: int = 256,
+        show_progress: bool = False,
+    ) -> None:
+        check_propositionizer(propositionizer)
+        if batch_size < 1:
+            message = f"batch_size must be at least 1, got {batch_size}"
+            raise InvalidInputError(message)
+        # Looked up without being read: computing a model's name may take reading its files.
+        if getattr_static(propositionizer, "name", None) is None and not hasattr(propositionizer, "name"):
+            message = (
+                f"{type(propositionizer).__name__} has no name: give it an attribute `name` that tells what its output "
+                "depends on (model and revision, prompt version), or a cache would mix it up with others"
+            )
+            raise InvalidInputError(message)
+        self.propositionizer = propositionizer
+        self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
+        self.batch_size = batch_size
+        self.show_progress = show_progress
+
+    @property
+    def name(self) -> str:
+        """The name of the propositionizer, whose results these are."""
+        return str(getattr(self.propositionizer, "name", ""))
+
+    def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
+        """Return one list of propositions for each passage, in order.
+
+        Raises:
+            StoreError: The cache cannot be read or written.
+            PropositionizerError: What the propositionizer raises, or it did not return one result for each passage.
+        """
+        return in_order(self.stream(passages))
+
+    async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
+        """Do as `propositionize`, without blocking the event loop."""
+        return in_order([result async for result in self.astream(passages)])
+
+    def stream(self, passages: Sequence[Unit]) -> Iterator[Result]:
+        """Yield the position of each passage and its propositions: of a few hundred at a time first what the cache holds."""
+        if not passages:
+            return
+        with self.cache.session() as session, self._bar(len(passages)) as bar:
+            call = _Call(self, passages, session, bar)
+            for known, missing in call.batches():
+                yield from known
+                if missing:
+                    with closing(results(self.propositionizer, call.of(missing))) as groups:
+                        for group in groups:
+                            yield from call.store(missing, group)
+
+    async def astream(self, passages: Sequence[Unit]) -> AsyncGenerator[Result]:
+        """Do as `stream`, without blocking the event loop. A propositionizer that cannot await works in a thread."""
+        if not passages:
+            return
+        stack = ExitStack()
+        try:
+            session = await in_thread(lambda: stack.enter_context(self.cache.session()))
+            bar = stack.enter_context(self._bar(len(passages)))
+            call = await in_thread(lambda: _Call(self, passages, session, bar))
+            batches = call.batches()
+            while batch := await in_thread(lambda: next(batches, None)):
+                known, missing = batch
+                for result in known:
+                    yield result
+                if missing:
+                    async with aclosing(aresults(self.propositionizer, call.of(missing))) as groups:
+                        async for group in groups:
+                            for result in await in_thread(partial(call.store, missing, group)):
+                                yield result
+        finally:
+            await in_thread(stack.close)
+
+    def _bar(self, count: int) -> tqdm[Any]:
+        hidden = not self.show_progress or count < 2
+        return tqdm(total=count, desc="propositions", unit=" passages", disable=hidden)
+
+
+class _Call:
+    """One call: what the cache lacks of its passages. Its methods are never called at the same time."""
+
+    def __init__(
+        self, cached: CachedPropositionizer, passages: Sequence[Unit], session: Session, bar: tqdm[Any]
+    ) -> None:
+        self._cached, self._passages, self._session, self._bar = cached, passages, session, bar
+        self._name = cached.name
+        positions: dict[bytes, list[int]] = defaultdict(list)
+        for position, passage in enumerate(passages):
+            positions[passage_key(self._name, passage)].append(position)
+        self._positions = {first: repeated for first, *repeated in positions.values()}
+
+    def of(self, positions: Iterable[int]) -> list[Unit]:
+        """Return passages."""
+        return [self._passages[position] for position in positions]
+
+    def batches(self) -> Iterator[tuple[list[Result], list[int]]]:
+        """Yield what the cache holds, and batches of the positions of the rest."""
+        distinct, size = list(self._positions), self._cached.batch_size
+        missing: list[int] = []
+        for start in range(0, len(distinct), _LOOKUP):
+            chunk = distinct[start : start + _LOOKUP]
+            outputs = self._cached.cache.get(self._name, self.of(chunk), session=self._session)
+            answers = dict(zip(chunk, outputs, strict=True))
+            missing += [position for position, texts in answers.items() if texts is None]
+            if missing:
+                self._session.check_writable()
+            yield self._everywhere((position, texts) for position, texts in answers.items() if texts is not None), []
+            last = start + _LOOKUP >= len(distinct)
+            while len(missing) >= size or (last and missing):
+                yield [], missing[:size]
+                del missing[:size]
+
+    def store(self, positions: Sequence[int], group: Sequence[Result]) -> list[Result]:
+        """Commit results, whose positions count in `positions`, and return them with those of equal passages."""
+        placed = [(positions[index], texts) for index, texts in group]
+        units = self.of(position for position, _ in placed)
+        self._cached.cache.put(self._name, units, [texts for _, texts in placed], session=self._session)
+        return self._everywhere(placed)
+
+    def _everywhere(self, known: Iterable[Result]) -> list[Result]:
+        """Return results with those of equal passages."""
+        everywhere: list[Result] = []
+        for position, texts in known:
+            everywhere.append((position, texts))
+            everywhere += [(repeated, _again(texts)) for repeated in self._positions[position]]
+        self._bar.update(len(everywhere))
+        return everywhere
+
+
+def _again(texts: list[str]) -> list[str]:
+    """Return a result for an equal passage."""
+    if isinstance(texts, NoPropositions):
+        return NoPropositions(texts.reason, transient=texts.transient, cached=True)
+    return CachedPropositions(texts)
+
+
+def with_cache(
+    propositionizer: Propositionizer,
+    cache: PropositionCache | str | Path | None,
+    *,
+    store: Path | None = None,
+    **options: Any,
+) -> Propositionizer:
+    """Put a cache before a propositionizer, where there is one to use.
+
+    Args:
+        propositionizer: Returned as it is where there is no cache to use.
+        cache: Used for any propositionizer.
+        store: A store's folder; its cache is used if `cache` is None and the propositionizer is `costly`.
+        options: Those of `CachedPropositionizer`.
+
+    Raises:
+        InvalidInputError: No propositionizer, or one without the name that a cache needs.
+    """
+    check_propositionizer(propositionizer)
+    if cache is None and getattr(propositionizer, "costly", False):
+        cache = store
+    return propositionizer if cache is None else CachedPropositionizer(propositionizer, cache, **options)

@@ -1,1 +1,0 @@
-"""What propositionizers returned, kept passage by passage."""

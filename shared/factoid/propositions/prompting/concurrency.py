@@ -1,0 +1,95 @@
+"""Work on several items at a time, in threads or in an event loop. Results come as they are done.
+
+An early end (an error, an interrupt, a consumer who leaves) begins no further items. Threads at work finish in the
+background; before one of our own errors is raised they are awaited, as the caller may close their client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from contextvars import copy_context
+from itertools import islice
+from typing import Any, TypeVar
+
+from factoid.errors import FactoidError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def _has_failed(future: Future[Any] | asyncio.Future[Any]) -> bool:
+    """Tell what to hand out last, so that no result is lost to the error of another one."""
+    return future.cancelled() or future.exception() is not None
+
+
+def in_threads(
+    work: Callable[[T], R], items: Iterable[T], *, width: int, stop: threading.Event
+) -> Generator[tuple[int, R]]:
+    """Yield (position, result) for every item, in any order, and set `stop` at the end.
+
+    At most `width` items are worked on at a time, each in a copy of the caller's context, and at most twice as many are
+    ahead of the consumer.
+    """
+    executor = ThreadPoolExecutor(width, thread_name_prefix="propositions")
+    waiting = enumerate(items)
+    futures: dict[Future[R], int] = {}
+
+    def fill() -> None:
+        for position, item in islice(waiting, 2 * width - len(futures)):
+            futures[executor.submit(copy_context().run, work, item)] = position
+
+    try:
+        fill()
+        while futures:
+            done, _ = wait(futures, return_when=FIRST_COMPLETED)
+            for future in sorted(done, key=_has_failed):
+                position, result = futures.pop(future), future.result()
+                fill()
+                yield position, result
+    except FactoidError:
+        stop.set()
+        executor.shutdown(cancel_futures=True)
+        raise
+    finally:
+        stop.set()
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+async def in_tasks(
+    work: Callable[[T], Awaitable[R]], items: Iterable[T], *, width: int
+) -> AsyncGenerator[tuple[int, R]]:
+    """Do as `in_threads` in the event loop. An early end cancels what is under way."""
+    waiting = enumerate(items)
+    tasks: dict[asyncio.Future[R], int] = {}
+
+    def fill() -> None:
+        for position, item in islice(waiting, width - len(tasks)):
+            tasks[asyncio.ensure_future(work(item))] = position
+
+    try:
+        fill()
+        while tasks:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in sorted(done, key=_has_failed):
+                position, result = tasks.pop(task), task.result()
+                fill()
+                yield position, result
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def in_background(results: Generator[R], stop: threading.Event) -> AsyncGenerator[R]:
+    """Yield from a generator that blocks, running it in a thread; an early end sets `stop`."""
+    try:
+        while (result := await asyncio.to_thread(next, results, None)) is not None:
+            yield result
+    finally:
+        stop.set()
+        with suppress(ValueError):  # where it still runs: then it ends by itself
+            results.close()

@@ -1,0 +1,241 @@
+"""What is said on the side, as statements: relative clauses, participles, appositions and adverbial clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from factoid.propositions.syntax.inflect import past_tense
+from factoid.propositions.syntax.phrases import (
+    NEGATIONS,
+    agrees,
+    copula,
+    determiner,
+    is_identified,
+    is_set_off,
+    repeatable,
+)
+from factoid.propositions.syntax.tree import Item, Tree
+
+_RELATIVES = frozenset("who which that whom whose where".split())
+_CLAUSES = frozenset("acl:relcl advcl:relcl advcl parataxis acl ccomp conj".split())
+# "X is a name given to …" says nothing without the clause.
+_GENERIC = frozenset(
+    "name term word process method way part type kind form place thing one group set number state".split()
+)
+_FACTUAL = frozenset("when while after before because since as where whereas although though".split())
+_TEMPORAL = frozenset("after before while since upon when".split())
+# What these say holds of the event, not of its subject.
+_OF_EVENTS = frozenset(
+    "leading resulting causing making allowing enabling prompting including involving meaning giving".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is to be stated of a noun or a subject.
+
+    Attributes:
+        subject: To put before the subtree.
+        swap: Tokens of the subtree to replace.
+        items: The whole statement, where the subtree stays in its sentence as well.
+    """
+
+    subject: Sequence[Item] = ()
+    swap: dict[int, list[Item]] = field(default_factory=dict)
+    items: list[Item] = field(default_factory=list)
+
+
+def describe(
+    tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
+) -> Statement | None:
+    """Return the statement that a dependent (`child`) of a noun makes about it, or None.
+
+    The noun stands in the clause of `head`, out of which the subtrees of `cut` have been taken and whose subject is given
+    where it is not among its own tokens.
+    """
+    if tree.deps[child] == "appos":
+        return _apposition(tree, head, noun, child, cut)
+    relative = tree.deps[child] == "acl:relcl"
+    if not relative and (tree.deps[child] != "acl" or tree.tags[child] != "VBN"):
+        return None
+    predicate = _is_indefinite(tree, head, noun)
+    antecedent: Sequence[Item] = ()
+    if is_set_off(tree, child) and (relative or not predicate):
+        if is_identified(tree, noun):
+            antecedent = repeatable(tree, noun, {*cut, child})
+    elif predicate and tree.lower[noun] not in _GENERIC:
+        subject_head = tree.subject(head)
+        antecedent = subject if subject or subject_head is None else repeatable(tree, subject_head, cut)
+    if not antecedent:
+        return None
+    if relative:
+        return _relative(tree, noun, child, list(antecedent))
+    if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
+        return None  # too little to be a fact; more often a past tense that the tagger took for a participle
+    return Statement([*antecedent, copula(tree, head, noun)])
+
+
+def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> Statement | None:
+    """State "X, who won, …" and "X is a river that flows …" as "X won" and "X flows …"."""
+    pronouns = (token for token in tree.subtree(verb) if tree.lower[token] in _RELATIVES and token <= verb)
+    pronoun = next(pronouns, None)
+    if pronoun is None or not tree.is_clause(verb):
+        return None
+    word = tree.lower[pronoun]
+    if is_set_off(tree, verb):
+        if word in ("who", "which", "that") and not agrees(tree, noun, verb):
+            return None
+        if word == "which" and not _is_next_to(tree, noun, verb):
+            return None  # "transit to the Moon, which …": either noun may be meant
+    elif word == "where":
+        return None
+    if tree.deps[pronoun] in ("obj", "obl") and word not in ("where", "whose") and tree.child(pronoun, "case") is None:
+        return None  # an object or a stranded preposition: the words would come in the wrong order
+    return Statement(swap=_swapped(pronoun, word, antecedent))
+
+
+def _swapped(pronoun: int, word: str, antecedent: list[Item]) -> dict[int, list[Item]]:
+    """Return what to put for a relative pronoun."""
+    if word == "where":
+        return {pronoun: ["in", *antecedent]}
+    return {pronoun: [*antecedent, "'s"] if word == "whose" else antecedent}
+
+
+def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[int]) -> Statement | None:
+    """State "X, a chemist, …" as "X is a chemist", and "his wife, Anna, …" as "Anna is his wife"."""
+    if not is_set_off(tree, child) or not tree.is_noun(child) or not tree.is_noun(noun):
+        return None
+    reverse = tree.is_proper(child)  # then the apposition is the name
+    name, role = (child, noun) if reverse else (noun, child)
+    determined = tree.child(role, "nmod:poss") is not None or determiner(tree, role) in ("a", "an", "the")
+    bare_role = tree.tags[role] == "NN" and tree.is_proper(name) and tree.child(role, "nmod") is not None
+    if tree.is_proper(role) or not (determined or bare_role) or not is_identified(tree, name):
+        return None  # "Paris, France" describes nothing
+    if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
+        return None  # plural appositions are mostly lists that the parser took for one
+    if reverse and noun < head and tree.child(noun, "case", "mark") is not None:
+        return None  # "After his death, Stalin …": the name is the subject of what follows
+    if tree.child(role, "nummod") is not None or (reverse and is_set_off(tree, child, ("(", "[", "-LRB-"))):
+        return None  # "(WHO)" is another name
+    subject = repeatable(tree, name, () if reverse else {*cut, child})
+    if not subject:
+        return None
+    subject.append(copula(tree, head, name))
+    if not reverse:
+        return Statement(subject)
+    description = repeatable(tree, role, {*cut, child})
+    return Statement(items=[*subject, *description]) if description else None
+
+
+def _is_next_to(tree: Tree, noun: int, clause: int) -> bool:
+    """Tell whether nothing but the noun's own name stands between a noun and the comma of a clause."""
+    first = tree.subtree(clause)[0]
+    end = first - 1 if tree.deps[first] != "punct" else first
+    return all(tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in range(noun + 1, end))
+
+
+def _is_indefinite(tree: Tree, head: int, noun: int) -> bool:
+    """Tell whether a noun is the predicate of "X is a …": what holds for it holds for X."""
+    if noun != head or tree.child(noun, "cop") is None or determiner(tree, noun) not in ("a", "an"):
+        return False
+    subject = tree.subject(head)
+    return subject is None or tree.lower[subject] not in ("it", "there", "this", "that")
+
+
+def nearest_relative(tree: Tree, verb: int) -> dict[int, list[Item]] | None:
+    """Return what to put for the pronoun of a relative clause: the name or definite phrase right before it.
+
+    Parsers hang such clauses anywhere; where they stand is surer. None where that is no such phrase.
+    """
+    if tree.deps[verb] not in _CLAUSES or not tree.is_clause(verb):
+        return None
+    clause = tree.subtree(verb)
+    while clause and tree.deps[clause[0]] == "punct":
+        clause = clause[1:]
+    pronoun = next((token for token in clause[:3] if tree.lower[token] in {*_RELATIVES, "when"} and token < verb), None)
+    if pronoun is None:
+        return None
+    word = tree.lower[pronoun]
+    lead = clause[: clause.index(pronoun)]
+    comma = tree.words[clause[0] - 1] == ","
+    last = clause[0] - (2 if comma else 1)
+    if last < 0 or any(tree.tags[token] not in ("IN", "TO") for token in lead):
+        return None
+    if word == "when":
+        return {pronoun: []}
+    if word == "that" and not comma and not tree.is_proper(last):
+        return None
+    antecedent = _phrase_before(tree, last, verb)
+    if not antecedent:
+        return None
+    if word in ("which", "who", "that", "whom") and not lead and tree.subject(verb) not in (pronoun, None):
+        return None  # an object: the words would come in the wrong order
+    return _swapped(pronoun, word, antecedent)
+
+
+def _phrase_before(tree: Tree, last: int, verb: int) -> list[Item]:
+    """Return the name, or the definite phrase, that ends with a token."""
+    if tree.is_proper(last):
+        start = last
+        while (
+            start > 0 and tree.lower[start] != "the" and (tree.is_proper(start - 1) or tree.lower[start - 1] == "the")
+        ):
+            start -= 1
+        return list(range(start, last + 1))
+    noun = last
+    while not tree.is_noun(noun):
+        if tree.heads[noun] == noun or noun - tree.heads[noun] > 6:
+            return []
+        noun = tree.heads[noun]
+    phrase = repeatable(tree, noun, {verb})
+    definite = tree.child(noun, "nmod:poss") is not None or determiner(tree, noun) in ("the", "this")
+    return phrase if definite and phrase and phrase[-1] == last else []
+
+
+def adverbial(tree: Tree, head: int, child: int, subject: Sequence[Item]) -> tuple[Sequence[Item], set[int]] | None:
+    """Return what to put before an adverbial clause, and the tokens to leave out; None where it is not stated as a fact.
+
+    "…, winning the cup", "after retiring in 1996", "when she was cast as X": participles become finite verbs in the tree.
+    `head` and `subject` are those of the clause above.
+    """
+    mark = tree.child(child, "mark")
+    first = tree.subtree(child)[0]
+    if mark is None and tree.heads[first] == child != first and tree.tags[first] in ("WRB", "IN"):
+        mark = first
+    word = "" if mark is None else tree.lower[mark]
+    dropped = set() if mark is None else set(tree.subtree(mark))
+    if any(tree.lower[token] in NEGATIONS for token in tree.children[head]):
+        return None  # "did not come because …"
+    if tree.subject(child) is not None:
+        return ((), dropped) if word in _FACTUAL and tree.is_clause(child) else None
+    auxiliaries = [tree.lower[aux] for aux in tree.auxiliaries(head)]
+    past = tree.is_past(head) or "has" in auxiliaries or "have" in auxiliaries
+    if not subject or not (past or any(tree.lower[aux] == "having" for aux in tree.auxiliaries(child))):
+        return None
+    if word not in _TEMPORAL if word else not (is_set_off(tree, child) or first == 0):
+        return None
+    subject_head = tree.subject(head)
+    plural = subject_head is not None and (tree.is_plural(subject_head) or tree.lower[subject_head] in ("they", "we"))
+    verbs = _past(tree, child, plural=plural, have="had" if tree.is_past(head) else "have" if plural else "has")
+    if not verbs or (not word and tree.lower[child] in _OF_EVENTS):
+        return None
+    for verb, form in verbs.items():
+        tree.write(verb, form, "VBD")
+    return subject, dropped
+
+
+def _past(tree: Tree, verb: int, *, plural: bool, have: str) -> dict[int, str]:
+    """Return finite forms for a participle and those that are coordinated with it."""
+    verbs: dict[int, str] = {}
+    for part in (verb, *tree.all(verb, "conj")):
+        finite = {"having": have, "being": "were" if plural else "was"}
+        auxiliaries = {token: tree.lower[token] for token in tree.auxiliaries(part)}
+        form = next((form for form in finite if form in auxiliaries.values()), None)
+        if form:
+            verbs |= {token: finite[form] for token, word in auxiliaries.items() if word == form}
+        elif tree.tags[part] == "VBG" and not auxiliaries and (past := past_tense(tree.words[part])):
+            verbs[part] = past
+        elif part == verb:
+            return {}
+    return verbs

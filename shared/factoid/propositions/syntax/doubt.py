@@ -1,0 +1,101 @@
+"""Signs that a parse went wrong: statements that no careful reader would have cut out of their sentence.
+
+A small parser fails on citations, names and code. What it then cuts shows: words are lost, names, hyphenated words, brackets
+or quotation marks are torn apart, or a phrase is spliced to one that it does not belong to. Such a sentence stays whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from factoid.propositions.syntax.phrases import RELATIVE_TAGS, tokens
+from factoid.propositions.syntax.tree import Item, Tree
+
+_CONTENT = ("NN", "JJ", "VB", "CD", "FW")
+_OPENING = {")": "(", "]": "[", "”": "“", '"': '"', "`": "`"}
+_MARKS = frozenset({*_OPENING, *_OPENING.values()})
+_JOINTS = frozenset("-‐‑/_@#+=")
+
+
+def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
+    """Tell whether the statements that a sentence was split into show that its parse went wrong."""
+    presents = [tokens(items) for items in statements]
+    lost = set(range(len(tree.words))).difference(*presents)
+    if any(tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc") for token in lost):
+        return True
+    pairs = _pairs(tree)
+    return pairs is None or any(
+        _is_torn(tree, present, pairs) or _is_spliced(tree, items) or not _has_predicate(tree, items, present)
+        for items, present in zip(statements, presents, strict=True)
+    )
+
+
+def _pairs(tree: Tree) -> list[tuple[int, int]] | None:
+    """Return the brackets and quotation marks that belong together, None if some have no partner."""
+    pairs = []
+    open_marks: list[int] = []
+    for token, word in enumerate(tree.words):
+        if word not in _MARKS:
+            continue
+        if open_marks and tree.words[open_marks[-1]] == _OPENING.get(word):
+            pairs.append((open_marks.pop(), token))
+        else:
+            open_marks.append(token)
+    return None if open_marks else pairs
+
+
+def _is_torn(tree: Tree, present: set[int], pairs: Iterable[tuple[int, int]]) -> bool:
+    """Tell whether a statement holds one part of a word, of a name or of what stands in brackets, and not the other."""
+    for opening, closing in pairs:
+        inside = {
+            token
+            for token in range(opening + 1, closing)
+            if tree.deps[token] != "punct" and tree.tags[token] not in RELATIVE_TAGS
+        }
+        if not inside.isdisjoint(present) and not inside <= present:
+            return True
+    for left, right in pairwise(range(len(tree.words))):
+        if (left in present) == (right in present):
+            continue
+        first, second = tree.words[left], tree.words[right]
+        if not tree.spaces[left] and _is_joined(first[-1]) and _is_joined(second[0]):
+            return True
+        if not first[0].isupper() or not second[0].isupper() or not (tree.is_proper(left) or tree.is_proper(right)):
+            continue
+        if tree.tags[left].startswith(_CONTENT) and tree.tags[right].startswith(_CONTENT):
+            return True
+    return False
+
+
+def _is_joined(character: str) -> bool:
+    return character.isalnum() or character in _JOINTS
+
+
+def _is_spliced(tree: Tree, items: Sequence[Item]) -> bool:
+    """Tell whether a phrase in commas has lost the one before it: "The dump, made by X, 2022, was" as "The dump 2022, was"."""
+    for at, (item, following) in enumerate(pairwise(items)):
+        if not isinstance(item, int) or not isinstance(following, int) or following <= item + 1:
+            continue
+        if tree.words[item + 1] != ",":
+            continue
+        for token, behind in pairwise(items[at + 1 :]):
+            if isinstance(token, str) or tree.is_verb(token) or tree.tags[token] == "MD":
+                break
+            if tree.words[token] == ",":
+                if isinstance(behind, int) and tree.is_finite(behind):
+                    return True
+                break
+    return False
+
+
+def _has_predicate(tree: Tree, items: Sequence[Item], present: set[int]) -> bool:
+    """Tell whether a finite verb of a statement stands outside its subordinate clauses."""
+    if not {"is", "are", "was", "were"}.isdisjoint(items):
+        return True
+    for token in present:
+        if tree.is_finite(token):
+            head = tree.heads[token] if token in tree.auxiliaries(tree.heads[token]) else token
+            if tree.child(head, "mark") not in present:
+                return True
+    return False

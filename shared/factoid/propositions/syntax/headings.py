@@ -1,0 +1,197 @@
+"""What the headings above a passage name: an entity, an aspect of one, or nothing that a pronoun may mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import Enum, auto
+from functools import lru_cache
+from typing import NamedTuple
+
+from factoid.propositions.syntax.kinds import Kind, head_noun, is_name, is_plural, kind
+from factoid.propositions.syntax.lexicon import LEXICON
+
+_LONGEST = 8  # words; what is longer is a sentence
+_BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*+\)")
+_COUNTERS = "chapter|section|part|article|appendix|annex|step|clause"
+_NUMBERING = re.compile(
+    rf"^(?:(?:{_COUNTERS})\s+)?"
+    r"(?:(?:\d+(?:\.\d+)*|[A-Z]|[IVXLC]+)(?:[.):]\s+|\s+[-–—]\s+)|\d+(?:\.\d+)+\s+|§+\s*\d+\s+)",
+    re.IGNORECASE,
+)
+_FILE = re.compile(r"^\S*(?:_\S*|\.\w{2,5}|://\S*)$")
+# Topics, numbers and verb phrases, in lower case.
+_NO_ENTITY = re.compile(
+    rf"^(?:(?:{_COUNTERS}|page)\b|(?:list|history|outline|timeline|index|comparison|glossary|culture|geography|economy)\s+of\b|"
+    r"(?:how|what|why|when|where|who|which|if|can|could|do|does|did|is|are|was|were|should|will|to|before|after|add|apply|ask|"
+    r"avoid|build|buy|cancel|change|check|choose|clean|close|configure|connect|contact|create|deploy|download|enable|empty|"
+    r"fill|find|fit|get|give|insert|install|keep|know|learn|let|make|mount|move|open|prepare|read|remove|replace|request|"
+    r"reset|return|run|see|select|send|set|sign|start|stop|store|switch|take|test|turn|understand|update|upgrade|use|view|"
+    r"your|our|my|we|you|i|it|this|that|these|those|no|not|all|more|other|"
+    r"(?!(?:working|operating|opening|parking|building|training|meeting|living)\b)\w+ing(?=\s+\w+s$)|"
+    r"\w+ing\s+(?:a|an|the|your|up|out|in|on|off|with|to|and|from|for))\b)"
+)
+_NOMINAL = re.compile(r"(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$")
+_CONCRETE = frozenset(
+    "building ceiling spring ring wing king string manual terminal pedal signal gallery battery machinery".split()
+)
+_ASPECTS, _DOCUMENTS = LEXICON["aspects"], LEXICON["documents"]
+# Those that a text calls "it" when it speaks of itself.
+_BINDING = frozenset("agreement act charter code contract plan policy program programme".split())
+_UNTOLD = "?"  # where one heading ends and the next begins
+_AFTER_COMMA = frozenset("inc inc. ltd ltd. llc jr jr. sr sr. co. gmbh corp. plc".split())
+_ABBREVIATIONS = (" Inc.", " Ltd.", " Co.", " Corp.", " Jr.", " Sr.")
+
+
+class Role(Enum):
+    """What a heading is to the text under it."""
+
+    ENTITY = auto()  # the text is about what it names
+    FRAME = auto()  # the text is about what the heading above names
+    ASPECT = auto()  # a topic, a question, a form: nothing that "it" means
+    UNCLEAR = auto()
+
+
+class Heading(NamedTuple):
+    """A heading, by what it names."""
+
+    name: str
+    role: Role
+    kind: Kind
+
+
+class Headings(NamedTuple):
+    """The headings above a passage, the nearest first."""
+
+    path: tuple[Heading, ...]
+    surnames: Mapping[str, str]  # last parts of the full names of persons (and of mountains and lakes)
+
+    def named_by(self, pronoun: str) -> Heading | None:
+        """Return the heading that "he", "she", "it" or "they" means at the beginning of a passage, if one is sure."""
+        meant = None
+        for heading in self.path:
+            if heading.role is Role.UNCLEAR:
+                return None
+            if pronoun in ("it", "they"):
+                if heading.role is Role.FRAME:
+                    continue
+                return heading if heading.role is Role.ENTITY and heading.kind.fits(pronoun) else None
+            if heading.role is not Role.ENTITY or heading.kind in (Kind.THING, Kind.MANY):
+                continue
+            if meant:  # "Later Triumph" under a person's name may be anything
+                return None if heading.kind is not Kind.UNKNOWN and heading.kind.fits(pronoun) else meant
+            if not heading.kind.fits(pronoun):
+                return None
+            meant = heading
+            if heading.kind is not Kind.UNKNOWN:
+                return meant
+        return meant
+
+    def entities(self) -> Iterator[Heading]:
+        """Yield those that name something, the nearest first."""
+        for heading in self.path:
+            if heading.role is Role.UNCLEAR:
+                return
+            if heading.role is Role.ENTITY:
+                yield heading
+
+
+@lru_cache(256)
+def headings(title: str, section: str) -> Headings:
+    """Read a title and the path of headings below it, joined by ", "."""
+    top = _plain(title)
+    sections_are_parts = bool(top) and head_noun(top) not in _DOCUMENTS and kind(top) is not Kind.MANY
+    person = is_name(top) and " " in top and kind(top) not in (Kind.THING, Kind.MANY)
+    names = [*([title] if title.strip() else []), *_path(section)]
+    path = [_heading(name, index > 0 and sections_are_parts, person) for index, name in enumerate(names)]
+    above = Headings(tuple(reversed(path)), {})
+    return above._replace(
+        surnames={name.split()[-1]: name for name in reversed([*map(_full_name, above.entities())]) if name}
+    )
+
+
+def _full_name(heading: Heading) -> str:
+    name = heading.name
+    landmark = name.startswith(("Mount ", "Lake "))
+    if (
+        not is_name(name)
+        or " " not in name
+        or " of " in name
+        or (heading.kind in (Kind.THING, Kind.MANY) and not landmark)
+    ):
+        return ""
+    return name
+
+
+def _path(section: str) -> list[str]:
+    """Return the headings of a section; a comma within one is told by what follows it.
+
+    "Boots, shoes" goes on in lower case, "Acme, Inc." with a suffix. "Paris, France" may be one or two: nothing is told.
+    """
+    names: list[str] = []
+    for part in filter(str.strip, section.split(", ")):
+        if names and (part[0].islower() or part.lower() in _AFTER_COMMA):
+            names[-1] += ", " + part
+        elif names and all(map(_may_be_half, (names[-1], part))):
+            names[-1] = _UNTOLD
+        else:
+            names.append(part)
+    return names
+
+
+def _may_be_half(heading: str) -> bool:
+    return heading.isalpha() and kind(heading) not in (Kind.THING, Kind.MANY) and _role(heading) is Role.ENTITY
+
+
+def _plain(heading: str) -> str:
+    return _NUMBERING.sub("", " ".join(_BRACKETS.sub("", heading).split())).strip(" :–—-")
+
+
+def _heading(text: str, is_part: bool, person_above: bool) -> Heading:
+    name = _plain(text)
+    role = _role(name)
+    named = kind(name + "".join(_BRACKETS.findall(text)[:1]))
+    if role is Role.ENTITY:
+        if is_part and named is not Kind.MANY:
+            proper = is_name(name) and " " in name
+            if (person_above and not proper) or _is_abstract(name):
+                role = Role.ASPECT
+        if named is Kind.UNKNOWN and " " not in name:
+            named = Kind.THING  # "Surtsey", "Filter"; people have two names or one of the common ones
+    return Heading(name, role, named)
+
+
+def _is_abstract(name: str) -> bool:
+    return bool(_NOMINAL.search(name)) and head_noun(name) not in _CONCRETE
+
+
+def _role(name: str) -> Role:
+    words = name.lower().split()
+    if not words or len(words) > _LONGEST or _FILE.match(name) or name == _UNTOLD:
+        return Role.UNCLEAR
+    head = head_noun(name)
+    if head in LEXICON["frames"]:
+        return Role.FRAME
+    if name.endswith(("?", "!", ".")) and not name.endswith(_ABBREVIATIONS):
+        return Role.ASPECT
+    if _NO_ENTITY.match(" ".join(words)):
+        return Role.ASPECT
+    if head not in _ASPECTS:
+        joined = re.split(r",? and ", name)
+        if len(joined) == 2 and all(map(is_plural, joined)):
+            return Role.ENTITY  # "Fees and fines"
+    alone = len(words) == 1
+    if head in _ASPECTS or (head in _DOCUMENTS - _BINDING and (alone or not is_plural(name))):
+        return Role.ASPECT
+    if alone and (head in LEXICON["aspects alone"] or head in _DOCUMENTS or _is_abstract(head)):
+        return Role.ASPECT
+    joins = any(word in ("and", "or", "&", "vs", "vs.", "/") or word.endswith(",") for word in words)
+    return Role.ASPECT if joins and not _is_name_of_one(name) else Role.ENTITY
+
+
+def _is_name_of_one(name: str) -> bool:
+    """Tell whether a name with "and" or a comma names one company or place all the same: "Smith & Sons Ltd", "Oslo, Norway"."""
+    return kind(name) is Kind.THING and (
+        name.split()[-1].lower().strip(".,") in _AFTER_COMMA
+        or all(word[0].isupper() or word in ("and", "&", "of") for word in name.split())
+    )

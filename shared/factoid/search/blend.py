@@ -1,0 +1,343 @@
+"""One score of several channels: units, the passage they stand in, and the words it shares with the query.
+
+    S(passage) = (1 - λ) · [(1 - α) · mean over granularities of its best unit + α · the passage itself] + λ · BM25
+
+as AGRaME scores a unit with its passage (§3.2), with single vectors. BM25 is divided by the best of the query, and so lies
+in [0, 1] as cosines of related texts do. A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
+
+The k best are proven: each channel gives its best passages and a bound on all others, candidates are scored exactly in every
+channel, and the search goes deeper until no passage outside can reach the k-th (Fagin's threshold algorithm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from factoid.encode import Vectors
+from factoid.errors import InvalidInputError
+from factoid.search.columns import Columns, Ids, Mask
+from factoid.search.fusion import attach_matches
+from factoid.search.rollup import Group, Level, Scored, View, best_groups, pair_scores
+from factoid.units import Granularity
+
+LEXICAL = "lexical"
+
+_DEPTH = 4  # passages that each channel gives at first, for each of the k, and by which a search is deepened
+_LEAST_DEPTH = 256  # a second look at exact indexes costs more than a deeper first one
+_WORDS = 16  # times as many passages by their words, which cost little
+_TINY = 1e-9
+_NO_ROWS, _NO_SCORES = np.empty(0, np.int64), np.empty(0, np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each channel counts in a blended score.
+
+    Attributes:
+        passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is that of its best units.
+        lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone).
+
+    Raises:
+        InvalidInputError: A weight out of range.
+    """
+
+    passage: float = 0.4
+    lexical: float = 0.2
+
+    def __post_init__(self) -> None:
+        for name in ("passage", "lexical"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
+                message = f"the weight {name} must be from 0 to 1, got {value!r}"
+                raise InvalidInputError(message)
+
+
+class LexicalScores(Protocol):
+    """BM25 of passages for the queries of a search, which are numbered."""
+
+    def best(self, query: int, count: int, allowed: Ids | None) -> tuple[Ids, Vectors]:
+        """Return rows of passages and their scores, best first: at most `count`, of those allowed, ascending."""
+
+    def of(self, query: int, rows: Ids) -> Vectors:
+        """Return the scores of passages, 0 where no word is shared. Shape: (n,)."""
+
+
+class _Channel(NamedTuple):
+    view: View
+    mask: Mask | None
+    weight: float  # in the score of a passage
+    searched: bool = True  # its units may be found
+    allowed: Mask | None = None  # those that the filter allows, where the mask has passages of other units as well
+
+
+class _Units(NamedTuple):
+    positions: Ids
+    passages: Ids  # places among the candidates
+    scores: Vectors
+
+
+def best_blended(
+    views: Sequence[View],
+    passages: View | None,
+    queries: Vectors,
+    k: int,
+    *,
+    level: Level,
+    weights: Weights,
+    lexical: LexicalScores | None = None,
+    allowed: Mapping[Granularity, Mask] | None = None,
+    parameters: Mapping[Granularity, Mapping[str, Any]] | None = None,
+    refine: int | None = None,
+    min_score: float | None = None,
+    matches: int = 3,
+) -> list[list[Group]]:
+    """Return the k best parents for each query by their blended score; equal ones by row.
+
+    A document scores as its best passage, a unit as its passage would if it were the best unit of each granularity. A passage
+    that lacks units of a granularity, or a vector of its own, scores by the mean of what it has.
+
+    Args:
+        views: The granularities searched, one view for each.
+        passages: The view of passages; None where the store has no vectors of them, and α counts for the units.
+        queries: As in `best_groups`.
+        k: How many, at least 1.
+        level: What the parents are.
+        weights: What each channel counts.
+        lexical: BM25 of passages; None for vectors alone.
+        allowed: Units that the filter allows, by granularity. Their passages count, whether they pass or not.
+        parameters: How wide an approximate index searches, by granularity.
+        refine: As in `best_groups`.
+        min_score: Worse parents are left out.
+        matches: How many units to return with each parent, from 0: the most similar ones.
+    """
+    options = parameters or {}
+    if lexical is None:
+        weights = replace(weights, lexical=0.0)
+    channels, eligible, complete = _channels(views, passages, weights, allowed or {})
+    restricted = eligible if allowed or not complete else None
+    results: list[list[Group]] = [[] for _ in queries]
+    pending, depth = np.arange(len(queries)), max(_DEPTH * k, _LEAST_DEPTH)
+    while len(pending):
+        tops = [
+            best_groups(
+                channel.view,
+                queries[pending],
+                depth,
+                level="passage",
+                allowed=channel.mask,
+                parameters=options.get(channel.view.granularity),
+                refine=refine,
+                matches=0,
+            )
+            for channel in channels
+        ]
+        unproven = []
+        for place, number in enumerate(pending.tolist()):
+            best = [top[place] for top in tops]
+            ends = np.array([groups[-1].score if len(groups) == depth else -np.inf for groups in best])
+            ceiling = _ceiling(channels, ends, level, complete=complete)
+            rows, scores = _NO_ROWS, _NO_SCORES
+            if lexical is not None:
+                rows, scores = lexical.best(number, _WORDS * depth, restricted)
+            share = scores / scores[:1]  # of the best
+            keys = np.unique([*(group.key for groups in best for group in groups), *rows[:depth].tolist()]).astype(
+                np.int64
+            )
+            groups, reached = [], -np.inf
+            for _ in range(2):
+                words = np.zeros(len(keys), np.float32)
+                if lexical is not None and len(rows):
+                    words = lexical.of(number, keys) / scores[0]
+                units = [_units(channel, queries[number : number + 1], keys) for channel in channels]
+                groups = _ranked(channels, units, keys, words, weights, k, level)
+                reached = groups[-1].score if len(groups) == k else -np.inf
+                if min_score is not None:
+                    reached = max(reached, min_score)
+                # Passages whose words alone lift them over what the vectors of any passage that is not met can be.
+                lifted = np.setdiff1d(rows[ceiling + weights.lexical * share > reached], keys)
+                if not len(lifted):
+                    break
+                keys = np.union1d(keys, lifted)
+            ceiling += weights.lexical * float(share[-1]) if len(rows) == _WORDS * depth else 0.0
+            if reached < ceiling and depth < len(eligible):
+                unproven.append(number)
+            results[number] = [group for group in groups if min_score is None or group.score >= min_score]
+        pending, depth = np.array(unproven, np.int64), depth * _DEPTH
+    if matches and level != "unit":
+        attach_matches(results, views, queries, level=level, allowed=allowed or {}, matches=matches)
+    return results
+
+
+def best_by_words(
+    lexical: LexicalScores,
+    queries: int,
+    k: int,
+    columns: Columns,
+    *,
+    level: Level,
+    allowed: Mask | None = None,
+    min_score: float | None = None,
+) -> list[list[Group]]:
+    """Return the k best passages, or documents by their best passage, for each query by BM25 alone.
+
+    Args:
+        lexical: BM25 of passages.
+        queries: How many there are.
+        k: How many parents, at least 1.
+        columns: The passages.
+        level: What the parents are; units are the passages themselves.
+        allowed: Passages that the filter allows; None for all.
+        min_score: Worse parents are left out.
+    """
+    some = None if allowed is None else columns.rows[allowed]
+    results = []
+    for number in range(queries):
+        depth = k
+        while True:
+            rows, scores = lexical.best(number, depth, some)
+            parents = rows if level != "document" else columns.documents[np.searchsorted(columns.rows, rows)]
+            first = np.sort(np.unique(parents, return_index=True)[1])
+            if len(first) >= k or len(rows) < depth:
+                break
+            depth *= _DEPTH
+        groups = []
+        for at in first[:k].tolist():
+            score = float(scores[at] / scores[0])
+            groups.append(Group(int(parents[at]), score, (Scored(int(rows[at]), score),), {LEXICAL: score}))
+        results.append([group for group in groups if min_score is None or group.score >= min_score])
+    return results
+
+
+def _channels(
+    views: Sequence[View], passages: View | None, weights: Weights, masks: Mapping[Granularity, Mask]
+) -> tuple[list[_Channel], Ids, bool]:
+    """Return the channels of vectors, the passages that may be found, and whether each has units in every channel."""
+    parents = [
+        np.unique(view.columns.parents[masks[view.granularity]])
+        if view.granularity in masks
+        else view.columns.members("passage").keys
+        for view in views
+    ]
+    eligible = parents[0] if len(parents) == 1 else np.unique(np.concatenate(parents))
+    finer = [view for view in views if view.granularity is not Granularity.PASSAGE]
+    context = passages if weights.passage or len(finer) < len(views) else None
+    share = 0.0 if context is None else weights.passage if finer else 1.0
+    dense = 1 - weights.lexical
+    channels = [_Channel(view, masks.get(view.granularity), dense * (1 - share) / len(finer)) for view in finer]
+    if context is not None:
+        same = np.array_equal(context.columns.members("passage").keys, eligible)
+        mask = None if same else np.isin(context.columns.parents, eligible)
+        searched = len(finer) < len(views)
+        channels.append(_Channel(context, mask, dense * share, searched, masks.get(Granularity.PASSAGE)))
+        parents.append(context.columns.parents if mask is None else context.columns.parents[mask])
+    return channels, eligible, all(len(rows) == len(eligible) for rows in parents)
+
+
+def _ceiling(channels: Sequence[_Channel], ends: Vectors, level: Level, *, complete: bool) -> float:
+    """Return the best score, words aside, of a passage that no channel gave; of a unit in it.
+
+    Args:
+        channels: All channels of vectors.
+        ends: The worst score that each gave, -inf where it gave all it has. Shape: (channels,).
+        level: What is ranked.
+        complete: Whether each passage has units in every channel.
+    """
+    weights = np.array([channel.weight for channel in channels])
+    if not complete:
+        return float(weights.sum() * ends.max())
+    if np.isinf(ends).any():
+        return -np.inf
+    if level == "unit":
+        finer = np.array([channel.view.granularity is not Granularity.PASSAGE for channel in channels])
+        ends = np.where(finer, ends[finer].max(initial=-np.inf), ends)
+    return float(weights @ ends)
+
+
+def _units(channel: _Channel, query: Vectors, keys: Ids) -> _Units:
+    """Score the units of some passages that may be found."""
+    columns = channel.view.columns
+    positions, which = columns.members("passage").positions(keys)
+    if channel.mask is not None:
+        allowed = channel.mask[positions]
+        positions, which = positions[allowed], which[allowed]
+    scores = pair_scores(channel.view, query, np.zeros(len(positions), np.int64), columns.vectors[positions])
+    return _Units(positions, which, scores)
+
+
+def _ranked(
+    channels: Sequence[_Channel],
+    units: Sequence[_Units],
+    keys: Ids,
+    words: Vectors,
+    weights: Weights,
+    k: int,
+    level: Level,
+) -> list[Group]:
+    """Return the k best parents among passages that were scored in every channel."""
+    parts = np.full((len(channels), len(keys)), np.nan)
+    documents = np.zeros(len(keys), np.int64)
+    for channel, part, scored in zip(channels, parts, units, strict=True):
+        np.fmax.at(part, scored.passages, scored.scores)
+        documents[scored.passages] = channel.view.columns.documents[scored.positions]
+    shares = np.array([channel.weight for channel in channels])[:, None]
+    if level == "unit":
+        return _best_units(channels, units, parts, words, weights, k)
+    known = ~np.isnan(parts)
+    present = np.where(known, shares, 0.0)
+    present[:, present.sum(axis=0) == 0] = 1.0  # a part of weight 0 counts where there is no other
+    present = np.where(known, present, 0.0)
+    means = (present * np.where(known, parts, 0.0)).sum(axis=0) / np.maximum(present.sum(axis=0), _TINY)
+    totals = shares.sum() * means + weights.lexical * words
+    order = np.lexsort((keys, -totals))
+    order = order[known.any(axis=0)[order]]
+    if level == "document":
+        _, first = np.unique(documents[order], return_index=True)
+        order = order[np.sort(first)]
+    names = [str(channel.view.granularity) for channel in channels]
+    parents = keys if level == "passage" else documents
+    return [
+        Group(int(parents[at]), float(totals[at]), (), _parts(names, parts[:, at], words[at]))
+        for at in order[:k].tolist()
+    ]
+
+
+def _best_units(
+    channels: Sequence[_Channel], units: Sequence[_Units], parts: Vectors, words: Vectors, weights: Weights, k: int
+) -> list[Group]:
+    """Rank units by their own score, that of their passage, and its words."""
+    finer = sum(channel.weight for channel in channels if channel.view.granularity is not Granularity.PASSAGE)
+    context = [
+        (channel.weight, part)
+        for channel, part in zip(channels, parts, strict=True)
+        if channel.view.granularity is Granularity.PASSAGE
+    ]
+    ranked = []
+    for channel, scored in zip(channels, units, strict=True):
+        if not channel.searched:
+            continue
+        totals = finer * scored.scores + weights.lexical * words[scored.passages]
+        for weight, part in context:
+            passages = part[scored.passages]
+            totals = totals + weight * np.where(np.isnan(passages), scored.scores, passages)
+        if channel.allowed is not None:
+            totals = np.where(channel.allowed[scored.positions], totals, -np.inf)
+        rows = channel.view.columns.rows[scored.positions]
+        for at in np.lexsort((rows, -totals))[: min(k, np.isfinite(totals).sum())].tolist():
+            row, score, passage = int(rows[at]), float(scored.scores[at]), scored.passages[at]
+            context_parts = _parts(
+                [Granularity.PASSAGE] * len(context), [part[passage] for _, part in context], words[passage]
+            )
+            parts_of_unit = context_parts | {str(channel.view.granularity): score}
+            ranked.append(Group(row, float(totals[at]), (Scored(row, score),), parts_of_unit))
+    return sorted(ranked, key=lambda group: (-group.score, group.key))[:k]
+
+
+def _parts(names: Sequence[str], values: Iterable[float], lexical: float) -> dict[str, float]:
+    """Return the score of a parent in each channel that it has one in."""
+    parts = {str(name): float(value) for name, value in zip(names, values, strict=True) if not np.isnan(value)}
+    return parts | ({LEXICAL: float(lexical)} if lexical else {})

@@ -1,0 +1,156 @@
+"""The connections of an open store: one that writes, and as many that read as there are threads reading."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from factoid.errors import FactoidError, InvalidInputError, StoreError, StoreFormatError
+from factoid.files.sqlite import FILE, committing
+from factoid.store.database.records import DamagedRowError
+from factoid.store.database.schema import failure, open_reader, prepare
+
+_IDLE = 8  # connections kept for the next reader
+_FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError, UnicodeEncodeError)
+
+
+class Connections:
+    """Connections to one database. A database in memory has only one, which threads use in turn.
+
+    Args:
+        path: The store's folder; None for a database in memory.
+        read_only: Refuse to write, and leave the folder as it is.
+
+    Raises:
+        StoreError: See `factoid.store.database.schema`.
+    """
+
+    def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._lock = threading.RLock()  # of the writer; in memory, of everything
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        self._writer: sqlite3.Connection | None = None
+        self._file: os.stat_result | None = None  # of the writer
+        if read_only and path is not None:
+            self._idle.append(open_reader(path, read_only=True))
+        else:
+            self._writer = prepare(path)
+            self._file = None if path is None else (path / FILE).stat()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection that sees one generation throughout the block, whatever is committed meanwhile."""
+        connection, sound = None, False
+        try:
+            if self.path is None:
+                with self._lock:
+                    yield self._writing_connection()
+                return
+            if self._closed:
+                raise closed()
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = open_reader(self.path, read_only=self.read_only)
+            connection.execute("BEGIN")
+            yield connection
+            connection.execute("COMMIT")
+            sound = True
+        except _FAILURES as error:
+            raise self._failure(error) from error
+        finally:
+            if connection is not None and not (sound and self._keep(connection)):
+                connection.close()  # it was interrupted, or is one too many
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Commit what the block writes as one, or nothing of it. Waits for the writes of other threads and processes."""
+        with self.alone() as connection:
+            self._check_place()
+            with committing(connection):
+                yield connection
+
+    @contextmanager
+    def alone(self) -> Iterator[sqlite3.Connection]:
+        """Give the writing connection outside of any transaction, for VACUUM and backups."""
+        with self._lock:
+            try:
+                connection = self._writing_connection()
+                if connection.in_transaction:  # a call that Ctrl-C ended, and whose block lives on in the traceback
+                    connection.execute("ROLLBACK")
+                yield connection
+            except _FAILURES as error:
+                raise self._failure(error) from error
+
+    def check_writable(self) -> None:
+        """Raise StoreError where the store is read-only or closed."""
+        with self._lock:
+            self._writing_connection()
+
+    def close(self) -> None:
+        """Close all connections, those in use when they are given back. Closing twice is harmless."""
+        with self._lock:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+
+    def _writing_connection(self) -> sqlite3.Connection:
+        if self._writer is None:
+            if self.read_only and not self._closed:
+                message = f"the store at {self.path} was opened with read_only=True: open it without to write to it"
+                raise StoreError(message)
+            raise closed()
+        return self._writer
+
+    def _check_place(self) -> None:
+        """Refuse to write to a file that has lost its name: what is committed there is gone when it is closed."""
+        if self._file is None or self.path is None:
+            return
+        try:
+            same = os.path.samestat((self.path / FILE).stat(), self._file)
+        except OSError:
+            same = False
+        if not same:
+            message = (
+                f"the store at {self.path} was moved, deleted or replaced while it was open: open it again where it is"
+            )
+            raise StoreError(message)
+
+    def _keep(self, connection: sqlite3.Connection) -> bool:
+        """Keep a connection for the next reader, unless there are many or the store was closed."""
+        if self._closed or len(self._idle) >= _IDLE:
+            return False
+        self._idle.append(connection)
+        if self._closed:  # at this very moment: nobody else would close it
+            while self._idle:
+                self._idle.pop().close()
+        return True
+
+    def _failure(self, error: Exception) -> FactoidError:
+        """Return the error to raise in place of one of `_FAILURES`."""
+        place = f"the store in {self.path or 'memory'}"
+        if isinstance(error, sqlite3.Error):
+            return closed() if self._closed else failure(place, error)
+        if isinstance(error, UnicodeEncodeError):
+            text = error.object[error.start]
+            return InvalidInputError(
+                f"a text, an id or a filter holds a lone surrogate, {text!r}: it was decoded wrongly"
+            )
+        if isinstance(error, DamagedRowError):
+            remedy = "Restore it from a backup, or let verify (factoid store verify) tell what is to be added again"
+            return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
+        return StoreFormatError(f"{place} is damaged: a text is not what was written ({error})")
+
+
+def closed() -> StoreError:
+    """Return the error to raise where a closed store is used."""
+    return StoreError("the store is closed: open it again by its folder")

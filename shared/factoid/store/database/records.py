@@ -1,0 +1,113 @@
+"""Documents, vectors and metadata as rows of the database, and the checksums by which damage is noticed."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from factoid.errors import InvalidInputError
+from factoid.units import Document, Metadata
+
+
+class DamagedRowError(Exception):
+    """The database holds something else than was written; `Connections` adds of which store."""
+
+    def __init__(self, row: object, *, what: str) -> None:
+        super().__init__(f"{what} {row!r} is not what was written")
+
+
+def unit_checksum(row: int, vector: int | None, start: int, end: int, *texts: str) -> int:
+    """Return the checksum of a unit's numbers and of all texts that `snapshot.UNIT` selects."""
+    return zlib.crc32("\0".join((f"{row:d} {vector} {start:d} {end:d}", *texts)).encode())
+
+
+def document_checksum(*texts: str) -> int:
+    """Return the checksum of a document's id, text, title, section and metadata as JSON."""
+    return zlib.crc32("\0".join(texts).encode())
+
+
+def commit_checksum(generation: int, last: int, rows: Iterable[int]) -> int:
+    """Return the checksum of what readers learn of a commit: its last unit, and the earlier ones that it altered."""
+    return zlib.crc32(repr((generation, last, sorted(rows))).encode())
+
+
+def digest(vector: bytes) -> bytes:
+    """Return what tells vectors apart, and whether one has changed on disk."""
+    return blake2b(vector, digest_size=16).digest()
+
+
+def intact(row: int, blob: bytes, written: bytes) -> bytes:
+    """Return a vector's bytes, or raise DamagedRowError where they do not have the digest that was written."""
+    if not isinstance(blob, bytes) or digest(blob) != written:
+        raise DamagedRowError(row, what="vector")
+    return blob
+
+
+def to_document(row: Sequence[Any]) -> Document | None:
+    """Return the document of a row of `snapshot.DOCUMENT`; None for one of which only units were added.
+
+    Raises:
+        DamagedRowError: It is not what was written.
+    """
+    checksum, document_id, text, title, section, metadata = row
+    try:
+        if text is None and not checksum:
+            return None
+        if document_checksum(document_id, text, title, section, metadata) == checksum:
+            return Document(text, title, section, document_id, json.loads(metadata))
+    except (ValueError, TypeError) as error:
+        raise DamagedRowError(document_id, what="document") from error
+    raise DamagedRowError(document_id, what="document")
+
+
+def parse_metadata(text: object) -> dict[str, Any] | None:
+    """Return metadata of their JSON, or None for what is no JSON object."""
+    try:
+        metadata = json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return metadata if isinstance(metadata, dict) else None
+
+
+def to_array(values: Iterable[Any]) -> str:
+    """Return rows or ids as an array for `json_each`, which reads a string up to a NUL: no stored id holds one."""
+    if isinstance(values, str):
+        message = f"expected a list of ids, got the string {values!r}"
+        raise InvalidInputError(message)
+    values = list(values)
+    array = json.dumps(values)
+    if "\\u0000" in array:
+        array = json.dumps([value for value in values if not (isinstance(value, str) and "\0" in value)])
+    return array
+
+
+def to_json(metadata: Metadata) -> str:
+    """Return metadata as JSON that reads back equal.
+
+    Raises:
+        InvalidInputError: A value that JSON would change or cannot hold; says which key.
+    """
+    values = dict(metadata)
+    text = _dump(values)
+    if text is not None:
+        return text
+    for key, value in values.items():
+        if _dump({key: value}) is None:
+            message = (
+                f"metadata[{key!r}] = {value!r} would not come back from JSON unchanged: "
+                "use strings as keys, and strings, numbers, booleans, None, lists or dicts as values"
+            )
+            raise InvalidInputError(message)
+    return json.dumps(values)
+
+
+def _dump(metadata: dict[str, Any]) -> str | None:
+    """Return metadata as JSON, or None if they would not read back equal."""
+    try:
+        text = json.dumps(metadata, allow_nan=False)
+        return text if json.loads(text) == metadata else None
+    except (TypeError, ValueError, RecursionError):
+        return None

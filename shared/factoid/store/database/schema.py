@@ -1,0 +1,182 @@
+"""The tables of a store, and how its file is opened. A file that is not a store's is never written to."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from factoid.errors import StoreError, StoreFormatError
+from factoid.files import sqlite
+from factoid.files.sqlite import APPLICATION_ID, FILE, FORMAT
+from factoid.filters import SCHEMA as METADATA
+from factoid.store.database.records import commit_checksum
+from factoid.store.database.snapshot import SUMMED, write_meta
+
+# `documents` has a row for every document that units name; its text is NULL where only units were added.
+# `changes` names the units that were removed or altered by a commit, and `commits` the last unit that it had: by both a
+# reader brings what it holds of an earlier generation up to date.
+# SQLite notices no bit that flips within a value. So every row that is read into an answer carries a checksum, and
+# `meta` the sums of them, by which a row that is lost is missed.
+_TABLES = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE documents (
+    row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, text TEXT, title TEXT NOT NULL DEFAULT '',
+    section TEXT NOT NULL DEFAULT '', metadata TEXT NOT NULL DEFAULT '{{}}', digest TEXT NOT NULL DEFAULT '',
+    checksum INTEGER NOT NULL DEFAULT 0
+);
+{METADATA.strip().rstrip(";")};
+CREATE TABLE vectors (row INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
+CREATE TABLE units (
+    row INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE, text TEXT NOT NULL, granularity TEXT NOT NULL,
+    document INTEGER NOT NULL, parent_id TEXT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+    title TEXT NOT NULL, section TEXT NOT NULL, metadata INTEGER NOT NULL, vector INTEGER, payload TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+);
+CREATE INDEX units_by_parent ON units (parent_id);
+CREATE INDEX units_by_document ON units (document, granularity, start);
+CREATE INDEX units_by_granularity ON units (granularity);
+CREATE INDEX units_by_metadata ON units (metadata);
+CREATE INDEX units_by_vector ON units (vector) WHERE vector IS NOT NULL;
+CREATE TABLE commits (generation INTEGER PRIMARY KEY, last INTEGER NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE changes (generation INTEGER, row INTEGER, PRIMARY KEY (generation, row)) WITHOUT ROWID
+"""
+# The sum of units is kept by `factoid.store.database.transaction`: for each of so many rows, a trigger takes as long as the row.
+_SUM = "CREATE TRIGGER {} AFTER {} ON documents BEGIN UPDATE meta SET value = value {} WHERE key = 'documents'; END"
+_SUMS = [
+    ("documents_added", "INSERT", "+ NEW.checksum"),
+    ("documents_removed", "DELETE", "- OLD.checksum"),
+    ("documents_altered", "UPDATE OF checksum", "+ NEW.checksum - OLD.checksum"),
+]
+SCHEMA = (*(statement.strip() for statement in _TABLES.split(";")), *(_SUM.format(*event) for event in _SUMS))
+
+
+_SECTOR = 512  # bytes of the smallest page
+_PAGE = 8192  # five vectors of 384 dimensions to a page; SQLite's own 4096 leaves a quarter of it empty
+
+
+def prepare(path: Path | None) -> sqlite3.Connection:
+    """Open the database of a store for writing, or make it.
+
+    Args:
+        path: The store's folder, made if absent; None for a database in memory.
+
+    Raises:
+        StoreFormatError: The path is a file, a folder of something else, a damaged store or one of another version.
+        StoreError: The folder cannot be made, or the file cannot be opened or written.
+    """
+    if path is not None:
+        check_folder(path)
+        _check_length(path / FILE)
+    target = ":memory:" if path is None else str(path / FILE)
+    try:
+        with ExitStack() as stack:
+            connection = stack.enter_context(closing(sqlite.connect(target)))
+            connection.execute("BEGIN")  # one moment, while another process may be making the store
+            version = _format(connection)
+            connection.execute("COMMIT")
+            connection.execute(f"PRAGMA page_size = {_PAGE}")  # of a database that is still to be made
+            if path is not None:
+                sqlite.use_wal(connection)
+                connection.execute("PRAGMA synchronous = FULL")  # a committed add survives a power cut
+            if version != FORMAT:
+                _make(connection)
+            stack.pop_all()
+    except sqlite3.Error as error:
+        if path is not None and not os.access(path, os.W_OK):
+            message = f"{path} is read-only, and was opened for writing ({error}): open it with read_only=True"
+            raise StoreError(message) from error
+        raise failure(target, error, "opened") from error
+    return connection
+
+
+def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """Open a store that is there, for reading; with `read_only` also one on a read-only disk.
+
+    Raises:
+        StoreFormatError: There is no store, or a damaged one or one of another version.
+        StoreError: The file cannot be opened.
+    """
+    file = path / FILE
+    if not file.is_file():
+        message = f"there is no store at {path}: a store is a folder that holds {FILE}"
+        raise StoreFormatError(message)
+    _check_length(file)
+    try:
+        with ExitStack() as stack:
+            opened = sqlite.connect_read_only(file, _format) if read_only else sqlite.connect(file)
+            connection = stack.enter_context(closing(opened))
+            if _format(connection) != FORMAT:
+                message = f"the store at {path} is empty: open it for writing once, which makes its tables"
+                raise StoreFormatError(message)
+            connection.execute("PRAGMA query_only = ON")
+            stack.pop_all()
+    except sqlite3.Error as error:
+        raise failure(str(file), error, "opened") from error
+    return connection
+
+
+def failure(target: str, error: sqlite3.Error, done: str = "used") -> StoreError:
+    """Return the error to raise where SQLite reports one while something is done to the store."""
+    if sqlite.is_damage(error):
+        message = f"{target} cannot be {done} as a store: {error}. Restore it from a backup or index again elsewhere"
+        return StoreFormatError(message)
+    return StoreError(f"{target} cannot be {done}: {sqlite.explain(error)}")
+
+
+def check_folder(path: Path) -> None:
+    """Refuse what is no store, and make the folder if it is absent."""
+    file = path / FILE
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if any(path.iterdir()) and not file.exists():
+            message = f"{path} holds files but no {FILE}: it is not a store. Give an empty or new folder"
+            raise StoreFormatError(message)
+        if file.is_file() and not file.stat().st_size and any(path.glob("*.faiss")):
+            message = f"{file} is empty, and there are indexes of what it held: restore it from a backup"
+            raise StoreFormatError(message)
+    except FileExistsError as error:
+        message = f"{path} is a file: a store is a folder"
+        raise StoreFormatError(message) from error
+    except OSError as error:
+        message = f"cannot make the folder {path} for a store: {error.strerror}"
+        raise StoreError(message) from error
+
+
+def _check_length(file: Path) -> None:
+    """Refuse a database that ends within a page, unless a log beside it holds the rest; SQLite misses whole pages itself."""
+    logs = [file.with_name(f"{file.name}-{kind}") for kind in ("wal", "journal")]
+    try:
+        complete = not file.is_file() or file.stat().st_size % _SECTOR == 0
+        if not complete and not any(log.exists() and log.stat().st_size for log in logs):
+            message = f"{file} cannot be opened as a store: it is cut short, or no database. Restore it from a backup"
+            raise StoreFormatError(message)
+    except OSError as error:
+        message = f"{file} cannot be opened: {error.strerror}"
+        raise StoreError(message) from error
+
+
+def _format(connection: sqlite3.Connection) -> int:
+    """Return the format of a store, 0 for an empty database. Only reads."""
+    application_id, version, tables = sqlite.identify(connection)
+    if not tables:
+        return 0
+    if application_id != APPLICATION_ID or version != FORMAT:
+        newer = ", which a newer factoid reads" if application_id == APPLICATION_ID and version > FORMAT else ""
+        message = f"{FILE} is not a factoid store of format {FORMAT} (application {application_id:#x}, format {version}{newer})"
+        raise StoreFormatError(message)
+    return version
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    """Make the tables, as one commit."""
+    with sqlite.committing(connection):
+        if _format(connection) != FORMAT:  # another process may have been faster
+            for statement in SCHEMA:
+                connection.execute(statement)
+            connection.execute("INSERT INTO commits VALUES (0, 0, ?)", [commit_checksum(0, 0, ())])
+            write_meta(connection, generation=0, **dict.fromkeys(SUMMED, 0))
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")

@@ -1,0 +1,309 @@
+"""What a store holds at one generation, read through one connection."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from factoid.encode import Vectors
+from factoid.errors import InvalidInputError
+from factoid.filters import Filter, passing_rows
+from factoid.index import RowIds
+from factoid.search import LEXICAL, Columns
+from factoid.store.database.records import DamagedRowError, commit_checksum, intact, to_array, to_document
+from factoid.units import Document, Granularity, Unit
+
+# What a unit is read from: the checksum, and all that it is made of.
+UNIT = """units.checksum, units.row, units.vector, units.start, units."end", units.id, units.text, units.granularity,
+    documents.id, units.parent_id, units.title, units.section, metadata.json, units.payload"""
+FROM_UNITS = "units JOIN documents ON documents.row = units.document JOIN metadata ON metadata.row = units.metadata"
+DOCUMENT = "checksum, id, text, title, section, metadata"
+AMONG = "IN (SELECT value FROM json_each(?))"
+
+SUMMED = ("units", "documents")  # tables of which `meta` holds the sum of all checksums; `verify` compares it
+
+_BLOCK = 10_000  # vectors read at a time
+
+
+class Delta(NamedTuple):
+    """What has changed since an earlier generation: units to be forgotten, and units to be known."""
+
+    removed: RowIds
+    added: Columns
+
+
+class StoredUnit(NamedTuple):
+    """A unit and its vector of shape (dim,), or None for one that is not searched."""
+
+    unit: Unit
+    vector: Vectors | None
+
+
+@dataclass
+class Snapshot:
+    """One generation of a store, through a connection lent by `Connections.reading`."""
+
+    connection: sqlite3.Connection
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        """The store's own record: its generation, settings, encoder, template and dimension, by name."""
+        meta = dict(self.connection.execute("SELECT key, value FROM meta").fetchall())
+        if meta.pop("checksum", None) != _meta_checksum(meta):
+            raise DamagedRowError(sorted(meta), what="the record of")
+        return meta
+
+    @property
+    def generation(self) -> int:
+        """A number that every committed write raises, by any process.
+
+        The steps are random: a database that was put back from a backup and written to again does not come by the
+        number of an index that was built before.
+        """
+        return int(self.meta["generation"])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """How vectors are kept."""
+        return np.dtype(self.meta.get("dtype") or "float32")
+
+    # Units and documents
+
+    def units(self, rows: Sequence[int]) -> dict[int, Unit]:
+        """Return units by row."""
+        sql = f"SELECT {UNIT} FROM {FROM_UNITS} WHERE units.row {AMONG}"  # noqa: S608
+        stored = self.connection.execute(sql, [json.dumps(rows)]).fetchall()
+        return dict(zip(map(itemgetter(1), stored), to_units(stored), strict=True))
+
+    def units_by_id(self, ids: Sequence[str]) -> list[Unit]:
+        """Return the units that are there, in the order of the ids."""
+        sql = f"SELECT {UNIT} FROM {FROM_UNITS} WHERE units.id {AMONG}"  # noqa: S608
+        units = {unit.id: unit for unit in to_units(self.connection.execute(sql, [to_array(ids)]))}
+        return [units[unit_id] for unit_id in ids if unit_id in units]
+
+    def stored_units(self, *, by_document: bool = False) -> Iterator[StoredUnit]:
+        """Yield all units with their vectors, oldest first, or those of a document one after the other."""
+        order = "units.document, units.granularity, units.start, units.row" if by_document else "units.row"
+        sql = f"""SELECT vectors.vector, vectors.digest, {UNIT} FROM {FROM_UNITS}
+            LEFT JOIN vectors ON vectors.row = units.vector ORDER BY {order}"""  # noqa: S608
+        for blob, written, *columns in self.connection.execute(sql):
+            row = columns[2]
+            vector = None if row is None else np.frombuffer(intact(row, blob, written), self.dtype).astype(np.float32)
+            yield StoredUnit(to_units([columns])[0], vector)
+
+    def ids(self, condition: Filter) -> list[str]:
+        """Return the ids of all units whose metadata pass a filter, oldest first."""
+        sql = f"SELECT id FROM units WHERE metadata {AMONG} ORDER BY row"  # noqa: S608
+        return self.values(sql, [to_array(passing_rows(self.connection, condition).tolist())])
+
+    def documents(self, rows: Sequence[int]) -> dict[int, tuple[str, Document | None]]:
+        """Return the id of each document by row, and the document where its text is here."""
+        sql = f"SELECT row, {DOCUMENT} FROM documents WHERE row {AMONG}"  # noqa: S608
+        return {row: (rest[1], to_document(rest)) for row, *rest in self.connection.execute(sql, [to_array(rows)])}
+
+    def documents_by_id(self, ids: Iterable[str]) -> dict[str, tuple[Document, str]]:
+        """Return the documents whose texts are here, each with the digest of how it was added."""
+        sql = f"SELECT digest, {DOCUMENT} FROM documents WHERE id {AMONG}"  # noqa: S608
+        return {document.id: (document, recipe) for document, recipe in self._documents(sql, [to_array(ids)])}
+
+    def all_documents(self) -> Iterator[tuple[Document, str]]:
+        """Yield all documents whose texts are here, each with the digest of how it was added."""
+        return self._documents(f"SELECT digest, {DOCUMENT} FROM documents ORDER BY row")  # noqa: S608
+
+    def digests(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the digests of the documents that are stored."""
+        sql = f"SELECT id, digest FROM documents WHERE text IS NOT NULL AND id {AMONG}"  # noqa: S608
+        return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
+
+    def lacks_texts(self) -> bool:
+        """Tell whether the first document is one of which only units were added."""
+        sql = "SELECT 1 FROM (SELECT text FROM documents ORDER BY row LIMIT 1) WHERE text IS NULL"
+        return bool(self.values(sql))
+
+    def counts(self) -> dict[Granularity, int]:
+        """Return the number of units of each granularity."""
+        counts = self.connection.execute("SELECT granularity, count(*) FROM units GROUP BY granularity").fetchall()
+        try:
+            return {Granularity(name): count for name, count in counts}
+        except InvalidInputError as error:
+            raise DamagedRowError([name for name, _ in counts], what="granularities") from error
+
+    def searched(self) -> tuple[Granularity, ...]:
+        """Return the granularities of which there are units with vectors, the coarsest first."""
+        sql = "SELECT 1 FROM units WHERE granularity = ? AND vector IS NOT NULL LIMIT 1"
+        return tuple(kind for kind in Granularity if self.values(sql, [kind]))
+
+    def neighbours(self, document: str, granularity: Granularity, start: int, end: int, count: int) -> list[Unit]:
+        """Return the units of a document that overlap a span, with as many before and after, in order of the text."""
+        sql = f"""SELECT {UNIT} FROM {FROM_UNITS} WHERE units.document = (SELECT row FROM documents WHERE id = :document)
+            AND units.granularity = :kind AND """  # noqa: S608
+        values = {"document": document, "kind": granularity, "start": start, "end": end, "count": count}
+        before, within, after = (
+            self.connection.execute(sql + where, values).fetchall()
+            for where in (
+                'units."end" <= :start ORDER BY units.start DESC LIMIT :count',
+                'units."end" > :start AND units.start < :end ORDER BY units.start',
+                "units.start >= :end ORDER BY units.start LIMIT :count",
+            )
+        )
+        return to_units((*reversed(before), *within, *after))
+
+    # Rows, for filters and searches
+
+    def values(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
+        """Return the first column of what a statement selects."""
+        return [row[0] for row in self.connection.execute(sql, parameters)]
+
+    def document_rows(self, ids: Sequence[str]) -> RowIds:
+        """Return the rows of the documents with these ids."""
+        return _ascending(self.values(f"SELECT row FROM documents WHERE id {AMONG}", [to_array(ids)]))  # noqa: S608
+
+    def unit_rows(self, ids: Sequence[str]) -> RowIds:
+        """Return the rows of the units with these ids, and of the units right under them."""
+        sql = """SELECT row FROM units WHERE id IN (SELECT value FROM json_each(:ids)) UNION
+            SELECT row FROM units WHERE parent_id IN (SELECT value FROM json_each(:ids)) AND granularity <> 'passage'"""
+        return _ascending(self.values(sql, {"ids": to_array(ids)}))
+
+    # Vectors
+
+    def vectors(self, rows: RowIds) -> Vectors:
+        """Return vectors by row, in the order of the rows. Shape: (n, dim).
+
+        Raises:
+            DamagedRowError: A row that is not there, or a vector that is not what was written.
+        """
+        sql = f"SELECT row, vector, digest FROM vectors WHERE row {AMONG}"  # noqa: S608
+        wanted = rows.tolist()
+        blobs = {row: intact(row, *rest) for row, *rest in self.connection.execute(sql, [json.dumps(wanted)])}
+        if missing := set(wanted) - blobs.keys():
+            raise DamagedRowError(min(missing), what="vector")
+        flat = np.frombuffer(b"".join([blobs[row] for row in wanted]), self.dtype)
+        return flat.reshape(len(rows), -1).astype(np.float32, copy=False)
+
+    def vector_blocks(self, rows: RowIds) -> Iterator[tuple[RowIds, Vectors]]:
+        """Yield vectors by row in blocks of bounded size. Shapes: (n,), (n, dim)."""
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            yield block, self.vectors(block)
+
+    def vectors_by_id(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        """Return the vectors of the units that have one. Shape of each: (dim,)."""
+        sql = f"""SELECT units.id, vectors.row, vectors.vector, vectors.digest FROM units
+            JOIN vectors ON vectors.row = units.vector WHERE units.id {AMONG}"""  # noqa: S608
+        rows = self.connection.execute(sql, [to_array(ids)])
+        return {unit_id: np.frombuffer(intact(*rest), self.dtype).astype(np.float32) for unit_id, *rest in rows}
+
+    # What indexes are made of
+
+    def columns(self, granularity: str) -> Columns:
+        """Return what a search must know of all units of a granularity that have vectors.
+
+        `LEXICAL` is for all passages, those without vectors too, each with its own row as that of its vector.
+
+        Raises:
+            DamagedRowError: A passage is there, and the index of ids does not find it for a unit under it.
+        """
+        columns = self._columns(granularity, "units.granularity = :kind", {})
+        alone = columns.rows[columns.rows == columns.parents]
+        if len(alone) and granularity not in (Granularity.PASSAGE, LEXICAL):
+            sql = f"""SELECT id FROM units NOT INDEXED WHERE granularity = 'passage' AND id IN
+                (SELECT parent_id FROM units WHERE row {AMONG}) LIMIT 1"""  # noqa: S608
+            for passage_id in self.values(sql, [json.dumps(alone.tolist())]):
+                raise DamagedRowError(passage_id, what="the index entry of passage")
+        return columns
+
+    def follows(self, generation: int) -> bool:
+        """Tell whether this is the same store as at an earlier generation, with more written to it, and not filled anew."""
+        return bool(self.values("SELECT 1 FROM commits WHERE generation = ?", [generation]))
+
+    def delta(self, granularity: str, since: int) -> Delta | None:
+        """Return what has changed since a generation that this one follows, or None if that is not known any more."""
+        if since < int(self.meta.get("forgotten") or 0):
+            return None
+        commits, sound = self.commits(since)
+        if since not in commits or not sound:
+            return None
+        changed = _ascending(self.values("SELECT row FROM changes WHERE generation > ?", [since]))
+        where = """units.granularity = :kind AND units.row IN (
+            SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed))"""
+        values = {"last": commits[since], "changed": json.dumps(changed.tolist())}
+        return Delta(changed, self._columns(granularity, where, values))
+
+    def commits(self, since: int) -> tuple[dict[int, int], bool]:
+        """Return the last unit of each commit from a generation on, and whether what is known of them is what was written."""
+        sql = "SELECT generation, row FROM changes WHERE generation >= ? ORDER BY generation"
+        changes = groupby(self.connection.execute(sql, [since]), key=itemgetter(0))
+        altered = {generation: [row for _, row in rows] for generation, rows in changes}
+        commits, sound = {}, True
+        sql = "SELECT generation, last, checksum FROM commits WHERE generation >= ?"
+        for generation, last, checksum in self.connection.execute(sql, [since]):
+            commits[generation] = last
+            sound &= checksum == commit_checksum(generation, last, altered.pop(generation, ()))
+        return commits, sound and not altered
+
+    def _documents(self, sql: str, parameters: Sequence[str] = ()) -> Iterator[tuple[Document, str]]:
+        for recipe, *rest in self.connection.execute(sql, parameters):
+            if (document := to_document(rest)) is not None:
+                yield document, recipe
+
+    def _columns(self, granularity: str, where: str, parameters: Mapping[str, Any]) -> Columns:
+        vector, kind = ("units.row", Granularity.PASSAGE) if granularity == LEXICAL else ("units.vector", granularity)
+        parent, join = "units.row", ""
+        if kind is not Granularity.PASSAGE:
+            parent = "coalesce(passages.row, units.row)"
+            join = "LEFT JOIN units AS passages ON passages.id = units.parent_id AND +passages.granularity = 'passage'"
+        sql = f"""SELECT {vector}, units.row, {parent}, units.document, units.metadata FROM units {join}
+            WHERE {where} AND {vector} IS NOT NULL"""  # noqa: S608
+        rows = self.connection.execute(sql, {"kind": kind, **parameters})
+        try:
+            table = np.fromiter(chain.from_iterable(rows), dtype=np.int64).reshape(-1, 5)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise DamagedRowError(str(granularity), what="an index entry of granularity") from error
+        names = ("vectors", "rows", "parents", "documents", "metadata")
+        return Columns.from_arrays(**dict(zip(names, table.T, strict=True)))
+
+
+def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
+    """Return the units of rows of `UNIT`.
+
+    Raises:
+        DamagedRowError: One is not what was written.
+    """
+    units = []
+    for row in rows:
+        checksum, number, vector, start, end, *texts = row
+        unit_id, text, kind, document_id, parent_id, title, section, metadata, payload = texts
+        try:  # `unit_checksum`, made here because a search reads many units
+            if zlib.crc32("\0".join((f"{number:d} {vector} {start:d} {end:d}", *texts)).encode()) != checksum:
+                raise ValueError
+            kind, metadata = Granularity(kind), json.loads(metadata)
+        except (ValueError, TypeError) as error:
+            raise DamagedRowError(unit_id, what="unit") from error
+        units.append(Unit(unit_id, text, kind, document_id, parent_id, start, end, title, section, metadata, payload))
+    return units
+
+
+def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:
+    """Set values of the store's own record, and its checksum with them."""
+    sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+    connection.executemany(sql, values.items())
+    meta = dict(connection.execute("SELECT key, value FROM meta WHERE key <> 'checksum'").fetchall())
+    connection.execute(sql, ["checksum", _meta_checksum(meta)])
+
+
+def _meta_checksum(meta: dict[str, Any]) -> int:
+    # The sums change with every row; `verify` holds them against the rows.
+    return zlib.crc32(repr(sorted((meta | dict.fromkeys(SUMMED & meta.keys())).items())).encode())
+
+
+def _ascending(rows: Sequence[int]) -> RowIds:
+    return np.unique(np.array(rows, np.int64))

@@ -1,0 +1,352 @@
+"""What is written to a store as one generation."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from factoid.encode import Vectors
+from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows
+from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
+from factoid.store.database.connections import Connections
+from factoid.store.database.records import (
+    commit_checksum,
+    digest,
+    document_checksum,
+    parse_metadata,
+    to_array,
+    to_json,
+    unit_checksum,
+)
+from factoid.store.database.snapshot import AMONG, FROM_UNITS, UNIT, Snapshot, StoredUnit, to_units, write_meta
+from factoid.units import Document, Granularity, Metadata, Unit, check_text
+
+# Rows that units share, and the column of `units` that names them: what no unit names is dropped.
+USES = {"documents": "document", "metadata": "metadata", "vectors": "vector"}
+
+# Changes kept for readers of earlier generations, and commits. Beyond, readers compare what they hold with what is there.
+_LOGGED = 200_000
+
+_LIMIT = 1 << 63  # of whole numbers in SQLite
+
+
+@contextmanager
+def transaction(connections: Connections) -> Iterator[Transaction]:
+    """Commit all writes of the block as one generation, or none of them."""
+    with connections.writing() as connection:
+        writing = Transaction(connection)
+        yield writing
+        writing.finish()
+
+
+class Transaction(Snapshot):
+    """A snapshot that can be written to, and sees its own writes. Made by `transaction`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self._after = self.generation + 1 + secrets.randbelow(1 << 31)
+        self._last = self._last_row("units")
+        self._changed: set[int] = set()
+        self._sum = 0  # of the checksums of units that came, less those that went
+
+    def put(self, key: str, value: str | int) -> None:
+        """Set a value of the store's own record."""
+        self.meta[key] = value
+        write_meta(self.connection, **{key: value})
+
+    def put_document(self, document: Document, recipe: str) -> None:
+        """Insert or replace a document, without its units."""
+        sql = """INSERT INTO documents (id, text, title, section, metadata, digest, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET (text, title, section, metadata, digest, checksum) =
+            (excluded.text, excluded.title, excluded.section, excluded.metadata, excluded.digest, excluded.checksum)"""
+        texts = [document.id, document.text, document.title, document.section, to_json(document.metadata)]
+        self.connection.execute(sql, [*texts, recipe, document_checksum(*texts)])
+
+    def insert(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
+        """Insert units that are not there and passed `check_unit`; `vectors` are those of units that are searched, by position.
+
+        The first vectors of a store decide its dimension.
+
+        Raises:
+            InvalidInputError: Metadata that JSON cannot hold.
+            EncoderMismatchError: A vector of another dimension than the store's, that is not finite, or that is too large
+                for the store's float16.
+        """
+        self._check_vectors(units, vectors)
+        documents = self._document_rows(dict.fromkeys(unit.document_id for unit in units))
+        distinct = {id(unit.metadata): unit.metadata for unit in units}
+        texts = {key: to_json(metadata) for key, metadata in distinct.items()}
+        metadata_rows = self._metadata_rows(texts.values())
+        vector_rows = self._vector_rows(vectors)
+        rows = []
+        for row, (position, unit) in enumerate(enumerate(units), start=self._last_row("units") + 1):
+            vector, metadata = vector_rows.get(position), texts[id(unit.metadata)]
+            span, headings = (unit.start, unit.end), (unit.title, unit.section)
+            content = (unit.id, unit.text, unit.granularity)
+            named = (*content, unit.document_id, unit.parent_id, *headings, metadata, unit.payload)
+            checksum = unit_checksum(row, vector, *span, *named)
+            self._sum += checksum
+            place = (documents[unit.document_id], unit.parent_id, *span)
+            rows.append((row, *content, *place, *headings, metadata_rows[metadata], vector, unit.payload, checksum))
+        self.connection.executemany("INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._log_children([unit.id for unit in units if unit.granularity is Granularity.PASSAGE])
+
+    def put_units(self, block: Iterable[StoredUnit]) -> None:
+        """Insert units in place of those with the same ids; units under them stay, and so do the texts of documents."""
+        block = list({stored.unit.id: stored for stored in block}.values())
+        replaced = self.stored(stored.unit.id for stored in block)
+        # A document goes with its last unit; here its text is to stay, since units of it come back.
+        sql = f"""SELECT DISTINCT documents.id FROM units JOIN documents ON documents.row = units.document
+            WHERE units.id {AMONG}"""  # noqa: S608
+        documents = self.documents_by_id(self.values(sql, [to_array(replaced)]))
+        self.remove(replaced, under=False)
+        vectors = {position: stored.vector for position, stored in enumerate(block) if stored.vector is not None}
+        self.insert([stored.unit for stored in block], vectors)
+        for document_id in documents.keys() - self.documents_by_id(documents):
+            self.put_document(documents[document_id][0], "")
+
+    def stored(self, ids: Iterable[str]) -> list[str]:
+        """Return those of the ids under which a unit is stored."""
+        return self.values(f"SELECT id FROM units WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
+
+    def chosen_rows(self, ids: Iterable[str], *, under: bool = True) -> list[int]:
+        """Return the rows of units by id; with `under`, also all those of documents by id, and those under units."""
+        sql = "SELECT row FROM units WHERE id IN (SELECT value FROM json_each(:ids))"
+        if under:
+            sql += """ UNION SELECT row FROM units WHERE parent_id IN (SELECT value FROM json_each(:ids))
+                UNION SELECT row FROM units WHERE document IN
+                (SELECT row FROM documents WHERE id IN (SELECT value FROM json_each(:ids)))"""
+        return self.values(sql, {"ids": to_array(ids)})
+
+    def rows_passing(self, condition: Filter) -> list[int]:
+        """Return the rows of the units whose metadata pass a filter, and of those under them.
+
+        Raises:
+            InvalidInputError: A filter without any condition.
+        """
+        if not callable(condition) and not condition:
+            message = "this filter has no condition: clear() deletes everything"
+            raise InvalidInputError(message)
+        rows: list[int] = self.unit_rows(self.ids(condition)).tolist()
+        return rows
+
+    def remove(self, ids: Sequence[str], *, under: bool = True) -> int:
+        """Remove units by id; with `under`, also documents by id with all their units, and the units under units.
+
+        Returns:
+            The number of units removed.
+        """
+        rows = self.chosen_rows(ids, under=under)
+        self.remove_rows(rows)
+        if under:
+            self.connection.execute(f"DELETE FROM documents WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
+        return len(rows)
+
+    def remove_rows(self, rows: Sequence[int]) -> None:
+        """Remove units by row, and what was there for them only."""
+        if not rows:
+            return
+        array = [json.dumps(rows)]
+        self._log_children(self.values(f"SELECT id FROM units WHERE row {AMONG}", array))  # noqa: S608
+        sql = f"DELETE FROM units WHERE row {AMONG} RETURNING document, metadata, vector, checksum"  # noqa: S608
+        removed = self.connection.execute(sql, array).fetchall()
+        self._sum -= sum(checksum for *_, checksum in removed)
+        self._log(rows)
+        self._mark_changed(document for document, *_ in removed)
+        for column, table in enumerate(USES):
+            self.drop_unused(table, {row[column] for row in removed} - {None})
+
+    def drop_unused(self, table: str, rows: Iterable[int]) -> None:
+        """Delete those of the rows of documents, metadata or vectors that no unit names any more."""
+        array = [json.dumps(list(rows))]
+        unused = f"row {AMONG} AND NOT EXISTS (SELECT 1 FROM units WHERE units.{USES[table]} = {table}.row)"  # noqa: S608
+        if table == "metadata":
+            sql = f"SELECT row, json FROM metadata WHERE {unused}"  # noqa: S608
+            for row, text in self.connection.execute(sql, array).fetchall():
+                # What stays of fields of damaged metadata is found by `verify`.
+                fields = field_rows(parse_metadata(text) or {})
+                self.connection.executemany(DELETE_FIELD, [(*field, row) for field in fields])
+        self.connection.execute(f"DELETE FROM {table} WHERE {unused}", array)  # noqa: S608
+
+    def describe(self, rows: Sequence[int], changes: Metadata) -> None:
+        """Set keys of the metadata of units, and of the documents of which they are all units."""
+        sql = f"""SELECT units.document, units.metadata, {UNIT} FROM {FROM_UNITS}
+            WHERE units.row {AMONG}"""  # noqa: S608
+        before = self.connection.execute(sql, [json.dumps(rows)]).fetchall()
+        units = to_units([columns for _, _, *columns in before])
+        texts = {old: to_json({**unit.metadata, **changes}) for (_, old, *_), unit in zip(before, units, strict=True)}
+        metadata = self._metadata_rows(texts.values())
+        described = []
+        for _, old, checksum, row, *columns, _, payload in before:
+            new = unit_checksum(row, *columns, texts[old], payload)
+            described.append((metadata[texts[old]], new, row))
+            self._sum += new - checksum
+        self.connection.executemany("UPDATE units SET metadata = ?, checksum = ? WHERE row = ?", described)
+        self._log(rows)
+        self.drop_unused("metadata", texts)
+        # A document is as its units are: one of which all units were altered is altered with them.
+        altered = Counter(document for document, *_ in before)
+        self._mark_changed(altered)
+        sql = f"SELECT document, count(*) FROM units WHERE document {AMONG} GROUP BY 1"  # noqa: S608
+        counts = dict(self.connection.execute(sql, [json.dumps(list(altered))]).fetchall())
+        for row, (_, document) in self.documents(list(altered)).items():
+            if document is not None and counts[row] == altered[row]:
+                self.put_document(replace(document, metadata={**document.metadata, **changes}), "")
+
+    def clear(self) -> None:
+        """Remove everything, and forget encoder, template and dimension."""
+        cache = self.values("SELECT name FROM sqlite_master WHERE name = 'propositions'")
+        tables = ("units", "documents", "vectors", "fields", "metadata", "changes", "commits", *cache)
+        for table in (*tables, "meta WHERE key IN ('encoder', 'embed_template', 'dim')"):
+            self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
+        for key in ("encoder", "embed_template", "dim"):
+            self.meta.pop(key, None)
+        self._changed.clear()
+        self._sum = -self._summed()
+
+    def forget_failures(self) -> int:
+        """Make documents with passages that fell back to their sentences count as changed; return their number."""
+        sql = """UPDATE documents SET digest = '' WHERE text IS NOT NULL AND row IN (
+            SELECT units.document FROM units JOIN metadata ON metadata.row = units.metadata
+            WHERE units.granularity = 'proposition' AND json_extract(metadata.json, '$.fallback') NOT IN (?, ?))"""
+        return self.connection.execute(sql, [UNCOVERED, UNSUPPORTED]).rowcount
+
+    def finish(self) -> None:
+        """Give what was written its generation, and what readers of earlier ones have to know."""
+        logged = int(self.meta.get("logged") or 0) + len(self._changed) + 1
+        if logged > _LOGGED:
+            self.forget_changes()
+            logged = 0
+        self.meta |= {"logged": logged, "units": self._summed() + self._sum, "generation": self._after}
+        write_meta(self.connection, **{key: self.meta[key] for key in ("logged", "units", "generation")})
+        last = self._last_row("units")
+        checksum = commit_checksum(self._after, last, self._changed)
+        self.connection.execute("INSERT INTO commits VALUES (?, ?, ?)", [self._after, last, checksum])
+
+    def forget_changes(self) -> None:
+        """Drop the log of changes: readers of earlier generations then compare all that they know with what is there."""
+        self.connection.execute("DELETE FROM changes")
+        self._changed.clear()
+        sql = """DELETE FROM commits WHERE generation <
+            (SELECT generation FROM commits ORDER BY generation DESC LIMIT 1 OFFSET ?)"""
+        self.connection.execute(sql, [_LOGGED])
+        self.put("forgotten", self._after)
+        self.put("logged", 0)
+
+    # Rows that units share
+
+    def _document_rows(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return the rows of documents by id; those that are not there get one, without text."""
+        array = [to_array(ids)]
+        self.connection.execute("INSERT OR IGNORE INTO documents (id) SELECT value FROM json_each(?)", array)
+        return dict(self.connection.execute(f"SELECT id, row FROM documents WHERE id {AMONG}", array).fetchall())  # noqa: S608
+
+    def _metadata_rows(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return the rows of metadata by their JSON; new ones get a row, and their fields with it."""
+        rows: dict[str, int] = {}
+        for text in dict.fromkeys(texts):
+            stored = self.connection.execute("SELECT row FROM metadata WHERE json = ?", [text]).fetchone()
+            if stored is None:
+                stored = [self.connection.execute("INSERT INTO metadata (json) VALUES (?)", [text]).lastrowid]
+                fields = field_rows(json.loads(text))
+                self.connection.executemany(INSERT_FIELD, [(*field, stored[0]) for field in fields])
+            rows[text] = stored[0]
+        return rows
+
+    def _vector_rows(self, vectors: Mapping[int, Vectors]) -> dict[int, int]:
+        """Return the row of each vector by position; equal vectors share a row."""
+        dtype, rows = self.dtype, {}
+        for position, vector in vectors.items():
+            with np.errstate(over="ignore"):
+                cast = vector.astype(dtype)
+            if not np.isfinite(cast).all():
+                message = f"a vector has components beyond what {dtype} holds: make the store with dtype='float32'"
+                raise EncoderMismatchError(message)
+            blob = cast.tobytes()
+            key = digest(blob)
+            stored = self.connection.execute("SELECT row FROM vectors WHERE digest = ?", [key]).fetchone()
+            if stored is None:
+                sql = "INSERT INTO vectors (digest, vector) VALUES (?, ?)"
+                stored = [self.connection.execute(sql, [key, blob]).lastrowid]
+            rows[position] = stored[0]
+        return rows
+
+    def _check_vectors(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
+        """Refuse vectors that do not fit the store; the first ones decide what fits."""
+        dim = self.meta.get("dim")
+        for position, vector in vectors.items():
+            unit = units[position]
+            if vector.ndim != 1:
+                message = f"expected one vector for each unit, got shape {vector.shape} for the unit {unit.id!r}"
+                raise EncoderMismatchError(message)
+            if dim is None:
+                dim = len(vector)
+                self.put("dim", dim)
+            if len(vector) != dim:
+                message = (
+                    f"this store holds vectors of {dim} dimensions, got {len(vector)} for the unit {unit.id!r}: "
+                    "use the same encoder"
+                )
+                raise EncoderMismatchError(message)
+            if not np.isfinite(vector).all():
+                message = f"the vector of {unit.text[:60]!r} is not finite: the encoder failed on this text"
+                raise EncoderMismatchError(message)
+
+    # The record of changes
+
+    def _mark_changed(self, documents: Iterable[int]) -> None:
+        """Note that documents are no longer what was added: adding them again restores them."""
+        sql = f"UPDATE documents SET digest = '' WHERE row {AMONG}"  # noqa: S608
+        self.connection.execute(sql, [json.dumps(list(set(documents)))])
+
+    def _summed(self) -> int:
+        """Return the sum of the checksums of units before this; `verify` reports a damaged one."""
+        total = self.meta["units"]
+        return total if isinstance(total, int) else 0
+
+    def _last_row(self, table: str) -> int:
+        """Return the last row that a table gave; rows are never given twice."""
+        return int(next(iter(self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])), 0))
+
+    def _log(self, rows: Sequence[int]) -> None:
+        """Note units of earlier generations that were removed or altered."""
+        old = {row for row in rows if row <= self._last} - self._changed
+        self.connection.executemany("INSERT INTO changes VALUES (?, ?)", [(self._after, row) for row in old])
+        self._changed |= old
+
+    def _log_children(self, parents: Sequence[str]) -> None:
+        """Note the units under passages that come or go: they have another parent from now on."""
+        self._log(self.values(f"SELECT row FROM units WHERE parent_id {AMONG}", [to_array(parents)]))  # noqa: S608
+
+
+def check_unit(unit: Unit) -> None:
+    """Refuse what could not be read back: it would make all of the store look damaged.
+
+    Raises:
+        InvalidInputError: Says of which field, and what was expected.
+    """
+    ids = (unit.id, unit.parent_id, unit.document_id)
+    try:
+        "".join((*ids, unit.text, unit.title, unit.section, unit.payload)).encode()
+    except (TypeError, UnicodeEncodeError):
+        for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload"):
+            check_text(getattr(unit, name), name)
+    if "\0" in "".join(ids):
+        message = f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}"
+        raise InvalidInputError(message)
+    Granularity(unit.granularity)
+    for place in (unit.start, unit.end):
+        if type(place) is not int or not -_LIMIT <= place < _LIMIT:
+            message = f"the span of a unit must be two whole numbers, got {place!r} for {unit.id!r}"
+            raise InvalidInputError(message)
+    if not isinstance(unit.metadata, Mapping):
+        message = f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}"
+        raise InvalidInputError(message)

@@ -1,0 +1,208 @@
+"""What is searched: an index and columns per granularity, held in memory and brought up to date from the database."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from factoid.filters import Filter, cache_key, passing_rows, to_tree
+from factoid.search import Columns
+from factoid.store.database.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from factoid.store.database.connections import Connections
+
+Mask = NDArray[np.bool_]
+T = TypeVar("T")
+Index = TypeVar("Index")
+
+_SELECTIONS = 16  # kept for filters that come again
+_STRIPES = 32  # more searches than this at a time wait for each other
+
+_numbers = count()
+
+
+@dataclass(slots=True)
+class IndexState(Generic[Index]):
+    """One index in memory, and what is known of its units. Changed only by who holds the lock alone.
+
+    Attributes:
+        granularity: What the units are; or `LEXICAL`, for the words of passages.
+        generation: Of which all else is; None before anything was read or built.
+        index: None while there is nothing to index.
+        columns: The units.
+        built_for: How many vectors or texts there were when the index was built.
+        saved: Whether the files on disk say the same.
+        selections: Which units pass a filter, for those that came last.
+    """
+
+    granularity: str
+    generation: int | None = None
+    index: Index | None = None
+    columns: Columns = field(default_factory=Columns.empty)
+    built_for: int = 0
+    saved: bool = True
+    selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)
+
+    def selection(
+        self,
+        snapshot: Snapshot,
+        condition: Filter | None,
+        document_ids: Sequence[str] | None,
+        unit_ids: Sequence[str] | None,
+    ) -> Mask:
+        """Return which units may be found, by one of these at least. Shape: (n,), as the columns."""
+        masks: list[Mask] = []
+        if condition is not None:
+            masks.append(self._passing(snapshot, condition))
+        if document_ids is not None:
+            masks.append(self.columns.mask_of_documents(snapshot.document_rows(document_ids)))
+        if unit_ids is not None:
+            masks.append(self.columns.mask_of_rows(snapshot.unit_rows(unit_ids)))
+        mask: Mask = np.logical_and.reduce(masks)
+        return mask
+
+    def _passing(self, snapshot: Snapshot, condition: Filter) -> Mask:
+        key = None if callable(condition) else cache_key(to_tree(condition))
+        if key is not None and (mask := self.selections.get(key)) is not None:
+            return mask
+        mask = self.columns.mask_of_metadata(passing_rows(snapshot.connection, condition))
+        if key is not None:
+            self.selections[key] = mask  # one operation, so that threads may do the same at once
+            while len(self.selections) > _SELECTIONS:
+                self.selections.popitem(last=False)
+        return mask
+
+
+class Builder(Protocol):
+    """Makes an index from the database, and keeps its files."""
+
+    def refresh(self, state: IndexState[Any], snapshot: Snapshot, *, show_progress: bool = False) -> None:
+        """Bring an index to the generation of a snapshot, by the shortest way that there is."""
+
+    def renew(self, state: IndexState[Any], snapshot: Snapshot, *, show_progress: bool = False) -> None:
+        """Build an up-to-date index anew if it holds what was removed, and have it written under its generation."""
+
+    def has_files(self, name: str) -> bool:
+        """Tell whether there are files of an index."""
+
+    def save(self, state: IndexState[Any]) -> None:
+        """Write an index where it is newer than its files."""
+
+
+class Views:
+    """The indexes of an open store, which many threads may search at once, and one may change alone.
+
+    Ctrl-C may come between any two steps of Python code, those of a context manager written in Python included, and never
+    between a lock of the interpreter's own and the block of the `with` that takes it. So every lock here is one of those,
+    taken by `with` in the function that calls the work: whatever ends the call, gives it back.
+
+    Args:
+        connections: Of the store.
+        builders: What makes each index, and brings it up to date: by granularity, and `LEXICAL` where words are searched.
+    """
+
+    def __init__(self, connections: Connections, builders: Mapping[str, Builder]) -> None:
+        self._connections = connections
+        self._builders = builders
+        self.states: dict[str, IndexState[Any]] = {name: IndexState(name) for name in builders}
+        self._gate = threading.RLock()  # of who works alone
+        self._alone: int | None = None  # that thread
+        self._stripes = [threading.RLock() for _ in range(_STRIPES)]  # each search holds the one of its thread
+
+    def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState[Any]]], T]) -> T:
+        """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""
+        stripe = self._stripes[_thread.stripe]
+        while True:
+            with stripe:
+                if self._alone in (None, threading.get_ident()):
+                    # Begun after the lock was taken: no index can be of a later generation than the snapshot.
+                    with self._connections.reading() as connection:
+                        snapshot, states = Snapshot(connection), []
+                        for kind in kinds:
+                            state = self.states[kind]
+                            if state.generation != snapshot.meta["generation"]:
+                                break
+                            states.append(state)
+                        else:
+                            return work(snapshot, states)
+                    break
+            with self._gate:  # until the work that is done alone has ended
+                pass
+        return self._refreshed(kinds, work)
+
+    def alone(self, work: Callable[[], T]) -> T:
+        """Do some work while nobody searches here, and no index is changed or written. Not to be called from `at`."""
+        with self._gate:
+            try:
+                self._alone = threading.get_ident()
+                for stripe in self._stripes:
+                    with stripe:  # a search that began before has ended; one that begins now sees who works alone
+                        pass
+                return work()
+            finally:
+                self._alone = None
+
+    def refresh(self, *, show_progress: bool = False) -> None:
+        """Bring all indexes up to date."""
+        for kind in self.states:
+            self._refreshed([kind], lambda *_: None, show_progress=show_progress)
+
+    def renew(self, *, show_progress: bool = False) -> None:
+        """Bring the indexes that there are up to date, and build those anew that hide vectors which were removed."""
+
+        def renew(snapshot: Snapshot, states: list[IndexState[Any]]) -> None:
+            self._builders[states[0].granularity].renew(states[0], snapshot, show_progress=show_progress)
+
+        for kind, state in self.states.items():
+            if state.generation is not None or self._builders[kind].has_files(kind):
+                self._refreshed([kind], renew, show_progress=show_progress)
+
+    def save(self) -> None:
+        """Write the indexes that are newer than their files. One that cannot be written will be built again."""
+
+        def save() -> None:
+            for state in self.states.values():
+                self._builders[state.granularity].save(state)
+
+        self.alone(save)
+
+    def forget(self) -> None:
+        """Drop what is in memory; files stay."""
+        self.alone(lambda: self.states.update({kind: IndexState(kind) for kind in self.states}))
+
+    def _refreshed(
+        self,
+        kinds: Sequence[str],
+        work: Callable[[Snapshot, list[IndexState[Any]]], T],
+        *,
+        show_progress: bool = False,
+    ) -> T:
+        """Do some work alone with indexes that were brought up to date."""
+
+        def refreshed() -> T:
+            with self._connections.reading() as connection:
+                snapshot = Snapshot(connection)
+                states = [self.states[kind] for kind in kinds]
+                for state in states:
+                    self._builders[state.granularity].refresh(state, snapshot, show_progress=show_progress)
+                return work(snapshot, states)
+
+        return self.alone(refreshed)
+
+
+class _Thread(threading.local):
+    """The stripe of each thread, given out in turn."""
+
+    def __init__(self) -> None:
+        self.stripe = next(_numbers) % _STRIPES
+
+
+_thread = _Thread()

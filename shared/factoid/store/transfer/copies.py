@@ -1,0 +1,105 @@
+"""A store copied as it is at one generation: to another folder, or to be sent elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from factoid.errors import StoreError
+from factoid.files.atomic import part_beside, sync_file, sync_folder
+from factoid.files.sqlite import FILE, explain
+from factoid.store.database.connections import Connections
+from factoid.store.database.schema import check_folder, prepare
+from factoid.store.indexes.build import INDEXES, index_files, remove_index
+
+if TYPE_CHECKING:
+    from factoid.store.unit_store import UnitStore
+
+
+def copy_to(store: UnitStore, path: str | Path) -> None:
+    """Make another folder a copy of this store. What is there counts until the copy is complete, and never after.
+
+    Args:
+        store: The store.
+        path: A folder; made if absent. The store's own is left alone.
+
+    Raises:
+        StoreFormatError: The path holds something that is not a store.
+        StoreError: The copy cannot be written.
+    """
+    store.check_open()
+    store.views.save()
+    connections = store.connections
+    target = Path(path)
+    if connections.path is not None and target.exists() and connections.path.samefile(target):
+        return
+    try:
+        if (target / FILE).exists():
+            _replace(connections, target)
+            return
+        if target.exists():
+            check_folder(target)
+        with part_beside(target, folder=True) as part:
+            snapshot(connections, part)
+            sync_folder(part)
+            with suppress(FileNotFoundError):
+                target.rmdir()  # it is empty, and not every system renames over an empty folder
+            part.replace(target)
+        sync_folder(target.absolute().parent)
+    except (OSError, sqlite3.Error) as error:
+        raise _failure(target, error) from error
+
+
+def snapshot(connections: Connections, folder: Path) -> list[Path]:
+    """Write a store at one generation into an empty folder: its database, and its index files after it.
+
+    Raises:
+        sqlite3.Error, OSError: The files cannot be written.
+    """
+    database = folder / FILE
+    with closing(sqlite3.connect(database, isolation_level=None)) as target:
+        files = [database, *_back_up(connections, target, folder)]
+        # One file, without a log beside it: it can be read from a read-only disk, and be sent alone. On a full disk
+        # SQLite raises nothing here, and stays in its mode.
+        if target.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
+            message = "disk I/O error: the write-ahead log could not be carried into the database"
+            raise sqlite3.OperationalError(message)
+    for file in files:
+        sync_file(file)
+    return files
+
+
+def _replace(connections: Connections, folder: Path) -> None:
+    """Replace the content of a store as one commit, which its open readers see like any other."""
+    with closing(prepare(folder)) as target:
+        for kind in INDEXES:
+            remove_index(folder, kind)
+        _back_up(connections, target, folder)
+        target.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _back_up(connections: Connections, target: sqlite3.Connection, folder: Path) -> list[Path]:
+    """Copy a database at one generation into another, as one commit, and the index files beside it; return the latter."""
+    copies: list[Path] = []
+    with connections.reading() as source:
+        try:
+            source.execute("SELECT value FROM meta").fetchall()  # the generation is chosen by what is read first
+            source.backup(target)
+        except sqlite3.Error as error:  # the target's, not the store's
+            raise _failure(folder, error) from error
+        # Each names its generation, so those of an earlier one do no harm.
+        for kind in INDEXES:
+            for file in index_files(connections.path, kind) if connections.path else ():
+                # Replaced or removed just now: the copy builds its own.
+                with suppress(FileNotFoundError), part_beside(folder / file.name) as part:
+                    shutil.copyfile(file, part)
+                    copies.append(part.replace(folder / file.name))
+    return copies
+
+
+def _failure(target: Path, error: OSError | sqlite3.Error) -> StoreError:
+    reason = explain(error) if isinstance(error, sqlite3.Error) else f"{error.strerror or error}"
+    return StoreError(f"cannot copy the store to {target}: {reason}")

@@ -1,0 +1,283 @@
+"""The files of an exported store, in JSON lines or Parquet: one of units, one of documents, and one about both.
+
+facts.jsonl              facts.jsonl.gz              facts.parquet
+facts.documents.jsonl    facts.documents.jsonl.gz    facts.documents.parquet
+facts.jsonl.about.json   facts.jsonl.gz.about.json   facts.parquet.about.json
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, fields
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar, get_args
+
+import numpy as np
+
+from factoid._optional import require
+from factoid.encode import Vectors
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.lines import located, parse_object
+from factoid.store.database.snapshot import StoredUnit
+from factoid.store.database.transaction import check_unit
+from factoid.units import Document, Granularity, Unit
+
+FORMAT = 1
+BLOCK = 1000  # units that are read, written or committed together
+
+Format = Literal["jsonl", "parquet"]
+Record = dict[str, Any]
+T = TypeVar("T")
+
+_ENDINGS: dict[str, Format] = {".parquet": "parquet", ".jsonl.gz": "jsonl", ".jsonl": "jsonl"}
+_UNIT_FIELDS = tuple(field.name for field in fields(Unit))
+_UNIT_REQUIRED = ("id", "text", "granularity", "document_id", "parent_id", "start", "end")
+_DOCUMENT_FIELDS = ("id", "text", "title", "section", "metadata", "digest")
+_GZIP_LEVEL = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of an export; units are where the caller says, and the others beside them."""
+
+    units: Path
+    documents: Path
+    about: Path
+    format: Format
+
+    @classmethod
+    def of(cls, path: str | Path, format: str | None = None) -> Self:  # noqa: A002 - as users know it
+        """Return the files that go with a file of units.
+
+        Raises:
+            InvalidInputError: A format that is unknown, or that cannot be told from the name.
+        """
+        units = Path(path)
+        ending = next((ending for ending in _ENDINGS if units.name.endswith(ending)), units.suffix)
+        chosen = next((known for known in get_args(Format) if known == (format or _ENDINGS.get(ending))), None)
+        if chosen is None:
+            message = (
+                f"cannot tell the format of {units}: name it .jsonl, .jsonl.gz or .parquet, or give format='jsonl' or "
+                f"'parquet' (got {format!r})"
+            )
+            raise InvalidInputError(message)
+        documents = units.with_name(f"{units.name.removesuffix(ending)}.documents{ending}")
+        return cls(units, documents, units.with_name(f"{units.name}.about.json"), chosen)
+
+    def read_units(self) -> Iterator[tuple[StoredUnit, bool]]:
+        """Yield units, and whether the file says what their vectors are (a null says that there is none).
+
+        Raises:
+            UnreadableFileError: The file is missing or damaged, or a field is missing, unknown or of a wrong type.
+            MissingDependencyError: Parquet, and pyarrow is not installed.
+        """
+        for record, place in self._read(self.units):
+            with located(place):
+                _check_names(record, (*_UNIT_FIELDS, "vector"), _UNIT_REQUIRED)
+                content = {name: value for name, value in record.items() if value is not None and name != "vector"}
+                unit = Unit(**content | {"granularity": Granularity(content["granularity"])})
+                check_unit(unit)
+                vector = record.get("vector")
+                stored = StoredUnit(unit, None if vector is None else _to_vector(vector))
+            yield stored, "vector" in record
+
+    def read_documents(self) -> Iterator[tuple[Document, str]]:
+        """Yield documents with the digests of how they were added; nothing where there is no file of them."""
+        for record, place in self._read(self.documents) if self.documents.exists() else ():
+            with located(place):
+                _check_names(record, _DOCUMENT_FIELDS, ("id", "text"))
+                content = {name: value for name, value in record.items() if value is not None}
+                digest = content.pop("digest", "")
+                document = Document(**content)
+            yield document, str(digest)
+
+    def write_units(self, part: Path, blocks: Iterable[Sequence[StoredUnit]], *, vectors: bool) -> None:
+        """Write units, with or without their vectors."""
+        names = (*_UNIT_FIELDS, "vector") if vectors else _UNIT_FIELDS
+        self._write(part, names, ([_unit_record(*stored) for stored in block] for block in blocks))
+
+    def write_documents(self, part: Path, blocks: Iterable[Sequence[tuple[Document, str]]]) -> None:
+        """Write documents with the digests of how they were added, so that they are not decomposed anew."""
+        records = ([asdict(document) | {"digest": digest} for document, digest in block] for block in blocks)
+        self._write(part, _DOCUMENT_FIELDS, records)
+
+    def _read(self, path: Path) -> Iterator[tuple[Record, str]]:
+        """Yield the records of a file, each with its place for errors."""
+        return _read_parquet(path) if self.format == "parquet" else _read_jsonl(path)
+
+    def _write(self, part: Path, names: Sequence[str], blocks: Iterable[list[Record]]) -> None:
+        if self.format == "parquet":
+            _write_parquet(part, names, blocks)
+        else:
+            _write_jsonl(part, names, blocks, compressed=self.units.suffix == ".gz")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What an export says about its store: counts, what made the vectors of which text, and whether they are in the file."""
+
+    units: int
+    documents: int
+    encoder: str | None
+    embed_template: str | None = None
+    dim: int | None
+    similarity: str
+    vectors: bool
+
+    @classmethod
+    def read(cls, file: Path) -> Self | None:
+        """Read the file, or return None where there is none: files may be made by others.
+
+        Raises:
+            UnreadableFileError: It is damaged, or of another version.
+        """
+        try:
+            record = json.loads(file.read_text(encoding="utf-8"))
+            if record.pop("format") != FORMAT:
+                raise ValueError
+            return cls(**record)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            message = f"{file} cannot be read: {error.strerror}"
+            raise UnreadableFileError(message) from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            message = f"{file} is not what factoid export writes (format {FORMAT}): export again, or delete this file"
+            raise UnreadableFileError(message) from error
+
+    def write(self, file: Path) -> None:
+        """Write the file."""
+        file.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=2) + "\n", encoding="utf-8")
+
+
+def blocks(items: Iterable[T]) -> Iterator[list[T]]:
+    """Yield items in lists of so many as are read, written or committed together, the last one shorter."""
+    iterator = iter(items)
+    while block := list(islice(iterator, BLOCK)):
+        yield block
+
+
+# JSON lines
+
+
+def _write_jsonl(part: Path, names: Sequence[str], blocks: Iterable[list[Record]], *, compressed: bool) -> None:
+    """Write one JSON object a line, vectors as lists of numbers that read back equal."""
+    with part.open("wb") as raw:
+        # No name and no time in the header: the same store makes the same bytes.
+        zipped = gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0) if compressed else nullcontext(raw)
+        with zipped as file:
+            for record in chain.from_iterable(blocks):
+                line = json.dumps({name: record[name] for name in names if name != "vector"}, allow_nan=False)
+                if "vector" in names:
+                    line = f'{line[:-1]}, "vector": {_numbers(record["vector"])}}}'
+                file.write(line.encode() + b"\n")
+
+
+def _numbers(vector: Vectors | None) -> str:
+    """Return a vector as JSON. Nine digits are what a float32 needs to read back equal; json would write seventeen."""
+    if vector is None:
+        return "null"
+    text = f"[{', '.join(['%.9g'] * len(vector))}]" % tuple(vector.tolist())
+    # JSON would read -0 as a whole number, which has no sign.
+    return text.replace("-0,", "-0.0,").replace("-0]", "-0.0]")
+
+
+def _read_jsonl(path: Path) -> Iterator[tuple[Record, str]]:
+    number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    place = f"{path}:{number}"
+                    with located(place):
+                        record = parse_object(line)
+                    yield record, place
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        message = f"{path} is damaged after line {number}: {error}. Export or copy it again"
+        raise UnreadableFileError(message) from error
+    except UnreadableFileError:
+        raise
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror or error}"
+        raise UnreadableFileError(message) from error
+
+
+# Parquet
+
+
+def _write_parquet(part: Path, names: Sequence[str], blocks: Iterable[list[Record]]) -> None:
+    """Write one row group for each block, vectors as lists of float32 and metadata as JSON."""
+    pa = require("pyarrow", extra="parquet")
+    types = {"start": pa.int64(), "end": pa.int64(), "vector": pa.list_(pa.float32())}
+    schema = pa.schema([pa.field(name, types.get(name, pa.string()), nullable=name == "vector") for name in names])
+    with require("pyarrow.parquet", extra="parquet").ParquetWriter(part, schema) as writer:
+        for block in blocks:
+            columns = {name: [record[name] for record in block] for name in names}
+            columns["metadata"] = [json.dumps(metadata) for metadata in columns["metadata"]]
+            writer.write_table(pa.table(columns, schema=schema))
+
+
+def _read_parquet(path: Path) -> Iterator[tuple[Record, str]]:
+    """Yield rows as dicts, vectors as arrays, which is much the faster."""
+    pa = require("pyarrow", extra="parquet")
+    number = 0
+    try:
+        with require("pyarrow.parquet", extra="parquet").ParquetFile(path) as file:
+            # Earlier versions of pyarrow fail to iterate over nothing.
+            for batch in file.iter_batches(batch_size=BLOCK) if file.num_row_groups else ():
+                names = batch.schema.names
+                vectors = batch.column("vector") if "vector" in names else ()
+                for row, record in enumerate(batch.select([name for name in names if name != "vector"]).to_pylist()):
+                    number += 1
+                    place = f"{path}, row {number}"
+                    if isinstance(record.get("metadata"), str):
+                        with located(f"{place}, metadata"):
+                            record["metadata"] = parse_object(record["metadata"])
+                    if vectors:
+                        vector = vectors[row]
+                        record["vector"] = vector.values.to_numpy(zero_copy_only=False) if vector.is_valid else None
+                    yield record, place
+    except UnreadableFileError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        message = f"{path} cannot be read as Parquet: {reason}"
+        raise UnreadableFileError(message) from error
+
+
+# Records
+
+
+def _unit_record(unit: Unit, vector: Vectors | None) -> Record:
+    record = {name: getattr(unit, name) for name in _UNIT_FIELDS}
+    return record | {"granularity": str(unit.granularity), "metadata": dict(unit.metadata), "vector": vector}
+
+
+def _check_names(record: Record, known: tuple[str, ...], required: tuple[str, ...]) -> None:
+    for name in record.keys() - set(known):
+        message = f"unknown field {name!r}: expected {', '.join(known)}; put your own fields into metadata"
+        raise InvalidInputError(message)
+    for name in required:
+        if record.get(name) is None:
+            message = f"expected a value in {name!r}, got none"
+            raise InvalidInputError(message)
+
+
+def _to_vector(value: Any) -> Vectors:
+    vector = np.empty(0, np.float32)
+    # NumPy would take true for 1, and "1" as well.
+    if not isinstance(value, list) or {type(number) for number in value} <= {int, float}:
+        try:
+            with np.errstate(over="ignore"):
+                vector = np.asarray(value, np.float32)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
+        message = f"expected a list of finite numbers in 'vector', got {value!r:.60}"
+        raise InvalidInputError(message)
+    return vector

@@ -1,0 +1,116 @@
+"""Exported files read into a store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from factoid.encode import EMBED_TEMPLATE, bare_name
+from factoid.errors import EncoderMismatchError, UnreadableFileError
+from factoid.progress import progress_bar
+from factoid.store.database.snapshot import Snapshot, StoredUnit
+from factoid.store.database.transaction import transaction
+from factoid.store.transfer.formats import About, Files, blocks
+
+if TYPE_CHECKING:
+    from factoid.store.unit_store import UnitStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What `UnitStore.import_from` read.
+
+    Attributes:
+        units: Units added or replaced.
+        documents: Documents added or replaced.
+        encoded: Units whose vectors were not in the file and were made here.
+    """
+
+    units: int = 0
+    documents: int = 0
+    encoded: int = 0
+
+    def __str__(self) -> str:
+        encoded = f", {self.encoded:,} of them encoded here" if self.encoded else ""
+        return f"{self.units:,} units{encoded} and {self.documents:,} documents"
+
+
+def import_from(
+    store: UnitStore,
+    path: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002 - as users know it
+    show_progress: bool = False,
+) -> ImportReport:
+    """Add what `export` wrote, or files of the same fields from elsewhere; units and documents replace those of their ids.
+
+    Units of records without the field `vector` are encoded here; null says that a unit is not to be found. Each block is
+    committed whole, and a call may be made again.
+
+    Args:
+        store: The store.
+        path: The file of units; documents are read from the one beside it, if it is there.
+        format: "jsonl" or "parquet"; None goes by the name.
+        show_progress: Show a progress bar.
+
+    Raises:
+        EncoderMismatchError: The vectors were made by another encoder, of other texts, or have another dimension.
+        UnreadableFileError: A file is missing, damaged or cut short, or holds something else; says where. What was
+            committed before stays.
+        InvalidInputError: A format that is unknown, or vectors are needed and there is no encoder.
+    """
+    store.check_open()
+    encoder: str | None = getattr(store.encoder, "name", None)
+    files = Files.of(path, format)
+    about = About.read(files.about)
+    name, template = (about.encoder, about.embed_template) if about is not None and about.vectors else (None, None)
+    _check_fit(store, files, {"encoder": (name, encoder), "embed_template": (template, store.requested_template)})
+    if template is not None:  # before units without vectors are encoded
+        with transaction(store.connections) as writing:
+            writing.put("embed_template", template)
+    report = ImportReport()
+    with progress_bar(show=show_progress, unit=" units", total=None if about is None else about.units) as bar:
+        for block in blocks(files.read_units()):
+            units = [stored for stored, _ in block]
+            missing = [position for position, (_, has_vector) in enumerate(block) if not has_vector]
+            encoded = store.encode([units[position].unit for position in missing]) if missing else {}
+            for position, vector in encoded.items():
+                units[missing[position]] = StoredUnit(units[missing[position]].unit, vector)
+            with transaction(store.connections) as writing:
+                writing.put_units(units)
+                encoder_name = encoder if encoded else name
+                if encoder_name and writing.meta.get("encoder") is None and writing.meta.get("dim") is not None:
+                    writing.put("encoder", encoder_name)
+                if encoded and writing.meta.get("embed_template") is None:
+                    writing.put("embed_template", store.requested_template or EMBED_TEMPLATE)
+            report = replace(report, units=report.units + len(block), encoded=report.encoded + len(encoded))
+            bar.update(len(block))
+    # Documents come last: one that is cut off in between is not taken for complete when it is added again.
+    for group in blocks(files.read_documents()):
+        with transaction(store.connections) as writing:
+            for document, digest in group:
+                writing.put_document(document, digest)
+        report = replace(report, documents=report.documents + len(group))
+    if about is not None and (report.units, report.documents) != (about.units, about.documents):
+        message = (
+            f"{files.units} and {files.documents} hold {report.units:,} units and {report.documents:,} documents, and "
+            f"{files.about} tells of {about.units:,} and {about.documents:,}: files were cut short or belong to another "
+            "export. What is there was added; export or copy them again"
+        )
+        raise UnreadableFileError(message)
+    return report
+
+
+def _check_fit(store: UnitStore, files: Files, identity: dict[str, tuple[str | None, str | None]]) -> None:
+    """Refuse vectors of another encoder or template than those of the store."""
+    with store.connections.reading() as connection:
+        meta = Snapshot(connection).meta
+    for key, (value, requested) in identity.items():
+        expected = meta.get(key) or requested
+        if value and expected and bare_name(value) != bare_name(expected):
+            message = (
+                f"{files.units} holds vectors of the {key} {value!r}, and the store those of {expected!r}: "
+                "export without vectors"
+            )
+            raise EncoderMismatchError(message)

@@ -1,0 +1,239 @@
+"""A store sent to a file system of fsspec (S3, GCS, memory, …), and fetched from one.
+
+    <url>/manifest.json            which folder counts, and its files with sizes and checksums; written last
+    <url>/<random name>/…          units.sqlite and the index files
+
+A store that is replaced keeps its old folder until the new manifest is there, so that whoever fetches it meanwhile gets
+the old one or the new one, or one clear error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+import secrets
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from factoid._optional import require, whole_import
+from factoid.errors import InvalidInputError, MissingDependencyError, StoreError, StoreFormatError
+from factoid.files.atomic import part_beside, sync_file, sync_folder
+from factoid.files.sqlite import FILE, explain
+from factoid.progress import progress_bar
+from factoid.store.database.schema import open_reader
+from factoid.store.indexes.build import INDEXES
+from factoid.store.transfer.copies import snapshot
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+    from factoid.store.unit_store import UnitStore
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+_CHUNK = 1 << 20
+_FOLDER = re.compile(r"[0-9a-f]{16}")
+_INDEX = re.compile(rf"({'|'.join(INDEXES)})\.(json|(\d+\.)?faiss|[a-z_]+\.npy)")
+
+logger = logging.getLogger(__name__)
+
+
+class _Sent(NamedTuple):
+    """A file of a remote store: its name, its bytes and their checksum."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> None:
+    """Send a copy of this store to any file system that fsspec knows, such as "s3://bucket/facts".
+
+    A store that is there is replaced when all has come. The copy that is sent is made in the folder of temporary files
+    (TMPDIR) first. Needs the extra `remote`.
+
+    Args:
+        store: The store.
+        url: Such as "s3://bucket/facts"; with `fs`, a path in it.
+        fs: The file system; None for the one that the URL names.
+        show_progress: Show a progress bar over bytes.
+
+    Raises:
+        InvalidInputError: fsspec does not know the URL's protocol.
+        MissingDependencyError: fsspec, or what it needs for the URL, is not installed.
+        StoreError: The copy cannot be made or sent.
+    """
+    store.check_open()
+    store.views.save()
+    system, root = _resolve(url, fs)
+    try:
+        with tempfile.TemporaryDirectory(prefix="factoid-") as temporary:
+            files = snapshot(store.connections, Path(temporary))
+            total = sum(file.stat().st_size for file in files)
+            with progress_bar(show=show_progress, unit="B", total=total, unit_scale=True) as bar:
+                former = _send(system, root, files, bar.update)
+        if former is not None:
+            try:
+                system.rm(f"{root}/{former}", recursive=True)
+            except OSError as error:
+                logger.warning("%s/%s is of no use any more and could not be removed: %s", root, former, error)
+    except sqlite3.Error as error:
+        message = f"cannot send the store to {url}: {explain(error)}"
+        raise StoreError(message) from error
+    except OSError as error:
+        message = f"cannot send the store to {url}: {error.strerror or error}. What was there before is as it was"
+        raise StoreError(message) from error
+
+
+def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> Path:
+    """Fetch a store that `save_to` sent into a new local folder, which appears when all has come and is checked.
+
+    Args:
+        url: Where it is; with `fs`, a path in it.
+        path: The folder to make; it may be there and be empty.
+        fs: The file system; None for the one that the URL names.
+        show_progress: Show a progress bar over bytes.
+
+    Returns:
+        The folder.
+
+    Raises:
+        InvalidInputError: The folder is not empty, or fsspec does not know the URL's protocol.
+        MissingDependencyError: fsspec, or what it needs for the URL, is not installed.
+        StoreFormatError: There is no store, or one that has not come whole.
+        StoreError: It cannot be fetched or written.
+    """
+    system, root = _resolve(url, fs)
+    target = Path(path)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        message = f"{target} is there: name a new folder to fetch the store into, or delete it first"
+        raise InvalidInputError(message)
+    folder, files = _manifest(system, root, url)
+    try:
+        with part_beside(target, folder=True) as part:
+            total = sum(sent.size for sent in files)
+            with progress_bar(show=show_progress, unit="B", total=total, unit_scale=True) as bar:
+                for sent in files:
+                    path = f"{root}/{folder}/{sent.name}"
+                    with system.open(path, "rb") as source, (part / sent.name).open("xb") as copy:
+                        size, digest = _copy(source, copy, bar.update)
+                    if (size, digest) != (sent.size, sent.sha256):
+                        message = (
+                            f"{path} is damaged: it has {size:,} bytes of {sent.size:,}, or others than were sent. Send "
+                            "the store again"
+                        )
+                        raise StoreFormatError(message)
+                    sync_file(part / sent.name)
+            open_reader(part, read_only=True).close()
+            sync_folder(part)
+            if target.exists():
+                target.rmdir()
+            part.replace(target)
+        sync_folder(target.absolute().parent)
+    except FileNotFoundError as error:
+        message = (
+            f"the store at {url} is not whole: {error}. If it was replaced just now, fetch it again; else send it again"
+        )
+        raise StoreFormatError(message) from error
+    except OSError as error:
+        message = f"cannot fetch the store at {url} into {target}: {error.strerror or error}"
+        raise StoreError(message) from error
+    return target
+
+
+def _resolve(url: str, fs: AbstractFileSystem | None) -> tuple[Any, str]:
+    """Return a file system, and a path in it."""
+    try:
+        if fs is None:
+            with whole_import("fsspec"):
+                fs, path = require("fsspec.core", extra="remote").url_to_fs(str(url))
+        else:
+            path = fs._strip_protocol(str(url))
+    except MissingDependencyError:
+        raise
+    except ImportError as error:
+        message = f"{url} cannot be used: {error}"
+        raise MissingDependencyError(message) from error
+    except ValueError as error:
+        message = f"{url} is no address that fsspec knows: {error}"
+        raise InvalidInputError(message) from error
+    return fs, str(path).rstrip("/")
+
+
+def _send(system: Any, root: str, files: list[Path], progress: Callable[[int], object]) -> str | None:
+    """Send files to a new folder, and have the manifest name it; return the folder that it named before.
+
+    Whatever fails, the manifest names what was sent or what it named before, never half of either; a folder that it does
+    not name is removed, as far as that is possible then.
+    """
+    folder, former = secrets.token_hex(8), _former(system, root)
+    sent = []
+    try:
+        system.makedirs(f"{root}/{folder}", exist_ok=True)
+        for file in files:
+            with file.open("rb") as source, system.open(f"{root}/{folder}/{file.name}", "wb") as target:
+                sent.append(_Sent(file.name, *_copy(source, target, progress)))
+            if "file" in (system.protocol if isinstance(system.protocol, tuple) else (system.protocol,)):
+                sync_file(Path(root, folder, file.name))
+        manifest = {"format": FORMAT, "folder": folder, "files": [file._asdict() for file in sent]}
+        part = f"{root}/{folder}/{MANIFEST}"
+        system.pipe_file(part, json.dumps(manifest, indent=2).encode())
+        system.mv(part, f"{root}/{MANIFEST}")
+    except BaseException as error:
+        if _former(system, root) != folder:
+            with suppress(OSError):
+                system.rm(f"{root}/{folder}", recursive=True)
+            raise
+        if not isinstance(error, OSError):  # else something failed after the manifest was in its place
+            raise
+    return former
+
+
+def _copy(source: Any, target: Any, progress: Callable[[int], object]) -> tuple[int, str]:
+    """Copy a file, and return its size and SHA-256."""
+    digest, size = hashlib.sha256(), 0
+    while chunk := source.read(_CHUNK):
+        target.write(chunk)
+        digest.update(chunk)
+        size += len(chunk)
+        progress(len(chunk))
+    return size, digest.hexdigest()
+
+
+def _former(system: Any, root: str) -> str | None:
+    """Return the folder of the store that is there, if there is one."""
+    try:
+        return _manifest(system, root, root)[0]
+    except StoreError:
+        return None
+
+
+def _manifest(system: Any, root: str, url: str) -> tuple[str, list[_Sent]]:
+    try:
+        manifest = json.loads(system.cat_file(f"{root}/{MANIFEST}"))
+        if manifest["format"] != FORMAT:
+            message = f"the store at {url} is of format {manifest['format']!r}, and this factoid reads {FORMAT}: update factoid"
+            raise StoreFormatError(message)
+        folder, files = manifest["folder"], [_Sent(**file) for file in manifest["files"]]
+        names = [file.name for file in files]
+        # Names become paths: nothing that leads elsewhere, and nothing that is no part of a store.
+        known = _FOLDER.fullmatch(folder) and all(name == FILE or _INDEX.fullmatch(name) for name in names)
+        if not known or FILE not in names or len(set(names)) < len(names):
+            raise ValueError
+    except FileNotFoundError as error:
+        message = f"there is no store at {url}, or it has not been sent to its end: {MANIFEST} is missing"
+        raise StoreFormatError(message) from error
+    except OSError as error:
+        message = f"the store at {url} cannot be read: {error.strerror or error}"
+        raise StoreError(message) from error
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"{MANIFEST} at {url} is damaged, or no manifest of a store: send the store again"
+        raise StoreFormatError(message) from error
+    return folder, files

@@ -1,0 +1,96 @@
+"""What a store holds, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from factoid.files.sqlite import FILE
+from factoid.store.database.snapshot import Snapshot
+from factoid.store.indexes.build import INDEXES, index_files
+from factoid.store.settings import Settings
+from factoid.units import Granularity
+
+if TYPE_CHECKING:
+    from factoid.store.unit_store import UnitStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStats:
+    """What a store holds.
+
+    Attributes:
+        units: Units of each granularity.
+        documents: Documents whose texts are in the store.
+        vectors: Distinct vectors.
+        metadata: Distinct metadata.
+        encoder: The name of what made the vectors, if it has one.
+        embed_template: What was encoded of a unit; None where the vectors are the caller's own.
+        dim: Components of the vectors; None while there are none.
+        dtype: How vectors are kept.
+        similarity: What a score is.
+        kinds: The index kind of each granularity for which one was chosen.
+        bytes: Bytes of the database and its log.
+        index_bytes: Bytes of the index files of each granularity that has some.
+    """
+
+    units: Mapping[Granularity, int]
+    documents: int
+    vectors: int
+    metadata: int
+    encoder: str | None
+    embed_template: str | None
+    dim: int | None
+    dtype: str
+    similarity: str
+    kinds: Mapping[Granularity, str]
+    bytes: int
+    index_bytes: Mapping[Granularity, int]
+
+    def __str__(self) -> str:
+        vectors = f"{self.vectors:,}" + (f" of {self.dim} dimensions as {self.dtype}" if self.dim else "")
+        lines = {f"{kind}s": f"{number:,}" for kind, number in self.units.items()}
+        lines |= {"documents": f"{self.documents:,}", "distinct metadata": f"{self.metadata:,}"}
+        lines |= {"distinct vectors": vectors, "encoder": self.encoder or "not named"}
+        lines |= {"embedded text": self.embed_template} if self.embed_template else {}
+        lines |= {"similarity": self.similarity, "database": f"{self.bytes:,} bytes"}
+        for kind, size in self.index_bytes.items():
+            lines[f"{kind} index"] = f"{size:,} bytes" + (f", {self.kinds[kind]}" if kind in self.kinds else "")
+        return "\n".join(f"{name:<20}{value}" for name, value in lines.items())
+
+
+def stats(store: UnitStore) -> StoreStats:
+    """Return what the store holds, in numbers; of one in memory, no bytes.
+
+    Raises:
+        StoreError: The store is closed.
+    """
+    folder = store.path
+    with store.connections.reading() as connection:
+        snapshot = Snapshot(connection)
+        sql = """SELECT (SELECT count(*) FROM documents WHERE text IS NOT NULL), (SELECT count(*) FROM vectors),
+            (SELECT count(*) FROM metadata)"""
+        documents, vectors, metadata = connection.execute(sql).fetchone()
+        settings = Settings.of(snapshot)
+        indexes = {} if folder is None else {kind: total_size(index_files(folder, kind)) for kind in INDEXES}
+        return StoreStats(
+            units=snapshot.counts(),
+            documents=documents,
+            vectors=vectors,
+            metadata=metadata,
+            encoder=snapshot.meta.get("encoder"),
+            embed_template=snapshot.meta.get("embed_template"),
+            dim=snapshot.meta.get("dim"),
+            dtype=str(snapshot.dtype),
+            similarity=str(settings.similarity),
+            kinds=dict(settings.kinds),
+            bytes=0 if folder is None else total_size([folder / FILE, folder / f"{FILE}-wal"]),
+            index_bytes={kind: size for kind, size in indexes.items() if size},
+        )
+
+
+def total_size(files: Iterable[Path]) -> int:
+    """Return the bytes of those of the files that are there."""
+    return sum(file.stat().st_size for file in files if file.exists())

@@ -1,0 +1,128 @@
+"""`factoid split` and `factoid index` with propositions that are kept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from factoid.cli import propositionizers
+from factoid.propositions import NoPropositions, PropositionCache
+from tests.propositions.passages import Batching, passage, passages
+
+
+@pytest.fixture
+def inner(monkeypatch):
+    inner = Batching()
+    monkeypatch.setitem(propositionizers.PROPOSITIONIZERS, "flan-t5", lambda _args: inner)
+    return inner
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """Write so many documents, one on a line."""
+
+    def corpus(count):
+        path = tmp_path / "towns.jsonl"
+        lines = (json.dumps({"id": unit.id, "text": unit.text}) for unit in passages(count))
+        path.write_text("\n".join(lines), encoding="utf-8")
+        return path
+
+    return corpus
+
+
+FLAN = ("--propositionizer", "flan-t5")
+
+
+def test_index_with_one_more_document_asks_for_one_more(run, corpus, inner, tmp_path):
+    for count in (100, 101):
+        _, out, _ = run("index", corpus(count), "--store", tmp_path / "s", "--json", *FLAN)
+    report = json.loads(out)
+    assert (report["documents"], report["unchanged"], len(inner.asked)) == (1, 100, 101)
+    assert report["decomposition"] == {
+        "passages": 1,
+        "propositions": 2,
+        "failures": {},
+        "unsupported": 0,
+        "uncovered": 0,
+        "duplicates": 0,
+        "cached": 0,
+        "transient": 0,
+    }
+    _, out, _ = run("index", corpus(101), "--store", tmp_path / "s", "--words", "4", *FLAN)  # other passages
+    assert "from the cache" not in out
+
+
+def test_index_and_split_share_a_cache(run, corpus, inner, tmp_path):
+    cache = ("--cache", tmp_path / "cache")
+    run("split", corpus(100), *FLAN, *cache)
+    _, out, err = run("split", corpus(101), *FLAN, *cache)
+    assert len(out.splitlines()) == 202
+    assert err.startswith("101 passages (100 from the cache) → 202 propositions; 0 passages fell back")
+    _, out, _ = run("index", corpus(101), "--store", tmp_path / "s", "--json", *FLAN, *cache)
+    assert json.loads(out)["decomposition"]["cached"] == 101
+    assert len(inner.asked) == 101
+
+
+def test_split_that_is_interrupted_goes_on_where_it_was(run, corpus, inner, tmp_path, monkeypatch):
+    def script(unit):
+        if unit.text.startswith("Town 150 "):
+            raise KeyboardInterrupt
+        return [unit.text]
+
+    command = ("split", corpus(200), *FLAN, "--cache", tmp_path / "cache")
+    monkeypatch.setattr(inner, "_script", script)
+    assert run(*command) == (130, "", "factoid: interrupted\n")
+    monkeypatch.setattr(inner, "_script", lambda unit: [unit.text])
+    inner.calls.clear()
+    code, out, _ = run(*command)
+    assert (code, len(out.splitlines())) == (0, 200)
+    assert 50 <= len(inner.asked) <= 100  # a batch or two are asked for again, not what was done before
+    assert inner.asked == [unit.text for unit in passages(200)[-len(inner.asked) :]]
+
+
+def test_failures_are_retried_where_that_is_wanted(run, corpus, inner, tmp_path, monkeypatch):
+    path = corpus(3)
+    split = ("split", path, *FLAN, "--cache", tmp_path / "cache")
+    index = ("index", path, *FLAN, "--cache", tmp_path / "cache", "--store", tmp_path / "s", "--json")
+    own = ("index", path, *FLAN, "--store", tmp_path / "own", "--json")
+    monkeypatch.setattr(inner, "_script", lambda unit: NoPropositions("refusal"))
+    for command in (split, index, own):
+        run(*command)
+    assert len(inner.asked) == 6
+    assert "3 passages fell back to sentences (3 refusal)" in run(*split)[2]
+    monkeypatch.setattr(inner, "_script", lambda unit: [unit.text])
+    assert json.loads(run(*index)[1])["unchanged"] == json.loads(run(*own)[1])["unchanged"] == 3
+    for command in (index, own):
+        report = json.loads(run(*command, "--retry-failed")[1])
+        assert (report["documents"], report["decomposition"]["failures"]) == (3, {})
+    assert len(inner.asked) == 12
+    cache = PropositionCache(tmp_path / "cache")
+    cache.put(inner.name, [passage(number, title="") for number in (3, 4)], [NoPropositions("refusal")] * 2)
+    corpus(5)
+    assert "(2 refusal)" in run(*split)[2]
+    assert "0 passages fell back" in run(*split, "--retry-failed")[2]
+
+
+def test_failures_that_may_pass_are_told(run, corpus, inner, tmp_path, monkeypatch):
+    monkeypatch.setattr(inner, "_script", lambda unit: NoPropositions("timed out", transient=True))
+    command = ("index", corpus(3), *FLAN, "--store", tmp_path / "s")
+    _, out, err = run(*command)
+    assert "3 timed out; another try may mend 3" in out
+    assert "another try may mend 3" in err
+    monkeypatch.setattr(inner, "_script", lambda unit: [unit.text])
+    assert "3 documents indexed" in run(*command)[1]
+    assert "3 unchanged" in run(*command)[1]
+
+
+def test_the_policy_for_unsupported_propositions(run, corpus, inner, tmp_path, monkeypatch):
+    monkeypatch.setattr(inner, "_script", lambda unit: [unit.text, "Napoleon came."])
+    assert "Napoleon" not in run("split", corpus(1), *FLAN)[1]
+    assert "Napoleon" in run("split", corpus(1), *FLAN, "--unsupported", "keep")[1]
+    index = ("index", corpus(1), *FLAN, "--store", tmp_path / "s", "--unsupported", "keep", "--json")
+    assert json.loads(run(*index)[1])["total"]["proposition"] == 2
+
+
+def test_wrong_usage(fails, corpus, tmp_path):
+    assert "--retry-failed needs --cache" in fails("split", corpus(1), "--retry-failed")
+    assert "cannot be read as a cache" in fails("split", corpus(30), "--cache", corpus(30))

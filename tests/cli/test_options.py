@@ -1,0 +1,43 @@
+"""Names of propositionizers into objects."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from factoid.cli import propositionizers
+from factoid.cli.options import Splitting
+
+
+def test_openai_needs_a_model_and_a_key(fails, docs, monkeypatch):
+    pytest.importorskip("openai")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert "needs --model" in fails("split", docs, "--propositionizer", "openai")
+    message = fails("split", docs, "--propositionizer", "openai", "--model", "some-model")
+    assert "set OPENAI_API_KEY (any value for a local server)" in message
+    assert "workload" not in message
+
+
+@pytest.mark.parametrize("address", ["foo", "localhost:8000/v1", "ftp://localhost/v1"])
+def test_an_address_that_is_none_is_refused_at_once(fails, docs, monkeypatch, address):
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    options = ("--propositionizer", "openai", "--model", "m", "--base-url", address)
+    assert f"must begin with http:// or https://, got '{address}'" in fails("split", docs, *options)
+
+
+def test_openai_client_is_made_here_with_the_address_given(monkeypatch):
+    openai = pytest.importorskip("openai")
+    made = {}
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_given: None)))
+    monkeypatch.setattr(openai, "OpenAI", lambda **given: made.update(given) or client)
+    arguments = Splitting(model="m", base_url="http://localhost:1/v1", max_concurrency=3)
+    assert propositionizers.PROPOSITIONIZERS["openai"](arguments).max_concurrency == 3
+    assert made == {"base_url": "http://localhost:1/v1"}
+
+
+def test_flan_t5_gets_the_model_named():
+    assert propositionizers.PROPOSITIONIZERS["flan-t5"](Splitting())
+    chosen = propositionizers.PROPOSITIONIZERS["flan-t5"](Splitting(model="some/folder", engine="transformers"))
+    assert (chosen.model, chosen.engine) == ("some/folder", "transformers")

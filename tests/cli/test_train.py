@@ -1,0 +1,89 @@
+"""`factoid train-propositionizer`, with a model of one layer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import pytest
+
+from factoid import FlanT5Propositionizer
+from factoid.cli.train import Training
+from factoid.propositions.training.seeds import read_pairs
+from factoid.propositions.training.train import TrainingSettings, read_record
+from tests.cli.conftest import PISA, VASA
+
+pytest.importorskip("accelerate")
+
+from tests.tiny_t5 import write_untrained
+
+SHORT = ["--base-model", "tiny", "--epochs", "1", "--batch-size", "2", "--device-batch-size", "1", "--cpu"]
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_untrained(tmp_path / "tiny", [PISA, VASA, 'Title: . Section: . Content: History["],'], limit=512)
+    capsys.readouterr()  # a progress bar
+
+
+def test_documents_become_pairs_and_a_model(run, docs, tiny, tmp_path):
+    code, out, err = run("train-propositionizer", docs, "--output", "model", *SHORT)
+    assert (code, err) == (0, "")
+    folder = tmp_path / "model"
+    pairs = read_pairs(folder / "pairs.jsonl")
+    assert [len(own.propositions) for own in pairs] == [2, 2, 2]
+    assert {own.propositionizer for own in pairs} == {"scripted"}
+    record = read_record(folder)
+    assert record.training_pairs + record.held_out_pairs == 3
+    assert record.held_out_pairs
+    assert out.splitlines()[0] == "3 pairs kept, 0 dropped: model/pairs.jsonl"
+    assert f"F1 {record.score.f1:.3f}" in out
+    assert FlanT5Propositionizer(folder, device="cpu").propositionize([]) == []
+    assert (folder / "propositions.sqlite").exists()
+
+
+def test_pairs_can_be_made_first_and_trained_on_later(run, docs, tiny):
+    code, out, _ = run("train-propositionizer", docs, "--output", "seeds", "--pairs-only", "--passages", "2")
+    assert (code, out) == (0, "2 pairs kept, 0 dropped: seeds/pairs.jsonl\n")
+    options = ["--pairs", "seeds/pairs.jsonl", "--output", "model", "--held-out", "0", "--json", *SHORT]
+    code, out, _ = run("train-propositionizer", *options)
+    record = json.loads(out)
+    assert code == 0
+    assert (record["training_pairs"], record["steps"], record["score"]) == (2, 1, None)
+
+
+def test_the_similarity_can_be_chosen(run, docs, tiny):
+    options = ["--output", "model", "--similarity", "encoder", "--json", *SHORT]
+    _, out, _ = run("train-propositionizer", docs, *options)
+    assert json.loads(out[out.index("{") :])["similarity"] == "EncoderSimilarity"
+
+
+def test_the_settings_default_to_those_of_python():
+    settings = asdict(TrainingSettings())
+    options = asdict(Training())
+    assert options.pop("base_model") == settings.pop("model")
+    assert options.pop("base_revision") == settings.pop("revision")
+    assert options == settings
+
+
+def test_wrong_use_is_one_line(fails, docs, tmp_path):
+    assert "--pairs FILE, and not both" in fails("train-propositionizer", "--output", tmp_path / "model")
+    pairs = ["--pairs", tmp_path / "none.jsonl", "--output", tmp_path / "model"]
+    assert "not both" in fails("train-propositionizer", docs, *pairs)
+    assert "none.jsonl cannot be read" in fails("train-propositionizer", *pairs)
+    assert "epochs of 1 at least" in fails("train-propositionizer", *pairs, "--epochs", 0)
+
+
+def test_a_model_that_is_not_there_costs_no_pairs(run, docs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("train-propositionizer", docs, "--output", "model", "--base-model", tmp_path / "nowhere")
+    assert (code, out) == (1, "3 pairs kept, 0 dropped: model/pairs.jsonl\n")
+    assert err.startswith("factoid: error: cannot load the seq2seq model")
+
+
+@pytest.mark.parametrize("passages", ["0", "-1"])
+def test_no_passages_are_nothing_to_train_on(fails, docs, tmp_path, passages):
+    arguments = ("train-propositionizer", docs, "--output", tmp_path / "m", "--passages", passages)
+    assert f"--passages must be at least 1, got {passages}" in fails(*arguments)
+    assert not (tmp_path / "m").exists()

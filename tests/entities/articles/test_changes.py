@@ -1,0 +1,203 @@
+"""A glossary that changes: single articles added, replaced and deleted, and those of one tenant only."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from factoid import Document
+from factoid.entities import ArticleStore, EntityRetriever, TitleLinker, add_own_articles, build_own_articles
+from factoid.errors import InvalidInputError
+from tests.entities.articles.records import leftovers
+
+TITLES = "Tern 40|Heron (sensor)|Heron (controller)|Node.js|Łódź|Return Merchandise Authorization (RMA)|Acme Pumps GmbH"
+
+
+def entry(number, title, text="A text.", **metadata):
+    return Document(text, title, id=f"d{number}", metadata=metadata)
+
+
+def dump(path):
+    """Return what a store's file says of each title, without the numbers of the articles."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [
+            sorted(connection.execute(sql), key=repr)
+            for sql in (
+                "SELECT key, kind, title, form, count FROM name JOIN article ON article.id = name.article",
+                "SELECT title, metadata, document_id, text FROM article JOIN body USING (id)",
+                "SELECT key, value FROM meta WHERE key IN ('articles', 'names')",
+            )
+        ]
+        ranks = connection.execute("SELECT MAX(rank) + 1, COUNT(*) FROM name GROUP BY key").fetchall()
+    assert all(most == count for most, count in ranks)
+    return tables
+
+
+def test_an_entry_is_added_replaced_and_deleted(tmp_path):
+    store = build_own_articles([entry(1, "Tern 40", aliases=["T40"]), entry(2, "Seal")], tmp_path / "glossary.sqlite")
+    with store:
+        retriever = EntityRetriever(store)
+        add_own_articles(store, [entry(3, "Kite 7"), entry(1, "Tern 41", "New.", aliases=["T41"])])
+        assert [hit.text for hit in retriever.retrieve("is the t41 heavier than the kite 7?")] == [
+            "Tern 41\nNew.",
+            "Kite 7\nA text.",
+        ]
+        assert retriever.retrieve("is the t40 or the tern 40 heavy?") == []
+        store.delete(["d1"])
+        assert retriever.retrieve("how heavy is the t41?") == []
+        assert len(store) == 2
+    with ArticleStore(tmp_path / "glossary.sqlite") as store:
+        assert list(store.titles()) == ["Seal", "Kite 7"]
+
+
+def test_a_changed_file_is_the_one_that_would_be_built(tmp_path):
+    chance = random.Random(0)
+    names = TITLES.split("|")
+    documents = {}
+    start = [entry(number, title) for number, title in enumerate(names)]
+    with build_own_articles(start, tmp_path / "changed") as store:
+        documents = {document.id: document for document in start}
+        for step in range(12):
+            gone = chance.sample(sorted(documents), 2)
+            store.delete(gone)
+            for document_id in gone:
+                del documents[document_id]
+            more = [
+                entry(f"{step}-{at}", f"{chance.choice(names)} {step}{at}", f"{step}.", aliases=[chance.choice(names)])
+                for at in range(2)
+            ]
+            again = documents[chance.choice(sorted(documents))]
+            more.append(Document("Again.", again.title, id=again.id, metadata={"aliases": [f"A&{step}", "X-1"]}))
+            add_own_articles(store, more)
+            documents |= {document.id: document for document in more}
+    build_own_articles(documents.values(), tmp_path / "built").close()
+    assert dump(tmp_path / "changed") == dump(tmp_path / "built")
+
+
+def test_title_and_aliases_are_read_where_they_were(tmp_path):
+    first = Document("A.", id="a", metadata={"term": "Tern", "names": ["T40"]})
+    with build_own_articles([first], title_key="term", aliases_key="names") as store:
+        add_own_articles(store, [Document("B.", id="b", metadata={"term": "Kite", "names": ["K7"]})])
+        assert store.get("k7").title == "Kite"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda store: store.delete(["d1", "x"]), "no article has the id 'x'"),
+        (lambda store: store.delete("d1"), "several ids, got the string 'd1'"),
+        (lambda store: add_own_articles(store, [entry(9, "Tern 40")]), "'Tern 40' is that of .* 'd1'"),
+        (lambda store: add_own_articles(store, [entry(9, "Kite", " ")]), "'Kite' has no text"),
+        (lambda store: add_own_articles(store, [entry(9, "K"), entry(9, "L")]), "'d9' was given twice"),
+    ],
+)
+def test_what_cannot_be_changed_changes_nothing(tmp_path, change, message):
+    with build_own_articles([entry(1, "Tern 40")], tmp_path / "s") as store:
+        before = (tmp_path / "s").read_bytes()
+        with pytest.raises(InvalidInputError, match=message):
+            change(store)
+    assert (tmp_path / "s").read_bytes() == before
+    assert leftovers(tmp_path / "s") == []
+
+
+def test_two_entries_exchange_their_titles():
+    with build_own_articles([entry(1, "Tern"), entry(2, "Kite")]) as store:
+        add_own_articles(store, [entry(1, "Kite"), entry(2, "Tern")])
+        assert [store.get(title).document_id for title in ("Tern", "Kite")] == ["d2", "d1"]
+
+
+def test_readers_go_on_while_it_changes(tmp_path):
+    path = tmp_path / "s"
+    done = threading.Event()
+    with (
+        build_own_articles([entry(1, "Tern"), entry(2, "Kite")], path) as store,
+        ArticleStore(path) as other,
+        ThreadPoolExecutor(8) as executor,
+    ):
+        retriever = EntityRetriever(store)
+
+        def read():
+            while not done.is_set():
+                hits = retriever.retrieve("Is the Tern older than the Kite?")
+                assert [hit.unit.title for hit in hits][:1] == ["Tern"]
+
+        readers = [executor.submit(read) for _ in range(3)]
+        writers = [executor.submit(add_own_articles, store, [entry(number, f"W{number}")]) for number in range(10, 14)]
+        try:
+            for _ in range(3):
+                store.delete(["d2"])
+                add_own_articles(store, [entry(2, "Kite")])
+            for writer in writers:
+                writer.result()
+        finally:
+            done.set()
+        for reader in readers:
+            reader.result()
+        assert len(store) == 6  # no change was lost
+        assert len(other) == 2  # it reads what it opened
+        other.reload()
+        assert len(other) == 6
+
+
+@pytest.fixture
+def tenants():
+    documents = [
+        entry(1, "Refund", "North pays in 3 days.", tenant="north", level=1),
+        entry(2, "Refund", "South never pays.", tenant="south", level=2),
+        entry(3, "Heron (sensor)", "Of the south.", tenant="south", level=1),
+        entry(4, "Heron (pump)", "Of the north.", tenant="north", level=3),
+    ]
+    with build_own_articles(documents, duplicates="keep") as store:
+        yield store
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ({"tenant": "north"}, ["North pays in 3 days.", "Of the north."]),
+        ({"tenant": "south"}, ["South never pays.", "Of the south."]),
+        ({"tenant": {"$in": ["south"]}, "level": {"$gt": 1}}, ["South never pays."]),
+        ({"tenant": "west"}, []),
+        (lambda metadata: metadata["level"] == 3, ["Of the north."]),
+    ],
+)
+def test_tenants_see_their_own_articles_only(tenants, condition, expected):
+    question = "how long does a refund of the heron sensor take?"
+    assert [hit.unit.text for hit in EntityRetriever(tenants, filter=condition).retrieve(question)] == expected
+    hits = EntityRetriever(tenants, TitleLinker(tenants)).retrieve(question, filter=condition)
+    assert [hit.unit.text for hit in hits] == expected
+    assert not any(hit.mention.ambiguous for hit in hits)
+
+
+def test_what_another_tenant_has_is_no_name(tenants):
+    view = tenants.filtered({"tenant": "north"})
+    assert view.get("Heron (sensor)") is None
+    assert view.get("Refund").text == "North pays in 3 days."
+    assert (len(view), len(tenants), list(view.titles())) == (2, 4, ["Refund", "Heron (pump)"])
+    assert pickle.loads(pickle.dumps(view)).get("Refund").text == "North pays in 3 days."
+    assert len(view.filtered({"level": 3})) == 1
+    add_own_articles(tenants, [entry(5, "Refund", "West.", tenant="west")])
+    assert view.get("Refund").text == "North pays in 3 days."
+    (hit,) = EntityRetriever(tenants, filter={"tenant": "west"}).retrieve("a refund")
+    assert hit.unit.text == "West."
+
+
+def test_articles_of_one_title_without_a_filter(tenants):
+    texts = {
+        choice: [hit.unit.text for hit in EntityRetriever(tenants, ambiguous=choice).retrieve("What is a refund?")]
+        for choice in ("first", "all", "skip")
+    }
+    north, south = "North pays in 3 days.", "South never pays."
+    assert texts == {"first": [north], "all": [north, south], "skip": []}
+
+
+@pytest.mark.parametrize("condition", [3, {"tenant": {"$near": 1}}])
+def test_what_is_no_filter(tenants, condition):
+    with pytest.raises(InvalidInputError, match=r"filter|operator"):
+        EntityRetriever(tenants, filter=condition)

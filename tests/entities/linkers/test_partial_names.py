@@ -1,0 +1,140 @@
+"""Names in part, misspelt names, plain words: found, marked, and never above a whole name."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from factoid import Document
+from factoid.entities import Match, TitleLinker, build_own_articles
+from factoid.entities.articles.name_index import name_parts
+from factoid.errors import MissingDependencyError
+from tests.entities.linkers.stores import links
+
+ENTRIES = {
+    "Calvin Coolidge": "A president. It was said that Coolidge spoke little.",
+    "John Fitzgerald Kennedy": "A president.",
+    "Ludwig van Beethoven": "A composer.",
+    "Acme Pumps GmbH": "A maker.",
+    "Dyson V11": "It cleans.",
+    "Acme Marsh Kite": "It flies.",
+    "Station check": "Yearly.",
+    "Heron (sensor)": "It senses.",
+    "Tern 40": "A pump.",
+    "Mary Smith": "One.",
+    "Anna Smith": "Another.",
+    "Bank of America": "A bank.",
+    "V12": "Exact.",
+    "Dyson V12": "In part.",
+}
+
+
+@pytest.fixture(scope="module")
+def store():
+    with build_own_articles([Document(text, title) for title, text in ENTRIES.items()]) as store:
+        yield store
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where was Coolidge born?", {"Coolidge": "Calvin Coolidge"}),
+        ("where was coolidge born", {"coolidge": "Calvin Coolidge"}),  # his article calls him so
+        ("Where was John Kennedy born?", {"John Kennedy": "John Fitzgerald Kennedy"}),
+        ("where was john kennedy born", {"john kennedy": "John Fitzgerald Kennedy"}),
+        ("What did Beethoven write?", {"Beethoven": "Ludwig van Beethoven"}),
+        ("Who leads Acme Pumps?", {"Acme Pumps": "Acme Pumps GmbH"}),
+        ("how long does the v11 run", {"v11": "Dyson V11"}),
+        ("How high does the Marsh Kite fly?", {"Marsh Kite": "Acme Marsh Kite"}),
+        ("How do I check the kite?", {}),
+        ("What does the Check of America cost?", {}),
+        ("Who is Bill Coolidge?", {}),  # somebody else
+    ],
+)
+def test_names_in_part(store, question, expected):
+    mentions = TitleLinker(store).link(question)
+    assert {question[m.start : m.end]: m.title for m in mentions} == expected
+    assert all(m.match is Match.PART and m.score <= 0.55 for m in mentions)
+
+
+def test_a_part_is_never_above_a_whole_name(store):
+    (whole,) = TitleLinker(store).link("how long does the v12 run")
+    assert (whole.title, whole.match, [c.title for c in whole.candidates]) == ("V12", Match.NAME, ["V12"])
+
+
+def test_an_ambiguous_part_scores_lower_still(store):
+    (mention,) = TitleLinker(store).link("Where does Smith live?")
+    assert mention.ambiguous
+    assert mention.score == pytest.approx(0.55 / 2)
+    assert {candidate.title for candidate in mention.candidates} == {"Mary Smith", "Anna Smith"}
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Acme Inc.", [("Acme", False)]),
+        ("Acme Pumps Co., Ltd.", [("Acme Pumps", False), ("Pumps", True)]),
+        ("Müller & Co. KG", [("Müller", False)]),
+        ("Dyson V11 (vacuum)", [("V11", False)]),
+        ("Model 3", []),
+        ("J. K. Rowling", [("J. Rowling", False), ("Rowling", True)]),
+        ("Procter & Gamble", []),
+        ("The Beatles", []),
+        ("Station check", []),
+    ],
+)
+def test_parts_of_a_title(title, expected):
+    assert list(name_parts(title, "")) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("what does the hreon sense", {"hreon": "Heron (sensor)"}),
+        ("Who was Calvin Colidge?", {"Calvin Colidge": "Calvin Coolidge"}),
+        ("how often is the staton chek done", {"staton chek": "Station check"}),
+        ("what does the tern 60 weigh", {}),
+        ("what does the tren 40 weigh", {"tren 40": "Tern 40"}),
+        ("what does it cost", {}),
+    ],
+)
+def test_misspelt_names_on_demand(store, question, expected):
+    pytest.importorskip("rapidfuzz")
+    mentions = TitleLinker(store, misspellings=True).link(question)
+    assert {question[m.start : m.end]: m.title for m in mentions} == expected
+    assert all(m.match is Match.MISSPELLING and m.score <= 0.45 for m in mentions)
+    assert not any(m.match is Match.MISSPELLING for m in TitleLinker(store).link(question))
+
+
+def test_a_misspelt_name_is_never_above_a_whole_one():
+    pytest.importorskip("rapidfuzz")
+    with build_own_articles([Document("A.", "Heron"), Document("B.", "Meron")]) as store:
+        question = "Is the heron a zeron?"
+        whole, misspelt = TitleLinker(store, misspellings=True).link(question)
+    assert (whole.title, whole.match, whole.score) == ("Heron", Match.NAME, 1.0)
+    assert misspelt.ambiguous
+    assert {candidate.title for candidate in misspelt.candidates} == {"Heron", "Meron"}
+
+
+def test_without_rapidfuzz_the_error_says_what_to_install(store, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
+    monkeypatch.setitem(sys.modules, "rapidfuzz.process", None)
+    with pytest.raises(MissingDependencyError, match=r'pip install "factoid\[fuzzy\]"'):
+        TitleLinker(store, misspellings=True)
+
+
+def test_running_text_is_linked_where_the_linker_is_sure(store):
+    text = "Coolidge met Mary Smith. Then Bill Tern 40 Jones came."
+    linker = TitleLinker(store)
+    assert "Coolidge" in links(linker, text)
+    assert [mention.title for mention in linker.link_document(text)] == ["Mary Smith"]
+    assert linker.link_document(text) == [mention for mention in linker.link(text) if mention.score >= 0.6]
+    assert TitleLinker(store, min_score=0.2).link_document(text) == TitleLinker(store, min_score=0.2).link(text)
+
+
+def test_a_plain_word_in_lower_case_is_unsure():
+    with build_own_articles([Document("A plan.", "Free"), Document("A pump.", "Heron")]) as store:
+        linker = TitleLinker(store)
+        scores = [linker.link(f"is there a {form} trial of the heron")[0].score for form in ("free", "Free")]
+    assert scores == [0.5, 1.0]

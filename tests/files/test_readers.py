@@ -1,0 +1,287 @@
+"""Files into documents: what is read, how it is known again, and what is refused with which words."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import sys
+import zipfile
+
+import pytest
+
+from factoid import split_passages
+from factoid.errors import MissingDependencyError, UnreadableFileError
+from factoid.files import readers
+from factoid.files.readers import find_files, read_documents, read_file
+
+
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def read_one(path):
+    (document,) = read_file(path)
+    return document
+
+
+def test_text_keeps_every_character(tmp_path):
+    text = "Erster Absatz.\r\n\r\nZweiter: 日本語 🎉 \x00 Ende.\r\n"
+    document = read_one(write(tmp_path / "a.txt", text))
+    assert document.text == text
+    assert document.metadata == {"source": (tmp_path / "a.txt").as_posix()}
+    for passage in split_passages(document):
+        assert passage.text == text[passage.start : passage.end]
+
+
+def test_byte_order_mark_is_no_text(tmp_path):
+    assert read_one(write(tmp_path / "a.md", b"\xef\xbb\xbf# Title")).text == "# Title"
+    lines = b'\xef\xbb\xbf{"text": "one"}\r\n{"text": "two"}\r\n'
+    assert [document.text for document in read_file(write(tmp_path / "a.jsonl", lines))] == ["one", "two"]
+
+
+def test_id_follows_the_file_not_its_content(tmp_path, monkeypatch):
+    path = write(tmp_path / "docs" / "a.txt", "Old.")
+    old = read_one(path)
+    write(path, "New.")
+    monkeypatch.chdir(tmp_path)
+    new = read_one("docs/a.txt")
+    assert new.text == "New."
+    assert new.id == old.id, "an edited file must replace its old version"
+    assert new.metadata["source"] == "docs/a.txt"
+    assert read_one(write(tmp_path / "docs" / "b.txt", "New.")).id != new.id
+
+
+def test_folders_are_read_in_order_without_hidden_files(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(readers, "find_spec", lambda _name: None)
+    for name in ("b.txt", "a/z.md", "a/A.MARKDOWN", "c.rst", "d.text", "e.jsonl"):
+        write(tmp_path / name, '{"text": "x"}')
+    for name in (".hidden.txt", ".git/config.txt", "a/.b/c.md", "photo.png", "paper.pdf", "second.pdf", "Makefile"):
+        write(tmp_path / name, b"\xff\x00")
+    with caplog.at_level(logging.WARNING):
+        found = [path.relative_to(tmp_path).as_posix() for path in find_files([tmp_path])]
+    assert found == ["b.txt", "c.rst", "d.text", "e.jsonl", "a/A.MARKDOWN", "a/z.md"]
+    assert "skipped 4 files of other kinds" in caplog.text
+    assert '(2 .pdf, 1 .png, 1 no ending); some are read after: pip install "factoid[documents]"' in caplog.text
+    monkeypatch.setattr(readers, "find_spec", lambda _name: True)
+    assert tmp_path / "second.pdf" in find_files([tmp_path])
+
+
+def test_a_file_that_is_named_is_read_whatever_its_ending_and_once(tmp_path):
+    path = write(tmp_path / "notes.log", "A line.")
+    write(tmp_path / ".secret.txt", "B.")
+    found = find_files([path, tmp_path / ".secret.txt", path])
+    assert found == [path, tmp_path / ".secret.txt"]
+    assert read_one(path).text == "A line."
+
+
+def test_reading_is_lazy_but_a_missing_path_is_told_at_once(tmp_path):
+    write(tmp_path / "a.txt", "fine")
+    write(tmp_path / "b.txt", b"\xff")
+    documents = read_documents([tmp_path])
+    assert next(documents).text == "fine"
+    with pytest.raises(UnreadableFileError, match=r"b\.txt is not UTF-8"):
+        next(documents)
+    with pytest.raises(UnreadableFileError, match=r"absent\.txt does not exist"):
+        read_documents([tmp_path, tmp_path / "absent.txt"])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"GIF89a\x00\x01\xff\xfe", "is a binary file"),
+        (b"caf\xe9", r"is not UTF-8: byte 0xe9 at offset 3\. Convert it"),
+        ("Übung".encode("utf-16"), "is UTF-16"),
+        (b"lone \xed\xa0\x80 surrogate", "is not UTF-8"),
+    ],
+)
+def test_what_is_no_text_is_refused(tmp_path, content, words):
+    with pytest.raises(UnreadableFileError, match=words):
+        read_one(write(tmp_path / "x.txt", content))
+
+
+def test_nul_far_into_a_broken_file_does_not_make_it_binary(tmp_path):
+    with pytest.raises(UnreadableFileError, match="is not UTF-8"):
+        read_one(write(tmp_path / "x.txt", b"a" * 9000 + b"\x00\xff"))
+
+
+def test_folders_without_files_and_odd_paths_are_refused(tmp_path):
+    write(tmp_path / "empty" / "photo.png", b"")
+    with pytest.raises(UnreadableFileError, match=r"holds no file that can be read: expected files that end in"):
+        find_files([tmp_path / "empty"])
+    with pytest.raises(UnreadableFileError, match=r"cannot be opened|does not exist"):
+        find_files(["a\0b"])
+    with pytest.raises(UnreadableFileError, match=r"cannot be opened|does not exist"):
+        find_files(["x" * 10_000])
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with pytest.raises(UnreadableFileError, match="neither a file nor a folder"):
+        find_files([fifo])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_without_permission_is_told(tmp_path):
+    path = write(tmp_path / "a.txt", "x")
+    path.chmod(0)
+    with pytest.raises(UnreadableFileError, match=r"a\.txt cannot be read: Permission denied"):
+        read_one(path)
+
+
+def test_a_file_that_fails_while_it_is_read_is_told(tmp_path, monkeypatch):
+    def fail(*_args):
+        raise OSError(5, "Input/output error")
+
+    for name in ("a.txt", "a.jsonl"):
+        path = write(tmp_path / name, "x")
+        with monkeypatch.context() as patch:
+            patch.setattr(type(path), "read_bytes", fail)
+            patch.setattr(type(path), "open", fail)
+            with pytest.raises(UnreadableFileError, match=rf"{name} cannot be read: Input/output error"):
+                list(read_file(path))
+
+
+def test_links_that_make_circles_are_not_followed(tmp_path):
+    write(tmp_path / "a.txt", "x")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    assert find_files([tmp_path]) == [tmp_path / "a.txt"]
+
+
+def test_a_line_of_two_megabytes_is_read(tmp_path):
+    text = "x" * 2_000_000
+    assert read_one(write(tmp_path / "c.jsonl", json.dumps({"text": text}))).text == text
+    assert read_one(write(tmp_path / "c.txt", text)).text == text
+
+
+def test_an_empty_file_is_an_empty_document(tmp_path):
+    assert read_one(write(tmp_path / "a.txt", b"")).text == ""
+    assert list(read_file(write(tmp_path / "a.jsonl", b""))) == []
+
+
+# Kinds that are not text
+
+PAGE = """<html><head><title>Vasa - Museum</title><style>p {color: red}</style></head>
+<body><h1>Vasa</h1><p>The Vasa <b>sank</b> in 1628.</p></body></html>"""
+
+
+def docx(path, text):
+    namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    body = f'<w:document xmlns:w="{namespace}"><w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body></w:document>'
+    package = "http://schemas.openxmlformats.org/package/2006/relationships"
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+    with zipfile.ZipFile(path, "w") as parts:
+        parts.writestr("word/document.xml", body)
+        relation = f'<Relationship Id="r" Type="{kind}" Target="word/document.xml"/>'
+        parts.writestr("_rels/.rels", f'<Relationships xmlns="{package}">{relation}</Relationships>')
+        types = "http://schemas.openxmlformats.org/package/2006/content-types"
+        parts.writestr("[Content_Types].xml", f'<Types xmlns="{types}"/>')
+    return path
+
+
+def pdf(path, text):
+    content = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    out, offsets = "%PDF-1.4\n", []
+    for number, text in enumerate(objects, start=1):
+        offsets.append(len(out))
+        out += f"{number} 0 obj\n{text}\nendobj\n"
+    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
+    tail = f"trailer << /Size 6 /Root 1 0 R >>\nstartxref\n{len(out)}\n%%EOF"
+    return write(path, f"{out}xref\n0 6\n0000000000 65535 f \n{table}{tail}")
+
+
+def test_documents_are_converted_to_markdown(tmp_path):
+    pytest.importorskip("markitdown")
+    page = read_one(write(tmp_path / "vasa.html", PAGE))
+    assert page.text == "# Vasa\n\nThe Vasa **sank** in 1628."
+    assert (page.title, page.metadata) == ("", {"source": (tmp_path / "vasa.html").as_posix()})
+    assert read_one(write(tmp_path / "plain.htm", PAGE.replace("h1>", "p>"))).title == "Vasa - Museum"
+    assert read_one(docx(tmp_path / "a.docx", "The Vasa sank.")).text == "The Vasa sank."
+    assert read_one(pdf(tmp_path / "a.pdf", "The Vasa sank in 1628.")).text.strip() == "The Vasa sank in 1628."
+    old = read_one(write(tmp_path / "vasa.html", "<p>Raised in 1961.</p>"))
+    assert old.id == page.id, "an edited file must replace its old version"
+
+
+def test_documents_that_cannot_be_converted_are_one_error(tmp_path):
+    pytest.importorskip("markitdown")
+    with pytest.raises(UnreadableFileError, match=r"a\.docx cannot be converted: .*zip"):
+        read_one(write(tmp_path / "a.docx", b"PK\x03\x04 cut off"))
+    with pytest.raises(UnreadableFileError, match=r"scan\.pdf holds no text: pages that are pictures"):
+        read_one(pdf(tmp_path / "scan.pdf", ""))
+
+
+def test_converting_needs_an_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "markitdown", None)
+    with pytest.raises(MissingDependencyError, match=r'pip install "factoid\[documents\]"'):
+        read_one(write(tmp_path / "a.html", PAGE))
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"), [(PAGE, "HTML"), ('<?xml version="1.0"?><a/>', "XML"), ("{\\rtf1 Hello}", "RTF")]
+)
+def test_markup_under_another_name_is_refused(tmp_path, content, kind):
+    with pytest.raises(UnreadableFileError, match=f"page is {kind}, not text"):
+        read_one(write(tmp_path / "page", content))
+
+
+# Front matter
+
+
+def test_front_matter_becomes_metadata(tmp_path):
+    text = """---
+title: "Vasa: the ship"
+date: 2024-05-01
+tags: [ships, museums]
+year: 1628
+draft: false
+author:
+  name: Anna
+---
+The Vasa sank.
+"""
+    document = read_one(write(tmp_path / "vasa.md", text))
+    assert (document.title, document.text) == ("Vasa: the ship", text)
+    assert document.metadata == {
+        "source": (tmp_path / "vasa.md").as_posix(),
+        "date": "2024-05-01",
+        "tags": ["ships", "museums"],
+        "year": 1628,
+        "draft": False,
+        "author": {"name": "Anna"},
+    }
+    (passage,) = split_passages(document)
+    assert (passage.text, passage.title, passage.metadata["year"]) == ("The Vasa sank.", "Vasa: the ship", 1628)
+
+
+@pytest.mark.parametrize("line", ["title: a: b", "day: 2024-02-30", "a: &x [1]\nb: *x", "x: [" + "[" * 5000])
+def test_front_matter_that_is_no_yaml_is_told_and_costs_no_text(tmp_path, caplog, line):
+    with caplog.at_level(logging.WARNING):
+        document = read_one(write(tmp_path / "a.md", f"---\n{line}\n---\nText."))
+    assert "a.md: its front matter is not YAML and gives no metadata: " in caplog.text
+    assert list(document.metadata) == ["source"]
+    assert [passage.text for passage in split_passages(document)] == ["Text."]
+
+
+def test_rules_are_no_front_matter(tmp_path):
+    assert list(read_one(write(tmp_path / "a.md", "---\nSome prose.\n---\nMore.")).metadata) == ["source"]
+
+
+def test_standard_input(monkeypatch):
+    def pipe(content):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return list(read_documents(["-"]))
+
+    (document,) = pipe("---\nyear: 1628\n---\n# Vasa\n\nÄ sank.".encode())
+    assert (document.metadata, document.text[-7:]) == ({"source": "-", "year": 1628}, "Ä sank.")
+    assert [document.text for document in pipe(b'{"text": "A."}\n\n{"text": "B."}\n')] == ["A.", "B."]
+    assert pipe(b"One.")[0].id != pipe(b"Two.")[0].id
+    with pytest.raises(UnreadableFileError, match="standard input is a binary file"):
+        pipe(b"\x00\xff")

@@ -1,0 +1,174 @@
+"""Documents added from any iterable, sync and async, through the core's ingestion."""
+
+from __future__ import annotations
+
+import datetime
+import gc
+import logging
+import uuid
+import weakref
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from langchain_core.documents import Document
+
+from factoid.errors import InvalidInputError
+from langchain_factoid import MultiGranularFAISS
+from tests.langchain.documents import KAKAPO, OLM, SENTENCES, TITAN
+
+
+class Source:
+    """Yields documents, and watches how many of them are alive."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._alive: set[int] = set()
+        self.most = 0
+
+    def __iter__(self) -> Iterator[Document]:
+        for n in range(self._count):
+            document = Document(id=str(n), page_content=f"Row {n} is here.", metadata={"n": n})
+            self._alive.add(n)
+            weakref.finalize(document, self._alive.discard, n)
+            self.most = max(self.most, len(self._alive))
+            yield document
+
+
+async def test_documents_are_read_as_they_are_needed(embedding: Any, path: Path | None) -> None:
+    gc.collect()
+    with MultiGranularFAISS(embedding, path=path, granularities=["passage"]) as store:
+        for add in (store.add_documents, store.aadd_documents):
+            source = Source(300)
+            ids = add(source)
+            assert (ids if isinstance(ids, list) else await ids) == [str(n) for n in range(300)]
+            assert source.most <= 3
+        assert store.get_by_ids(["123"]) == [Document(id="123", page_content="Row 123 is here.", metadata={"n": 123})]
+        assert len(store.similarity_search("row", k=999)) == 300
+
+
+async def test_whole_documents_stay_when_a_source_fails(store: MultiGranularFAISS) -> None:
+    def failing() -> Iterator[Document]:
+        yield from (Document(id=str(n), page_content=f"Row {n} is here.") for n in range(300))
+        raise OSError
+
+    for add in (store.add_documents, store.aadd_documents):
+        with pytest.raises(OSError):
+            await add(failing()) if add == store.aadd_documents else add(failing())
+        ids = {document.id for document in store.similarity_search("row", k=999, granularity="passage")}
+        assert ids == {str(n) for n in range(256)}
+        store.store.clear()
+
+
+@pytest.mark.parametrize("as_list", [True, False])
+def test_other_numbers_of_ids_are_told(store: MultiGranularFAISS, as_list: bool) -> None:
+    kind: Any = list if as_list else iter
+    rows = [Document(page_content=f"Row {n}.") for n in range(3)]
+    for ids in ("ab", "abcd"):
+        with pytest.raises(InvalidInputError, match="number of ids must match"):
+            store.add_documents(kind(rows), kind(ids))
+    for count in (2, 4):
+        with pytest.raises(InvalidInputError, match="number of metadatas must match"):
+            store.add_texts(kind("abc"), kind([{}] * count))
+    assert store.similarity_search("row") == []
+    for options in ({"ids": "abc"}, {"metadatas": "abc"}):
+        with pytest.raises(InvalidInputError, match="got the string"):
+            store.add_texts(["x", "y", "z"], **options)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="got the string"):
+        store.add_texts("abc")
+    with pytest.raises(InvalidInputError, match="got int"):
+        store.add_documents(kind([1]))
+
+
+def test_a_store_that_could_not_be_filled_is_closed(embedding: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+    close = MultiGranularFAISS.close
+    monkeypatch.setattr(MultiGranularFAISS, "close", lambda self: (closed.append(self), close(self))[1])
+    with pytest.raises(InvalidInputError):
+        MultiGranularFAISS.from_documents(["text"], embedding)  # type: ignore[list-item]
+    assert len(closed) == 1
+
+
+# Metadata
+
+
+def test_dates_uuids_tuples_and_nan_in_metadata(embedding: Any, caplog: pytest.LogCaptureFixture) -> None:
+    number = uuid.uuid4()
+    metadata = {
+        "published": datetime.date(2020, 1, 2),
+        "at": datetime.datetime(2020, 1, 2, 3, 4, tzinfo=datetime.UTC),
+        "key": number,
+        "price": Decimal("9.5"),
+        "pair": (1, "a"),
+        "tags": {"b", "a"},
+        "score": float("nan"),
+        "rank": np.int64(3),
+        "nested": {"seen": [datetime.date(2021, 1, 1)]},
+        "plain": ["x", None, True],
+    }
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES) as store:
+        store.add_texts(["Ice floats."], [metadata], ids=["ice"])
+        [document] = store.similarity_search("ice", filter={"published": {"$gte": "2020-01-01"}, "price": {"$lt": 10}})
+        assert document.metadata == {
+            "published": "2020-01-02",
+            "at": "2020-01-02T03:04:00+00:00",
+            "key": str(number),
+            "price": 9.5,
+            "pair": [1, "a"],
+            "tags": ["a", "b"],
+            "score": None,
+            "rank": 3,
+            "nested": {"seen": ["2021-01-01"]},
+            "plain": ["x", None, True],
+        }
+        assert store.last_report is not None
+        assert store.last_report.coerced.keys() == metadata.keys() - {"plain"}
+        assert "published (date)" in caplog.text
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            store.add_texts(["Lead sinks."], [{"page": 1}])
+        assert caplog.text == ""
+        assert store.last_report.coerced == {}
+        embedded = len(embedding.embedded)
+        for value in (object(), {1: "a"}, [b"bytes"]):
+            with pytest.raises(InvalidInputError, match="'value'"):
+                store.add_texts(["Tin."], [{"value": value}])
+        assert len(embedding.embedded) == embedded
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, metadata="strict") as store:
+        with pytest.raises(InvalidInputError, match=r"'published': 'date'.*metadata='coerce'"):
+            store.add_texts(["Ice floats."], [metadata])
+        assert store.add_texts(["Ice floats."], [{"page": 1}], ids=["a"]) == ["a"]
+    with pytest.raises(InvalidInputError, match="'coerce' or 'strict'"):
+        MultiGranularFAISS(embedding, metadata="lenient")  # type: ignore[arg-type]
+
+
+async def test_every_kind_of_iterable(embedding: Any) -> None:
+    documents = [KAKAPO, OLM, TITAN]
+    texts, metadatas = [document.page_content for document in documents], [document.metadata for document in documents]
+    options: dict[str, Any] = {"ids": ["a", "b", "c"], "propositionizer": SENTENCES}
+    stores = [
+        MultiGranularFAISS.from_documents(documents, embedding, **options),
+        MultiGranularFAISS.from_documents(iter(documents), embedding, **options | {"ids": iter("abc")}),
+        MultiGranularFAISS.from_texts(iter(texts), embedding, iter(metadatas), **options),
+        await MultiGranularFAISS.afrom_texts(iter(texts), embedding, metadatas, **options),
+        await MultiGranularFAISS.afrom_documents(iter(documents), embedding, **options),
+    ]
+    expected = stores[0].similarity_search_with_score("eyes", k=99, parents="unit")
+    for store in stores:
+        assert store.similarity_search_with_score("eyes", k=99, parents="unit") == expected
+        assert [document.id for document in store.get_by_ids(["a", "b", "c"])] == ["a", "b", "c"]
+        assert store.add_documents(iter([])) == store.add_texts(()) == await store.aadd_documents([]) == []
+        store.close()
+
+
+async def test_a_progress_bar_over_documents(embedding: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, show_progress=True) as store:
+        store.add_documents([KAKAPO, OLM, TITAN])
+        assert "3 documents" in capsys.readouterr().err
+        await store.aadd_documents([OLM])
+        assert "1 documents" in capsys.readouterr().err
+        store.add_documents([OLM], show_progress=False)
+        assert capsys.readouterr().err == ""

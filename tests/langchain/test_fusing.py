@@ -1,0 +1,113 @@
+"""Retrievers that fuse the results of several queries or retrievers see one document where there is one."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from langchain_classic.retrievers import EnsembleRetriever, MergerRetriever, MultiQueryRetriever
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.load import dumps, loads
+from langchain_core.retrievers import BaseRetriever
+
+from langchain_factoid import EntityRetriever, MultiGranularFAISS, MultiGranularRetriever
+from tests.langchain.conftest import HashEmbeddings
+from tests.langchain.documents import SENTENCES
+
+ANIMALS = [
+    Document(
+        id=name,
+        page_content=f"The {name} lives in {home}. It is shy. It is rare. It eats {food}.",
+        metadata={"home": home, "score": 5},
+    )
+    for name, home, food in [
+        ("kakapo", "forests", "fruit"),
+        ("olm", "caves", "snails"),
+        ("tuatara", "burrows", "insects"),
+        ("axolotl", "lakes", "worms"),
+        ("dugong", "seas", "grass"),
+        ("ibex", "mountains", "moss"),
+        ("fennec", "deserts", "locusts"),
+    ]
+]
+QUESTIONS = ["Who lives in caves or lakes?", "Who eats insects or worms?", "Who eats grass, moss or fruit in deserts?"]
+
+
+@pytest.fixture
+def animals(embedding: HashEmbeddings) -> Iterator[MultiGranularFAISS]:
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES) as store:
+        store.add_documents(ANIMALS)
+        yield store
+
+
+@pytest.mark.parametrize("parents", ["document", "unit"])
+async def test_multi_query_returns_each_document_once(animals: MultiGranularFAISS, parents: str) -> None:
+    retriever = MultiGranularRetriever(store=animals, k=4, parents=parents)
+    several = [document.id for question in QUESTIONS for document in retriever.invoke(question)]
+    assert len(several) == 12 > len(set(several))
+    llm = FakeListChatModel(responses=["\n".join(QUESTIONS)])
+    fused = MultiQueryRetriever.from_llm(retriever, llm).invoke("Who lives where?")
+    assert [document.id for document in fused] == list(dict.fromkeys(several))
+    again = await MultiQueryRetriever.from_llm(retriever, llm).ainvoke("Who lives where?")
+    assert [document.id for document in again] == [document.id for document in fused]
+    if parents == "document":
+        assert all(document.metadata["matches"][0]["score"] == document.metadata["score"] for document in fused)
+
+
+def test_merged_documents_of_two_granularities_are_equal(animals: MultiGranularFAISS) -> None:
+    retrievers: list[BaseRetriever] = [
+        MultiGranularRetriever(store=animals, k=7, granularity=granularity) for granularity in ("sentence", "passage")
+    ]
+    merged = MergerRetriever(retrievers=retrievers).invoke("Who lives in caves?")
+    distinct = [document for place, document in enumerate(merged) if document not in merged[:place]]
+    assert (len(merged), len(distinct)) == (14, 7)
+    assert merged[0].metadata["matches"] != merged[1].metadata["matches"]
+
+
+@pytest.mark.parametrize("id_key", [None, "home"])
+def test_an_ensemble_ranks_by_all_its_retrievers(animals: MultiGranularFAISS, id_key: str | None) -> None:
+    retrievers: list[BaseRetriever] = [MultiGranularRetriever(store=animals, k=7), animals.as_retriever()]
+    fused = EnsembleRetriever(retrievers=retrievers, id_key=id_key).invoke("Who lives in caves?")
+    assert len(fused) == 7
+    assert (fused[0].id, fused[0].metadata["matches"][0]["text"]) == ("olm", "The olm lives in caves.")
+
+
+@pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
+def test_rag_fusion_with_dumps_as_the_key(animals: MultiGranularFAISS) -> None:
+    retriever = MultiGranularRetriever(store=animals, k=4)
+    several = [document for question in QUESTIONS for document in retriever.invoke(question)]
+    keys = dict.fromkeys(dumps(document) for document in several)
+    assert len(keys) == len({document.id for document in several}) < 12
+    back = [loads(key, allowed_objects="core") for key in keys]
+    assert all(document in several for document in back)
+    assert all(type(document) is Document and "matches" not in document.metadata for document in back)
+
+
+def test_what_depends_on_the_query_travels_with_the_document(animals: MultiGranularFAISS) -> None:
+    [found] = MultiGranularRetriever(store=animals, k=1).invoke("Who lives in caves?")
+    assert found.metadata["source_score"] == 5
+    for same in (copy.deepcopy(found), found.model_copy(), pickle.loads(pickle.dumps(found))):
+        assert same == found
+        assert same.metadata == found.metadata
+    assert type(found).model_validate(found.model_dump()) == found
+    changed = found.model_copy(update={"metadata": {**found.metadata, "home": "elsewhere"}})
+    assert changed != found
+    assert found.model_copy(update={"id": "other"}) != found
+    assert found != "olm"
+    plain = Document(id="a", page_content="Ice floats.", metadata={"page": 7})
+    animals.add_documents([plain])
+    [ice] = MultiGranularRetriever(store=animals, k=1).invoke("Ice floats")
+    assert ice == plain == ice
+    assert ice.metadata["matches"]
+
+
+def test_an_entity_is_one_whatever_the_mention(tmp_path: Path) -> None:
+    articles = [Document("Tern is a controller.", metadata={"title": "Tern 40", "aliases": ["T40"]})]
+    retriever = EntityRetriever.from_documents(articles, path=tmp_path / "articles.sqlite")
+    llm = FakeListChatModel(responses=["What is the Tern 40?\nHow heavy is a T40?"])
+    [fused] = MultiQueryRetriever.from_llm(retriever, llm).invoke("Tell me of it")
+    assert fused.metadata["mention"] == "Tern 40"

@@ -1,0 +1,100 @@
+"""What a search returns: documents, the passages in them, or units; and stores that others wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+
+from factoid import UnitStore
+from factoid.errors import InvalidInputError
+from factoid.testing import HashEncoder
+from factoid.units import Granularity, make_unit
+from langchain_factoid import EmbeddingsEncoder, EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
+from tests.langchain.documents import GRANULARITIES, SENTENCES
+
+EMBEDDINGS = EncoderEmbeddings(HashEncoder())
+TEXT = "# Book\n\n" + "\n\n".join(
+    f"## Part {n}\n\nChapter {n} tells of thing{n}. " + f"It is long{n}. " * 40 for n in range(4)
+)
+BOOK = Document(id="book", page_content=TEXT, metadata={"shelf": 1, "author": {"name": "Ann", "year": 1900}})
+NOTE = Document(id="note", page_content="A note on thing2.", metadata={"author.name": "Bob"})
+
+
+@pytest.fixture
+def books(path: Path | None) -> Any:
+    with MultiGranularFAISS(EMBEDDINGS, propositionizer=SENTENCES, path=path) as store:
+        store.add_documents([BOOK, NOTE])
+        yield store
+
+
+@pytest.mark.parametrize("granularity", [*GRANULARITIES, "mixed"])
+async def test_documents_passages_and_units(books: MultiGranularFAISS, granularity: str) -> None:
+    options: dict[str, Any] = {"k": 1, "granularity": granularity, "document_ids": ["book"]}
+    assert books.similarity_search("thing2", **options) == [BOOK]
+    [passage] = books.similarity_search("thing2", parents="passage", **options)
+    start, end = passage.metadata["start_index"], passage.metadata["end_index"]
+    assert passage.page_content == TEXT[start:end]
+    assert "thing2" in passage.page_content
+    expected = {"granularity": "passage", "parent_id": "book", "title": "Book", "section": "Part 2", "shelf": 1}
+    assert passage.metadata.items() >= expected.items()
+    assert passage.metadata["passage_id"] == passage.id
+    [unit] = books.similarity_search("thing2", parents="unit", **options)
+    assert unit.metadata["parent_id"] == "book"
+    assert unit.metadata["granularity"] in (GRANULARITIES if granularity == "mixed" else [granularity])
+    assert books.get_by_ids([str(unit.id), "book", "none", str(passage.id)]) == [unit, BOOK, passage]
+    for parents, document in (("document", BOOK), ("passage", passage), ("unit", unit)):
+        retriever = MultiGranularRetriever(store=books, parents=parents, **_without_ids(options))
+        [found] = retriever.invoke("thing2", document_ids=["book"])
+        assert found == document
+        assert await retriever.ainvoke("thing2", document_ids=["book"]) == [found]
+        assert MultiGranularRetriever(store=books).invoke("thing2", parents=parents, **options) == [found]
+
+
+def _without_ids(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "document_ids"}
+
+
+def test_parents_at_construction() -> None:
+    with MultiGranularFAISS(EMBEDDINGS, propositionizer=SENTENCES, parents="unit", words=20, min_words=0) as store:
+        store.add_documents([BOOK])
+        [unit] = store.similarity_search("thing2", k=1)
+        assert unit.page_content == "Chapter 2 tells of thing2."
+        assert store.similarity_search("thing2", k=1, parents="document") == [BOOK]
+        passages = store.similarity_search("thing2", k=99, parents="passage")
+        assert max(len(passage.page_content.split()) for passage in passages) <= 20
+    for place in (
+        lambda: MultiGranularFAISS(EMBEDDINGS, parents="page"),
+        lambda: store.similarity_search("x", parents=1),
+    ):
+        with pytest.raises(InvalidInputError, match="'passage', 'document' or 'unit'"):
+            place()
+
+
+# One store format
+
+
+def test_units_without_their_documents() -> None:
+    place: dict[str, Any] = {"document_id": "d", "parent_id": "d", "start": 0, "end": 9}
+    with UnitStore(encoder=HashEncoder(), granularities=["passage"]) as core:
+        core.add([make_unit("Ice floats.", Granularity.PASSAGE, **place)])
+        store = MultiGranularFAISS(store=core)
+        assert [document.page_content for document in store.similarity_search("ice")] == ["Ice floats."]
+        with pytest.raises(InvalidInputError, match="parents='passage'"):
+            store.similarity_search("ice", parents="document")
+
+
+def test_a_store_that_is_given(tmp_path: Path) -> None:
+    with UnitStore(encoder=EmbeddingsEncoder(EMBEDDINGS, name="mine")) as core:
+        store = MultiGranularFAISS(store=core, propositionizer=SENTENCES)
+        assert store.embeddings is EMBEDDINGS
+        store.add_documents([BOOK])
+        assert (store.store, core.encoder_name) == (core, "mine")
+        assert store.similarity_search("thing2") == [BOOK]
+        for arguments, options in (((EMBEDDINGS,), {}), ((), {"path": tmp_path})):
+            with pytest.raises(InvalidInputError, match="neither embedding nor options"):
+                MultiGranularFAISS(*arguments, store=core, **options)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="has an encoder"):
+        MultiGranularFAISS(store=UnitStore(encoder=None))

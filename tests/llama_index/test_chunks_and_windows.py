@@ -1,0 +1,123 @@
+"""Parents from one's own chunks, and text around nodes for LlamaIndex's postprocessor."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+from llama_index.core import VectorStoreIndex
+from llama_index.core.ingestion.pipeline import get_transformation_hash
+from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter, SentenceWindowNodeParser
+from llama_index.core.postprocessor import MetadataReplacementPostProcessor
+from llama_index.core.schema import Document, MetadataMode, QueryBundle
+
+from factoid.errors import InvalidInputError
+from llama_index_factoid import (
+    MultiGranularFaissVectorStore,
+    MultiGranularNodeParser,
+    MultiGranularRetriever,
+    PropositionNodeParser,
+)
+from tests.llama_index.nodes import TEXT, by_sentence, of, relation
+
+LONG = "\n\n".join(f"Gauge {n} stood at the mill. It showed {n} metres. The miller wrote it down." for n in range(9))
+
+
+def splitter(**options):
+    return SentenceSplitter(
+        chunk_size=40, chunk_overlap=0, id_func=lambda place, document: f"{document.node_id}-{place}", **options
+    )
+
+
+async def test_chunks_are_the_parents_of_their_facts(embed_model):
+    documents = [Document(text=LONG, id_="d", metadata={"title": "Mills", "page": 7}), Document(text=TEXT, id_="e")]
+    chunks = splitter()(documents)
+    assert len(chunks) > 4
+    parser = MultiGranularNodeParser(by_sentence(), chunker=splitter())
+    nodes = parser(documents)
+    assert await parser.acall(documents) == nodes
+    passages = of(nodes, "passage")
+    for chunk, passage in zip(chunks, passages, strict=True):
+        assert (passage.node_id, passage.text, passage.relationships) == (
+            chunk.node_id,
+            chunk.text,
+            chunk.relationships,
+        )
+        assert (passage.start_char_idx, passage.end_char_idx) == (chunk.start_char_idx, chunk.end_char_idx)
+        assert passage.metadata == chunk.metadata | {"granularity": "passage"}
+    texts = {document.node_id: document.text for document in documents}
+    for kind in ("sentence", "proposition"):
+        assert {relation(node, "PARENT") for node in of(nodes, kind)} == {chunk.node_id for chunk in chunks}
+        for node in of(nodes, kind):
+            assert texts[node.ref_doc_id][node.start_char_idx : node.end_char_idx] == node.text
+    index = VectorStoreIndex.from_vector_store(MultiGranularFaissVectorStore(), embed_model=embed_model)
+    index.insert_nodes(nodes)
+    [found] = MultiGranularRetriever(index, k=1).retrieve("Gauge 6 stood at the mill.")
+    assert found.node.node_id in {chunk.node_id for chunk in chunks}
+    assert found.node.metadata["matches"][0]["text"] == "Gauge 6 stood at the mill."
+    assert found.node.get_content(MetadataMode.NONE) in LONG
+
+
+def test_a_chunker_is_saved_pickled_and_part_of_the_cache_key():
+    parsers = [MultiGranularNodeParser(chunker=SentenceSplitter(chunk_size=size, chunk_overlap=0)) for size in (40, 80)]
+    parsers.append(MultiGranularNodeParser())
+    documents = [Document(text=LONG, id_="d")]
+    assert len({get_transformation_hash(documents, parser) for parser in parsers}) == 3
+    for again in (MultiGranularNodeParser.from_dict(parsers[0].to_dict()), pickle.loads(pickle.dumps(parsers[0]))):
+        assert again.chunker.chunk_size == 40
+        assert [node.text for node in again(documents)] == [node.text for node in parsers[0](documents)]
+
+    class Halves(MarkdownNodeParser):
+        @classmethod
+        def class_name(cls):
+            return "Halves"
+
+    saved = PropositionNodeParser(chunker=Halves()).to_dict()
+    with pytest.raises(InvalidInputError, match=r"chunker=\.\.\.: Invalid parser name: Halves"):
+        PropositionNodeParser.from_dict(saved)
+    assert isinstance(PropositionNodeParser.from_dict(saved, chunker=Halves()).chunker, Halves)
+
+
+@pytest.mark.parametrize("chunker", [None, splitter()])
+def test_the_passage_replaces_the_fact_for_the_model_that_reads_it(embed_model, chunker):
+    nodes = MultiGranularNodeParser(by_sentence(), window="passage", chunker=chunker)([Document(text=LONG, id_="d")])
+    passages = {node.node_id: node.text for node in of(nodes, "passage")}
+    for node in nodes:
+        assert node.metadata["window"] == passages.get(relation(node, "PARENT"), node.text)
+        assert node.metadata["original_text"] == node.text
+        for mode in (MetadataMode.EMBED, MetadataMode.LLM):
+            assert node.get_content(mode) == node.text
+    index = VectorStoreIndex.from_vector_store(MultiGranularFaissVectorStore(), embed_model=embed_model)
+    index.insert_nodes(nodes)
+    found = MultiGranularRetriever(index, k=2, parents="unit").retrieve("It showed 6 metres.")
+    assert found[0].node.text == "It showed 6 metres."
+    replaced = MetadataReplacementPostProcessor(target_metadata_key="window").postprocess_nodes(
+        copy.deepcopy(found), QueryBundle("?")
+    )
+    assert "Gauge 6 stood at the mill. It showed 6 metres." in replaced[0].node.text
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_sentences_around_as_in_the_frameworks_parser(size):
+    document = Document(text=LONG.replace("\n\n", " "), id_="d")
+    ours = MultiGranularNodeParser(granularities=["sentence"], window=size)([document])
+    theirs = SentenceWindowNodeParser.from_defaults(window_size=max(size, 1))([document])
+    assert [node.text for node in ours] == [node.text.strip() for node in theirs]
+    if size:
+        for one, other in zip(ours, theirs, strict=True):
+            assert one.metadata["window"].split() == other.metadata["window"].split()
+    else:
+        assert all(node.metadata["window"] == node.text for node in ours)
+
+
+def test_windows_of_facts_are_text_of_the_document():
+    nodes = PropositionNodeParser(by_sentence(), window=1)([Document(text=TEXT, id_="d")])
+    windows = [node.metadata["window"] for node in nodes]
+    assert windows[:2] == ["The tower leans. It is old.", "The tower leans. It is old. The tower leans."]
+    assert all(node.metadata["window"] in TEXT for node in nodes)
+    plain = PropositionNodeParser(by_sentence())([Document(text=TEXT, id_="d")])
+    assert all("window" not in node.metadata for node in plain)
+    assert [node.node_id for node in plain] == [node.node_id for node in nodes]
+    with pytest.raises(ValueError, match="window"):
+        PropositionNodeParser(window=-1)

@@ -1,0 +1,209 @@
+"""The file of a cache: what goes in comes out, whatever else happens to it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import UnitStore
+from factoid.errors import InvalidInputError, PropositionizerError, StoreError, StoreFormatError
+from factoid.propositions import NoPropositions, PropositionCache
+from factoid.propositions.cache import passage_key
+from factoid.testing import HashEncoder
+from tests.propositions.passages import facts, passage, passages
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "deep" / "cache.sqlite"
+
+
+@pytest.fixture
+def cache(path):
+    return PropositionCache(path)
+
+
+def test_what_is_put_is_found_by_text_title_section_and_name(cache, path):
+    assert cache.get("m@1", passages(2)) == [None, None]
+    texts = ["One.", "Zwei, 二 \0 \ud800."]
+    cache.put("m@1", [passage_key("m@1", passage(1))], [texts])
+    assert cache.get("m@1", [passage(0), passage(1), passage(1)]) == [None, texts, texts]
+    changed = replace(passage(1), text="x"), passage(1, title="x"), passage(1, section="x")
+    assert cache.get("m@1", changed) == [None] * 3
+    assert cache.get("m@2", [passage(1)]) == [None]
+    same = replace(passage(1), id="x", document_id="y", metadata={"a": 1}, start=7)
+    assert PropositionCache(str(path)).get("m@1", [same]) == [texts]
+    # Nothing but the parts makes the key: one may not run into the next.
+    cache.put("m@1", [passage(1, title="ab", section="c")], [["x"]])
+    assert cache.get("m@1", [passage(1, title="a", section="bc")]) == [None]
+
+
+def test_failures_are_kept_with_their_reason_unless_another_try_may_mend_them(cache):
+    outputs = [NoPropositions("refusal"), NoPropositions("timed out", transient=True), [], ["Fact."]]
+    cache.put("m", passages(4), outputs)
+    failed, transient, empty, fact = cache.get("m", passages(4))
+    assert (failed, failed.reason, failed.transient, failed.cached) == ([], "refusal", False, True)
+    assert (transient, empty, fact) == (None, [], ["Fact."])
+    assert (fact.cached, empty.cached) == (True, True)
+    assert (cache.count(), cache.count(failures=True), cache.count("m"), cache.count("other")) == (3, 2, 3, 0)
+    cache.put("m", passages(4), [["Now."], ["Now."], ["Now."], ["Now."]])
+    assert cache.get("m", passages(4)) == [["Now."], ["Now."], ["Now."], ["Fact."]]
+    cache.put("m", passages(1), [NoPropositions("refusal")])
+    assert cache.get("m", passages(1)) == [["Now."]]
+
+
+def test_forgetting(cache):
+    for name in ("a", "b"):
+        cache.put(name, passages(3), [["x"], NoPropositions("r"), ["y"]])
+    assert cache.forget("a", failures=True) == 1
+    assert (cache.count("a"), cache.count("b", failures=True)) == (2, 1)
+    assert cache.forget("b") == 3
+    assert cache.forget() == 2
+    assert cache.count() == 0
+
+
+def test_what_is_refused(cache):
+    for outputs in ([], [["a"], ["b"]], ["a"], [None], [[1]]):
+        with pytest.raises(PropositionizerError, match="expected"):
+            cache.put("m", passages(1), outputs)
+    assert cache.count() == 0
+    for name in ("", None, 3):
+        with pytest.raises(InvalidInputError, match="expected the name of a propositionizer"):
+            cache.get(name, passages(1))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.text(), st.text(), st.text(), st.lists(st.text()))))
+def test_whatever_is_put_comes_back(tmp_path_factory, entries):
+    units = [replace(passage(0), text=text, title=title, section=section) for text, title, section, _ in entries]
+    wanted = {}
+    cache = PropositionCache(tmp_path_factory.mktemp("cache") / "c")
+    for unit, (*_, texts) in zip(units, entries, strict=True):
+        cache.put("m", [unit], [texts])
+        wanted[unit] = wanted.get(unit) or texts
+    assert cache.get("m", units) == [wanted[unit] for unit in units]
+
+
+def test_no_file_stays_open_and_caches_can_be_pickled(cache, path):
+    cache.put("m", passages(1), [["a"]])
+    assert [file.name for file in path.parent.iterdir()] == ["cache.sqlite"]
+    copy = pickle.loads(pickle.dumps(cache))
+    assert copy.get("m", passages(1)) == [["a"]]
+    assert repr(copy) == f"PropositionCache('{path}')"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: path.write_text("no database " * 99), "not a database"),
+        (lambda path: path.write_bytes(b"\0" * 9999), "not a database"),
+        (lambda path: foreign(path), "is not a cache of propositions of format 1 .application 0x0, format 0."),
+        (lambda path: foreign(path, application_id=0x0FAC70CA, user_version=2), "format 2"),
+        (lambda path: path.mkdir(), "is a folder without units.sqlite"),
+        (lambda path: (path.mkdir(), (path / "units.sqlite").touch()), "is a folder without units.sqlite"),
+    ],
+    ids=["text", "zeros", "foreign", "version", "folder", "unmade store"],
+)
+def test_what_is_no_cache_is_refused_and_left_as_it_is(tmp_path, make, message):
+    make(tmp_path / "c")
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    cache = PropositionCache(tmp_path / "c")
+    with pytest.raises(StoreFormatError, match=message):
+        cache.put("m", passages(1), [["a"]])
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+def foreign(path, **pragmas):
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE users (name)")
+    for name, value in pragmas.items():
+        connection.execute(f"PRAGMA {name} = {value}")
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_a_damaged_file_is_one_clear_error(cache, path, share):
+    cache.put("m", passages(500), map_facts(500))
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(StoreFormatError, match=r"Name another file; .* move it away"):
+        cache.get("m", passages(500))
+
+
+def test_nobody_is_told_to_delete_a_store_that_is_damaged(tmp_path):
+    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
+        store.add([passage(number) for number in range(50)])
+    file = tmp_path / "s" / "units.sqlite"
+    file.write_bytes(file.read_bytes()[:9000])
+    for path in (tmp_path / "s", file):
+        with pytest.raises(StoreFormatError, match="Restore the store from a backup"):
+            PropositionCache(path).get("m", passages(1))
+
+
+def map_facts(count):
+    return [facts(unit) for unit in passages(count)]
+
+
+def test_places_that_cannot_be_written(tmp_path, cache, path, monkeypatch):
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot be used"):
+        PropositionCache(tmp_path / "file" / "c").get("m", passages(1))
+    cache.put("m", passages(1), [["a"]])
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write whatever its mode says
+    assert cache.get("m", passages(2)) == [["a"], None]
+    with pytest.raises(StoreError, match="read-only, and what is not in it cannot be added"):
+        cache.put("m", passages(2), [["a"], ["b"]])
+    with pytest.raises(StoreError, match="is read-only"):
+        PropositionCache(path.with_name("other")).get("m", passages(1))
+
+
+def test_a_full_disk_is_an_error_and_what_was_kept_is_safe(cache, path):
+    cache.put("m", passages(10), map_facts(10))
+    with cache.session() as session:
+        (pages,) = session.connection.execute("PRAGMA page_count").fetchone()
+        session.connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+        with pytest.raises(StoreError, match=r"database or disk is full\. What was committed before is safe"):
+            cache.put("m", passages(1000), map_facts(1000), session=session)
+    other = PropositionCache(path)
+    assert other.get("m", passages(11)) == [*map_facts(10), None]
+    other.put("m", passages(1000), map_facts(1000))
+    assert cache.count() == 1000
+
+
+def test_a_store_keeps_a_cache_and_stays_a_store(tmp_path):
+    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
+        PropositionCache(tmp_path / "s").put("m", passages(1), [["a"]])
+        store.add([passage(1)])
+    assert PropositionCache(tmp_path / "s" / "units.sqlite").get("m", passages(1)) == [["a"]]
+    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
+        assert len(store) == 1
+        store.clear()
+    assert PropositionCache(tmp_path / "s").count() == 0
+
+
+def test_eight_threads_share_a_cache_and_eight_may_make_one(tmp_path):
+    start = threading.Barrier(8)
+
+    def work(path, number, shared):
+        start.wait()
+        cache = shared or PropositionCache(path)
+        for unit in passages(40)[number::4]:
+            cache.put("m", [unit], [facts(unit)])
+            assert cache.get("m", [unit]) == [facts(unit)]
+
+    with ThreadPoolExecutor(8) as threads:
+        for trial in range(4):
+            path = tmp_path / str(trial)
+            shared = PropositionCache(path)
+            list(threads.map(work, [path] * 8, range(8), [shared if trial % 2 else None] * 8))
+            assert shared.get("m", passages(40)) == map_facts(40)
+            assert shared.count() == 40

@@ -1,0 +1,226 @@
+"""A propositionizer behind a cache: asked once, kept at once, divided among threads and tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import aclosing
+
+import pytest
+
+from factoid.errors import InvalidInputError, PropositionizerError, StoreError
+from factoid.propositions import (
+    AsyncStreamingPropositionizer,
+    CachedPropositionizer,
+    NoPropositions,
+    PropositionCache,
+    Propositionizer,
+    Report,
+    StreamingPropositionizer,
+    decompose,
+)
+from tests.propositions.passages import Awaiting, AwaitingStream, Batching, Streaming, facts, passage, passages
+
+KINDS = [Batching, Streaming, Awaiting, AwaitingStream]
+EXPECTED = [facts(unit) for unit in passages(10)]
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return PropositionCache(tmp_path / "cache")
+
+
+@pytest.fixture(params=["sync", "async"])
+def propositionize(request):
+    """`propositionize`, or its async counterpart."""
+
+    def propositionize(cached, units):
+        return cached.propositionize(units) if request.param == "sync" else asyncio.run(cached.apropositionize(units))
+
+    return propositionize
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_passage_is_asked_once(kept, kind, propositionize):
+    inner = kind()
+    cached = CachedPropositionizer(inner, kept, batch_size=3)
+    assert isinstance(cached, Propositionizer | StreamingPropositionizer | AsyncStreamingPropositionizer)
+    assert cached.name == inner.name
+    assert not hasattr(cached, "costly")  # so that no store caches it again
+    assert propositionize(cached, passages(7)) == EXPECTED[:7]
+    assert propositionize(cached, passages(10)) == EXPECTED
+    assert propositionize(cached, []) == []
+    assert sorted(inner.asked) == sorted(unit.text for unit in passages(10))
+    again = CachedPropositionizer(kind(lambda unit: pytest.fail("asked again")), kept)
+    assert propositionize(again, passages(10)[::-1]) == EXPECTED[::-1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_passages_are_asked_once(kept, kind, propositionize):
+    inner = kind(lambda unit: NoPropositions("refusal") if "Town 2 " in unit.text else facts(unit))
+    units = [passage(number) for number in (1, 2, 1, 1, 2)]
+    found = propositionize(CachedPropositionizer(inner, kept, batch_size=1), units)
+    assert found == [facts(units[0]), [], *[facts(units[0])] * 2, []]
+    assert len(inner.asked) == 2
+    found[0].append("changed")
+    assert found[2] == facts(units[0])
+    assert [getattr(texts, "cached", False) for texts in found] == [False, False, True, True, True]
+    assert found[4].reason == "refusal"
+
+
+def test_reports_tell_what_was_cached_and_what_may_be_mended(kept):
+    failing = Batching(
+        lambda unit: NoPropositions("timed out", transient=True) if "Town 3 " in unit.text else facts(unit)
+    )
+    first = decompose(passages(5), CachedPropositionizer(failing, kept))
+    assert first.report == Report(5, 10, {"timed out": 1}, transient=1)
+    assert [unit.id for unit in first.retry] == ["p3"]
+    second = decompose([*passages(5), passage(1)], CachedPropositionizer(Batching(), kept))
+    assert second.report == Report(6, 12, cached=5)
+    assert second.retry == []
+    assert str(first.report).startswith(
+        "5 passages → 10 propositions; 1 passages fell back to sentences (1 timed out; another try may mend 1), "
+    )
+    assert str(second.report).startswith("6 passages (5 from the cache) → 12 propositions; 0 passages fell back")
+    assert (first.report + second.report).cached == 5
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no memory"), KeyboardInterrupt(), SystemExit(3)])
+@pytest.mark.parametrize("batch_size", [4, 100])
+def test_what_arrived_before_an_error_is_kept(kept, error, batch_size):
+    inner = Streaming(error=error, after=3)
+    with pytest.raises(type(error)):
+        CachedPropositionizer(inner, kept, batch_size=batch_size).propositionize(passages(10))
+    assert kept.count() == 3
+    inner = Streaming()
+    assert CachedPropositionizer(inner, kept).propositionize(passages(10)) == EXPECTED
+    assert len(inner.asked) == 7
+
+
+def test_of_batches_the_whole_ones_are_kept(kept, propositionize):
+    def script(unit):
+        if "Town 8 " in unit.text:
+            raise RuntimeError("no memory")
+        return facts(unit)
+
+    with pytest.raises(RuntimeError):
+        propositionize(CachedPropositionizer(Batching(script), kept, batch_size=3), passages(10))
+    assert kept.count() == 6
+
+
+def test_results_are_kept_before_they_are_handed_out(kept):
+    results = CachedPropositionizer(Streaming(), kept, batch_size=4).stream(passages(10))
+    for count in range(1, 11):
+        position, texts = next(results)
+        assert texts == EXPECTED[position]
+        assert kept.count() == count
+    assert list(results) == []
+
+
+class Broken(Streaming):
+    def __init__(self, results):
+        super().__init__()
+        self.results = results
+
+    def stream(self, units):
+        return iter(self.results)
+
+
+@pytest.mark.parametrize(
+    ("results", "message", "count"),
+    [
+        ([(0, ["a"]), (0, ["b"])], "gave position 0 of 2 passages twice", 1),
+        ([(0, ["a"]), (2, ["b"])], "gave position 2 of 2 passages twice, or there is none", 1),
+        ([(-1, ["a"])], "gave position -1", 0),
+        ([(0, ["a"])], "ended without a result for 1 of 2 passages", 1),
+        ([], "ended without a result for 2 of 2 passages", 0),
+        ([(0, "text")], "expected a list of strings", 0),
+        ([(1, None)], "expected a list of strings", 0),
+    ],
+)
+def test_a_stream_gives_one_list_for_each_passage(kept, results, message, count):
+    with pytest.raises(PropositionizerError, match=message):
+        CachedPropositionizer(Broken(results), kept).propositionize(passages(2))
+    assert kept.count() == count
+
+
+def test_what_cannot_be_cached_is_refused(kept):
+    class Nameless:
+        def propositionize(self, units):
+            return [[] for _ in units]
+
+    with pytest.raises(InvalidInputError, match="Nameless has no name: give it an attribute `name`"):
+        CachedPropositionizer(Nameless(), kept)
+    with pytest.raises(InvalidInputError, match="batch_size must be at least 1, got 0"):
+        CachedPropositionizer(Batching(), kept, batch_size=0)
+    inner = Batching()
+    inner.name = ""
+    with pytest.raises(InvalidInputError, match="expected the name of a propositionizer"):
+        CachedPropositionizer(inner, kept).propositionize(passages(1))
+
+
+def test_a_read_only_cache_answers_what_it_holds_and_no_model_is_asked_for_the_rest(kept, monkeypatch, propositionize):
+    before = PropositionCache(kept.path)
+    before.put(Batching.name, passages(5), EXPECTED[:5])
+    monkeypatch.setattr("os.access", lambda *_: False)
+    inner = Batching()
+    cached = CachedPropositionizer(inner, kept)
+    assert propositionize(cached, passages(5)) == EXPECTED[:5]
+    with pytest.raises(StoreError, match="is read-only, and what is not in it cannot be added"):
+        propositionize(cached, passages(6))
+    assert inner.asked == []
+
+
+def test_a_bar_shows_progress_where_it_is_wanted(kept, capsys):
+    CachedPropositionizer(Batching(), kept).propositionize(passages(4))
+    assert capsys.readouterr().err == ""
+    CachedPropositionizer(Batching(), kept, show_progress=True).propositionize(passages(10))
+    assert "10/10" in capsys.readouterr().err
+
+
+async def test_the_event_loop_goes_on(kept):
+    going = threading.Event()
+
+    class Blocking(Batching):
+        def propositionize(self, units):
+            assert threading.current_thread() is not threading.main_thread()
+            assert going.wait(30), "the event loop stands still"
+            return super().propositionize(units)
+
+    task = asyncio.create_task(CachedPropositionizer(Blocking(), kept).apropositionize(passages(3)))
+    await asyncio.sleep(0)
+    going.set()
+    assert await task == EXPECTED[:3]
+
+
+async def test_a_propositionizer_that_awaits_is_awaited_on_the_loop_and_the_cache_in_threads(kept, monkeypatch):
+    main = threading.main_thread()
+    threads = set()
+    for name in ("get", "put"):
+        method = getattr(PropositionCache, name)
+
+        def noted(*args, method=method, **options):
+            threads.add(threading.current_thread())
+            return method(*args, **options)
+
+        monkeypatch.setattr(PropositionCache, name, noted)
+
+    class Native(AwaitingStream):
+        async def astream(self, units):
+            assert threading.current_thread() is main
+            for position, unit in enumerate(units):
+                await asyncio.sleep(0)
+                yield position, facts(unit)
+
+    assert await CachedPropositionizer(Native(), kept, batch_size=4).apropositionize(passages(10)) == EXPECTED
+    assert threads
+    assert main not in threads
+
+
+@pytest.mark.parametrize("kind", [AwaitingStream, Streaming])
+async def test_a_task_that_is_cancelled_has_kept_what_arrived(kept, kind):
+    cached = CachedPropositionizer(kind(), kept, batch_size=5)
+    async with aclosing(cached.astream(passages(10))) as results:
+        position, texts = await anext(results)
+        assert texts == EXPECTED[position]
+    assert 1 <= kept.count() <= 5

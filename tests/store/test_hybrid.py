@@ -1,0 +1,199 @@
+"""Searches that weigh units, the passage and the words of the query: the store's part, from texts to hits."""
+
+import json
+import logging
+import threading
+
+import numpy as np
+import pytest
+
+from factoid import Document, UnitStore, Weights
+from factoid.errors import InvalidInputError, MissingDependencyError
+from factoid.testing import HashEncoder
+
+pytest.importorskip("tantivy", reason="needs factoid[lexical]")
+
+NAMES = "Heron Tern Kestrel Swift Plover Curlew Osprey Wren".split()
+DOCUMENTS = [
+    Document(
+        f"The {name} sensor weighs {number} kg and runs at {number * 10} volts.\n\nIts warranty lasts {number} months.",
+        title=name,
+        id=name.lower(),
+        metadata={"odd": number % 2},
+    )
+    for number, name in enumerate(NAMES, 2)
+]
+
+
+@pytest.fixture(params=["memory", "disk"])
+def store(request, tmp_path):
+    with UnitStore(tmp_path / "store" if request.param == "disk" else None, encoder=HashEncoder()) as store:
+        store.add_documents(DOCUMENTS)
+        yield store
+
+
+def titles(hits):
+    return [hit.unit.title for hit in hits]
+
+
+def test_words_alone_need_no_encoder(tmp_path):
+    with UnitStore(tmp_path, encoder=HashEncoder()) as store:
+        store.add_documents(DOCUMENTS)
+    with UnitStore(tmp_path, encoder=None) as store:
+        hits = store.search("what is the warranty of the Swift?", 2, lexical=1)
+        assert hits[0].unit.text == "Its warranty lasts 5 months."
+        assert hits[0].score == 1.0
+        assert hits[0].parts == {"lexical": 1.0}
+        assert titles(store.search("Swift", 2, lexical=1, filter={"odd": 0})) == []
+        assert titles(store.search("warranty", 9, lexical=1, parents="document", filter={"odd": 1})) == NAMES[1::2]
+
+
+@pytest.mark.parametrize("parents", ["passage", "document", "unit"])
+@pytest.mark.parametrize("granularity", ["proposition", "passage", "mixed"])
+def test_scores_are_sums_of_their_parts(store, parents, granularity):
+    weights = Weights(passage=0.4, lexical=0.3)
+    hits = store.search("warranty of the Swift", 4, weights=weights, parents=parents, granularity=granularity)
+    assert len(hits) == 4
+    assert hits == sorted(hits, key=lambda hit: -hit.score)
+    for hit in hits:
+        parts = dict(hit.parts)
+        words, passage = parts.pop("lexical", 0), parts.pop("passage")
+        units = np.mean(list(parts.values())) if parts else passage
+        assert hit.score == pytest.approx(0.7 * (0.6 * units + 0.4 * passage) + 0.3 * words, abs=1e-5)
+
+
+def test_one_weight_at_a_time_is_that_channel(store):
+    question = "volts of the Plover sensor"
+    plain = store.search(question, 5)
+    alone = store.search(question, 5, weights=Weights(passage=0, lexical=0))
+    assert [(hit.unit, hit.score) for hit in alone] == [(hit.unit, pytest.approx(hit.score)) for hit in plain]
+    passages = store.search(question, 5, granularity="passage")
+    by_passage = store.search(question, 5, weights=Weights(passage=1, lexical=0))
+    np.testing.assert_allclose([hit.score for hit in by_passage], [hit.score for hit in passages], atol=1e-6)
+
+
+def test_a_batch_and_vectors_with_their_texts_find_the_same(store):
+    questions = ["warranty of the Swift", "volts of the Plover sensor", ""]
+    single = [store.search(question, 3, lexical=0.5) for question in questions]
+    vectors = store.encoder.encode_queries(questions)
+    assert store.search_batch(questions, 3, lexical=0.5) == single
+    assert store.search_batch_by_vector(vectors, 3, texts=questions, lexical=0.5) == single
+    assert store.search_by_vector(vectors[0], 3, text=questions[0], lexical=0.5) == single[0]
+
+
+def test_changes_reach_the_words(store):
+    assert titles(store.search("Kestrel", 1, lexical=1)) == ["Kestrel"]
+    store.delete(["kestrel"])
+    store.add_documents([Document("The gannet dives.", title="Gannet", id="gannet")])
+    assert store.search("Kestrel", 1, lexical=1) == []
+    assert titles(store.search("gannet", 1, lexical=1)) == ["Gannet"]
+    store.update_metadata({"odd": 7}, ids=["gannet"])
+    assert titles(store.search("gannet", 1, lexical=1, filter={"odd": 7})) == ["Gannet"]
+    store.clear()
+    assert store.search("gannet", 1, lexical=1) == []
+
+
+def test_another_process_and_a_reader_see_changes(tmp_path):
+    with UnitStore(tmp_path, encoder=HashEncoder()) as writer:
+        writer.add_documents(DOCUMENTS[:4])
+        assert titles(writer.search("Heron", 1, lexical=1)) == ["Heron"]
+        writer.refresh()
+        with UnitStore(tmp_path, encoder=None, read_only=True) as reader:
+            assert titles(reader.search("Heron", 1, lexical=1)) == ["Heron"]
+            writer.add_documents(DOCUMENTS[4:])
+            assert titles(reader.search("Wren", 1, lexical=1)) == ["Wren"]
+
+
+def test_files_are_read_again_and_damaged_ones_built_anew(tmp_path, monkeypatch, caplog):
+    with UnitStore(tmp_path, encoder=HashEncoder()) as store:
+        store.add_documents(DOCUMENTS)
+        store.search("Heron", 1, lexical=1)
+    manifest = json.loads((tmp_path / "lexical.json").read_text())
+    assert manifest["language"] == "en"
+    with UnitStore(tmp_path, encoder=None) as store, monkeypatch.context() as patch:
+        patch.setattr("factoid.store.indexes.lexical._texts", None)  # nothing is indexed again
+        assert titles(store.search("Heron", 1, lexical=1)) == ["Heron"]
+        assert store.verify().ok
+        assert "lexical index" in str(store.stats())
+    files = tmp_path / "lexical.files.npy"
+    content = bytearray(files.read_bytes())
+    content[len(content) // 2] ^= 1
+    files.write_bytes(content)
+    with UnitStore(tmp_path, encoder=None) as store, caplog.at_level(logging.WARNING):
+        assert "lexical" in str(store.verify())
+        assert titles(store.search("Heron", 1, lexical=1)) == ["Heron"]
+        assert "cannot be trusted" in caplog.text
+    with UnitStore(tmp_path, encoder=None) as store:
+        assert store.verify().ok
+
+
+def test_another_language_builds_the_words_anew(tmp_path):
+    text = Document("Er sprach von Wärmetauschern.", title="Rede")
+    with UnitStore(tmp_path, encoder=HashEncoder()) as store:
+        store.add_documents([text])
+        assert store.search("Wärmetauscher", 1, lexical=1) == []
+    with UnitStore(tmp_path, encoder=HashEncoder(), language="de") as store:
+        assert titles(store.search("Wärmetauscher", 1, lexical=1)) == ["Rede"]
+    with UnitStore(tmp_path, encoder=HashEncoder()) as store:  # it is kept
+        assert titles(store.search("Wärmetauscher", 1, lexical=1)) == ["Rede"]
+    with pytest.raises(InvalidInputError, match="unknown language"):
+        UnitStore(encoder=None, language="tlh")
+
+
+def test_copies_have_the_words(tmp_path):
+    with UnitStore(tmp_path / "one", encoder=HashEncoder()) as store:
+        store.add_documents(DOCUMENTS)
+        store.search("Heron", 1, lexical=1)
+        store.copy_to(tmp_path / "two")
+    assert (tmp_path / "two" / "lexical.json").exists()
+    with UnitStore(tmp_path / "two", encoder=None) as store:
+        assert titles(store.search("Heron", 1, lexical=1)) == ["Heron"]
+
+
+def test_a_store_with_propositions_alone_uses_the_words_of_their_passages():
+    with UnitStore(encoder=HashEncoder(), granularities=["proposition"]) as store:
+        store.add_documents(DOCUMENTS)
+        hits = store.search("warranty of the Swift", 2, lexical=0.5)
+        assert hits[0].unit.title == "Swift"
+        assert set(hits[0].parts) == {"proposition", "lexical"}
+
+
+def test_threads_search_beside_a_writer(store):
+    errors = []
+
+    def search():
+        try:
+            for _ in range(20):
+                assert titles(store.search("Heron volts", 1, lexical=0.5)) == ["Heron"]
+        except Exception as error:  # noqa: BLE001 - raised below
+            errors.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(5):
+        store.add_documents([Document(f"Note {number}.", id=f"note {number}")])
+    for thread in threads:
+        thread.join()
+    assert not errors
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lexical": 1.5}, "from 0 to 1"),
+        ({"weights": 0.4}, "weights must be"),
+        ({"lexical": 1, "mmr": 0.5}, "mmr compares vectors"),
+    ],
+)
+def test_bad_options(store, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        store.search("Heron", 1, **options)
+
+
+def test_words_need_the_text_and_tantivy(store, monkeypatch):
+    with pytest.raises(InvalidInputError, match="needs the text"):
+        store.search_by_vector(np.ones(256), 1, lexical=0.2)
+    monkeypatch.setitem(__import__("sys").modules, "tantivy", None)
+    with pytest.raises(MissingDependencyError, match=r"factoid\[lexical\]"):
+        store.search("Heron", 1, lexical=0.2)

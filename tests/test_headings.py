@@ -1,0 +1,204 @@
+"""Texts that only their headings tell apart are told apart, by vectors and by who reads them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factoid import Document, Granularity, Unit, UnitStore, pack_context, propositionize, split_passages
+from factoid.encode import EMBED_TEMPLATE, with_heading
+from factoid.entities.articles.article import Article
+from factoid.entities.granular import BestUnits
+from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.store import GRANULARITIES
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+
+MANUALS = [
+    Document(f"# {name}\n\nThe warranty lasts 24 months. It covers the battery.", id=name)
+    for name in ("X100", "X200", "X300", "X400")
+]
+BIRDS = ["Tern", "Heron", "Kestrel", "Swift", "Plover", "Curlew", "Osprey", "Wren", "Dipper", "Avocet"]
+CATALOGUE = Document("\n\n".join(f"## {bird}\n\nIt weighs {59 + n} kg and is grey." for n, bird in enumerate(BIRDS)))
+SENTENCES = ScriptedPropositionizer(lambda passage: [f"{part}." for part in passage.text.rstrip(".").split(". ")])
+
+
+class Recording(HashEncoder):
+    """Remembers what it encoded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def encode_units(self, texts):
+        self.texts += texts
+        return super().encode_units(texts)
+
+    def encode_queries(self, texts):
+        return HashEncoder().encode_units(texts)
+
+
+def unit(text, title="", section="", **metadata):
+    return Unit("u", text, Granularity.SENTENCE, "d", "p", 0, len(text), title, section, metadata)
+
+
+@pytest.fixture(params=GRANULARITIES)
+def granularity(request):
+    pytest.importorskip("faiss")
+    return request.param
+
+
+def test_how_long_is_the_warranty_of_the_x200(granularity):
+    with UnitStore(encoder=HashEncoder()) as store:
+        store.add_documents(MANUALS, propositionizer=SENTENCES)
+        for manual in MANUALS:
+            (hit,) = store.search(f"How long is the warranty of the {manual.id}?", 1, granularity=granularity)
+            assert (hit.unit.document_id, hit.unit.text) == (manual.id, manual.text.partition("\n\n")[2])
+
+
+def test_how_much_does_the_tern_weigh(granularity):
+    with UnitStore(encoder=HashEncoder()) as store:
+        store.add_documents([CATALOGUE], propositionizer=SENTENCES)
+        for number, bird in enumerate(BIRDS):
+            (hit,) = store.search(f"Which weight has the {bird}?", 1, granularity=granularity, parents="unit")
+            assert hit.unit.text == f"It weighs {59 + number} kg and is grey."
+
+
+def test_what_is_encoded_and_what_is_returned():
+    pytest.importorskip("faiss")
+    encoder = Recording()
+    with UnitStore(encoder=encoder) as store:
+        store.add_documents(
+            [Document("# Tern\n\n## Weight\n\nIt weighs 59 kg.", metadata={"year": 1990})], propositionizer=SENTENCES
+        )
+        assert encoder.texts == ["Tern — Weight: It weighs 59 kg."] * 3
+        assert {unit.text for unit in store.get(store.ids())} == {"It weighs 59 kg."}
+        store.add([unit("It swims.", "Olm")], vectors=[[1.0] * 256])
+        assert len(encoder.texts) == 3, "own vectors are not made again"
+
+
+@pytest.mark.parametrize(
+    ("title", "section", "text", "expected"),
+    [
+        ("Tern", "Weight", "It is 59 kg.", "Tern — Weight: It is 59 kg."),
+        ("Tern", "", "It is 59 kg.", "Tern: It is 59 kg."),
+        ("", "Weight", "It is 59 kg.", "Weight: It is 59 kg."),
+        ("", "", "It is 59 kg.", "It is 59 kg."),
+        ("Tern", "Tern", "It is 59 kg.", "Tern: It is 59 kg."),
+        ("Tern", "Tern, Weight", "It is 59 kg.", "Tern, Weight: It is 59 kg."),
+        ("Tern", "Ternary", "It is 59 kg.", "Tern — Ternary: It is 59 kg."),
+        ("Tern", "Weight", "Tern is 59 kg.", "Weight: Tern is 59 kg."),
+        ("Tern", "", "# Tern\n\nIt is 59 kg.", "# Tern\n\nIt is 59 kg."),
+        ("Tern", "Weight", "Tern — Weight: It is 59 kg.", "Tern — Weight: It is 59 kg."),
+        ("Tern\n 40 ", "", "It.", "Tern 40: It."),
+        ("{x}", "%s", "{title}", "{x} — %s: {title}"),
+    ],
+)
+def test_no_stray_punctuation_and_nothing_said_twice(title, section, text, expected):
+    assert with_heading(unit(text, title, section)) == expected
+
+
+def test_templates_name_what_is_wanted():
+    both, neither = unit("It swims.", "Olm", "Life", year=1768), unit("It swims.", tags=None)
+    for template, of_both, of_neither in [
+        ("{text}", "It swims.", "It swims."),
+        ("{title}: {text}", "Olm: It swims.", "It swims."),
+        ("title: {title} | text: {text}", "title: Olm | text: It swims.", "text: It swims."),
+        ("{title} ({year}), {tags}: {text}", "Olm (1768: It swims.", "It swims."),
+        ("{text} [{title}]", "It swims. [Olm]", "It swims.]"),
+    ]:
+        assert (with_heading(both, template), with_heading(neither, template)) == (of_both, of_neither)
+
+
+@given(st.text("Ab — :#", max_size=8), st.text("Ab, :", max_size=8), st.text("Ab .", min_size=1, max_size=12))
+def test_a_text_always_ends_what_is_encoded(title, section, text):
+    assert with_heading(unit(text, title, section)).endswith(text)
+
+
+@pytest.mark.parametrize("template", ["", "{title}", "{text} {text}", "{text", 3])
+def test_templates_that_are_none(template):
+    with pytest.raises(InvalidInputError, match="template"):
+        UnitStore(encoder=HashEncoder(), embed_template=template)
+
+
+# Part of the identity of a store
+
+
+def test_another_template_is_refused_like_another_encoder(tmp_path):
+    pytest.importorskip("faiss")
+    with UnitStore(tmp_path / "s", encoder=Recording(), embed_template=None) as store:
+        assert store.embed_template == "{text}"
+        store.add_documents(MANUALS, propositionizer=SENTENCES)
+        assert not any("X" in text for text in store.encoder.texts)
+        assert "embedded text       {text}" in str(store.stats())
+    with pytest.raises(EncoderMismatchError, match=r"encoded as '\{text\}', and it was opened with"):
+        UnitStore(tmp_path / "s", encoder=HashEncoder(), embed_template=EMBED_TEMPLATE)
+    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
+        assert store.embed_template == "{text}"
+        assert store.add_documents(MANUALS, propositionizer=SENTENCES).unchanged == 4
+        store.clear()
+        assert store.embed_template == EMBED_TEMPLATE
+        assert store.add_documents(MANUALS, propositionizer=SENTENCES).documents == 4
+
+
+def test_merged_and_imported_vectors_are_of_the_same_texts(tmp_path):
+    pytest.importorskip("faiss")
+    with UnitStore(encoder=HashEncoder(), embed_template="{title}: {text}") as store:
+        store.add_documents(MANUALS, propositionizer=SENTENCES)
+        store.export(tmp_path / "with.jsonl")
+        with UnitStore(encoder=HashEncoder()) as merged, UnitStore(encoder=HashEncoder()) as imported:
+            merged.merge(store)
+            imported.import_from(tmp_path / "with.jsonl")
+            assert merged.embed_template == imported.embed_template == "{title}: {text}"
+            imported.add([unit("It swims.", "Olm")])
+        with UnitStore(encoder=HashEncoder(), embed_template=None) as other:
+            other.add_documents([CATALOGUE], propositionizer=SENTENCES)
+            with pytest.raises(EncoderMismatchError, match=r"embed_template is '\{text\}' here"):
+                other.merge(store)
+            with pytest.raises(EncoderMismatchError, match="export without vectors"):
+                other.import_from(tmp_path / "with.jsonl")
+            store.export(tmp_path / "without.jsonl", vectors=False)
+            assert other.import_from(tmp_path / "without.jsonl").encoded == 20
+
+
+# Readers
+
+
+def test_a_reader_sees_each_heading_once():
+    tern = [unit("It weighs 59 kg.", "Tern", "Weight"), unit("It is grey.", "Tern", "Weight")]
+    heron = unit("It weighs 59 kg.", "Heron", "Weight")
+    assert pack_context([*tern, heron]) == (
+        "Tern — Weight: It weighs 59 kg.\nIt is grey.\nHeron — Weight: It weighs 59 kg."
+    ), "the same words under another heading are another fact"
+    assert pack_context([*tern, heron], headings=False) == "It weighs 59 kg.\nIt is grey."
+    assert pack_context([heron, tern[0], heron]) == "Heron — Weight: It weighs 59 kg.\nTern — Weight: It weighs 59 kg."
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (1, "It"),  # no room for the heading and a word
+        (3, "It weighs 59"),
+        (4, "Tern — Weight: It"),
+        (7, "Tern — Weight: It weighs 59 kg."),
+        (10, "Tern — Weight: It weighs 59 kg."),
+        (11, "Tern — Weight: It weighs 59 kg.\nHeron — Weight: It"),
+    ],
+)
+def test_headings_count_as_words(words, expected):
+    units = [unit("It weighs 59 kg.", "Tern", "Weight"), unit("It flies.", "Heron", "Weight")]
+    assert pack_context(units, words=words) == expected
+
+
+def test_the_best_units_of_an_article_stand_under_their_sections():
+    text = "It is a bird.\n\n## Weight\n\nIt weighs 59 kg. It is heavy.\n\n## Colour\n\nIt is grey."
+    best = BestUnits("sentence", HashEncoder())
+    packed, hits = best.best(best.query("Which weight?"), Article("Tern", text), 9)
+    assert packed == "Weight: It weighs 59 kg. It is heavy."
+    assert {hit.unit.text for hit in hits} == {"It weighs 59 kg.", "It is heavy."}
+
+
+def test_passages_and_propositions_keep_their_texts():
+    passages = split_passages(CATALOGUE)
+    assert all(CATALOGUE.text[passage.start : passage.end] == passage.text for passage in passages)
+    assert [unit.text for unit in propositionize(passages, SENTENCES)] == [passage.text for passage in passages]

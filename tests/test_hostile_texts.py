@@ -1,0 +1,116 @@
+"""What cuts, cleans and reads texts takes linear time for hostile ones, and a passage has a bound."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from factoid.context import pack_context
+from factoid.entities.articles.names import name_key, spelled_out, split_title
+from factoid.entities.importers.table import ArticleCsv
+from factoid.entities.linkers.tokens import tokenize
+from factoid.entities.reader import clean_answer
+from factoid.entities.wikitext.clean import clean, links
+from factoid.entities.wikitext.prepare import prepare
+from factoid.entities.wikitext.site import Site
+from factoid.evaluate.answers import has_answer_dpr, normalize_answer
+from factoid.propositions.parse import read_propositions
+from factoid.propositions.syntax import SyntaxPropositionizer
+from factoid.split import split_passages, split_sentences
+from factoid.units import Document, Granularity, Hit, Unit
+from factoid.words import cut_words, stands_in
+
+_FRAGMENTS = (
+    " ", "a", "(", "[", "{{", "{|", "'", '"', "-", ".", "1", ",", "\n", "\\", "a ", "( ", "1.", "A. ", "[[a|", "{{a|", "= ",
+    "* a\n", "# a\n", "#", " #", "=", "?!", "! ", "x", "word ",
+    "漢", "\u00a0", "[1]", ".[1]", '." ', "\n- a",
+    "A\n\n", "| a | b |\n", "a\n", "&amp;", "<ref>", "```\n", '"A"', "In A, ", "http://", "[a](", "{{{|", "{{{|}", "<think>",
+)  # fmt: skip
+_SHORT, _LONG = 5_000, 20_000  # characters
+_QUICK = 0.5  # seconds
+_MOST_GROWTH = 8  # linear is 4, quadratic 16
+
+
+def _wikitext(text: str) -> None:
+    prepared = prepare(text)
+    clean(prepared, Site())
+    list(links(prepared, Site()))
+
+
+def _pack(text: str) -> None:
+    pack_context([Hit(unit(text), 1.0, ()), Hit(unit(text[:-1]), 0.9, ())], words=1_000_000)
+
+
+_READERS: dict[str, Callable[[str], object]] = {
+    "split_passages": lambda text: split_passages(Document(text)),
+    "the title in the front matter": lambda text: split_passages(Document(f"---\ntitle: {text}\n---\n")),
+    "a heading": lambda text: split_passages(Document(f"# a{text}b\n\nText.")),
+    "an underlined heading": lambda text: split_passages(Document(f"a\n={text}\n\nText.")),
+    "split_sentences": lambda text: split_sentences(unit(text)),
+    "read_propositions": read_propositions,
+    "wikitext": _wikitext,
+    "tables in a template that is never closed": lambda text: _wikitext("{{a|" + text.replace("{|", "{|\n|-\n")),
+    "a heading of wikitext": lambda text: _wikitext(f"= {text}"),
+    "names": lambda text: (name_key(text), split_title(text), spelled_out(text)),
+    "tokenize": tokenize,
+    "clean_answer": clean_answer,
+    "normalize_answer": lambda text: (normalize_answer(text), has_answer_dpr(text, "a b")),
+    "words": lambda text: (cut_words(text, 100), stands_in(text[1:-1], text)),
+    "pack_context": _pack,
+}
+
+
+def unit(text: str) -> Unit:
+    return Unit("u", text, Granularity.PASSAGE, "d", "d", 0, len(text))
+
+
+@pytest.mark.parametrize("reader", _READERS)
+def test_hostile_texts_take_linear_time(reader):
+    slow = [fragment for fragment in _FRAGMENTS if _is_slow(_READERS[reader], fragment)]
+    assert slow == []
+
+
+def test_a_cell_of_a_table(tmp_path):
+    def read(text: str) -> None:
+        file = tmp_path / "table.csv"
+        cell = text.replace('"', '""')
+        file.write_text(f'title,text,aliases\nRome,A city.,"{cell}"\n', encoding="utf-8")
+        list(ArticleCsv(file).read())
+
+    assert [fragment for fragment in (" ", "a ", ", ", "| ", ";", "(") if _is_slow(read, fragment)] == []
+
+
+@pytest.mark.parametrize("fragment", ["(", "a ", '"', "A. ", "In A, "])
+def test_a_passage_without_end_takes_no_longer_than_a_long_one(fragment):
+    propositionizer = SyntaxPropositionizer()
+    propositionizer.propositionize([unit("Anna sings.")])  # loads the model
+
+    def seconds(size: int) -> float:
+        text = (fragment * size)[:size]
+        began = time.thread_time()
+        assert "".join("".join(propositionizer.propositionize([unit(text)])[0]).split())
+        return time.thread_time() - began
+
+    assert seconds(100_000) < 3 * seconds(25_000) + _QUICK
+
+
+def test_sentences_beyond_the_bound_of_a_passage_stay_whole(caplog):
+    sentence = "Anna sang in Oslo, and Berta danced in Rome."
+    texts = SyntaxPropositionizer(min_words=0).propositionize(
+        [unit(" ".join(f"{sentence[:-1]} {n}." for n in range(600)))]
+    )[0]
+    assert texts[0] == "Anna sang in Oslo."
+    assert texts[-1] == f"{sentence[:-1]} 599."
+    assert "sentences after the first 8000 stay whole" in caplog.text
+
+
+def _is_slow(read: Callable[[str], object], fragment: str) -> bool:
+    def seconds(size: int) -> float:
+        text = (fragment * size)[:size]
+        began = time.thread_time()
+        read(text)
+        return time.thread_time() - began
+
+    return seconds(_LONG) > _QUICK and min(seconds(_LONG), seconds(_LONG)) > _MOST_GROWTH * seconds(_SHORT)

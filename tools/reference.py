@@ -1,0 +1,127 @@
+"""Write docs/reference.md from signatures and docstrings, so that it cannot go stale.
+
+Usage: python tools/reference.py [--check]
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+import textwrap
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
+
+HEAD = """# Reference
+
+<!-- Written by `make docs` from the docstrings: change those. -->
+
+The options of the main classes and functions. What they raise, and what is not here, is in their docstrings.
+"""
+
+# Headings, with what stands under each: `module.name`, or a module for the text of its docstring.
+SECTIONS = {
+    "The core: `factoid`": [
+        *("factoid.Document", "factoid.split_passages", "factoid.propositionize", "factoid.UnitStore"),
+        *("factoid.UnitStore.add_documents", "factoid.UnitStore.add", "factoid.UnitStore.search"),
+        *("factoid.store.search.SearchOptions", "factoid.Hit", "factoid.Unit", "factoid.UnitStore.delete"),
+        *("factoid.pack_context", "factoid.SentenceTransformerEncoder", "factoid.SyntaxPropositionizer"),
+        *("factoid.FlanT5Propositionizer", "factoid.PromptPropositionizer", "factoid.CachedPropositionizer"),
+    ],
+    "LangChain: `langchain_factoid`": [
+        *("langchain_factoid.MultiGranularFAISS", "langchain_factoid.MultiGranularRetriever"),
+        *("langchain_factoid.PassageTextSplitter", "langchain_factoid.PropositionTextSplitter"),
+        *("langchain_factoid.ChatModelPropositionizer", "langchain_factoid.EntityRetriever"),
+        *("langchain_factoid.with_headings", "langchain_factoid.convert"),
+    ],
+    "LlamaIndex: `llama_index_factoid`": [
+        *("llama_index_factoid.MultiGranularFaissVectorStore", "llama_index_factoid.MultiGranularRetriever"),
+        *("llama_index_factoid.MultiGranularNodeParser", "llama_index_factoid.PassageNodeParser"),
+        *("llama_index_factoid.PropositionNodeParser", "llama_index_factoid.LLMPropositionizer"),
+        *("llama_index_factoid.EntityRetriever", "llama_index_factoid.convert"),
+    ],
+}
+
+
+def render() -> str:
+    """Return the page."""
+    parts = [HEAD]
+    for heading, names in SECTIONS.items():
+        parts += [f"## {heading}\n", *map(describe, names)]
+    return "\n".join(parts)
+
+
+def describe(name: str) -> str:
+    """Return the signature, the text and the arguments of one class or function; of a module, its text."""
+    symbol = find(name)
+    first, *paragraphs = (inspect.getdoc(symbol) or "").split("\n\n")
+    keys = [part for part in paragraphs if re.match(r"(?!\w+:\n).*(`matches`|metadata)", part, re.DOTALL)]
+    if inspect.ismodule(symbol):
+        return "\n\n".join(["### Metadata", *paragraphs]) + "\n"
+    short = name.split(".", 1)[1].removeprefix("store.search.")
+    lines = [f"### `{short}`\n", "```python", signature(short, symbol), "```\n", "\n\n".join([first, *keys]), ""]
+    for part in paragraphs:
+        if part.startswith(("Args:\n", "Attributes:\n")):
+            lines += map(argument, re.split(r"\n(?=    \S)", part)[1:])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def argument(item: str) -> str:
+    """Return the line of one argument."""
+    names, _, meaning = item.strip().partition(": ")
+    return f"* `{names.lstrip('*')}`: {' '.join(meaning.split())}"
+
+
+def find(name: str) -> Any:
+    """Return the object of a dotted name."""
+    parts = name.split(".")
+    symbol = import_module(parts[0])
+    for place, part in enumerate(parts[1:], start=2):
+        symbol = getattr(symbol, part, None) or import_module(".".join(parts[:place]))
+    return symbol
+
+
+def signature(name: str, symbol: Any) -> str:
+    """Return a call with the names of all arguments and their defaults, without types."""
+    parts: list[str] = []
+    star = False
+    for parameter in inspect.signature(symbol).parameters.values():
+        if parameter.name == "self" or parameter.name.startswith("_"):
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            parts.append("*")
+        star = star or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+        default = "" if parameter.default is parameter.empty else f"={shown(parameter.default)}"
+        parts.append(str(parameter.replace(annotation=parameter.empty, default=parameter.empty)) + default)
+    return "\n".join(
+        textwrap.wrap(f"{name}({', '.join(parts)})", 110, subsequent_indent="    ", break_long_words=False)
+    )
+
+
+def shown(value: Any) -> str:
+    """Return a default as a reader would write it: the same on every machine."""
+    if isinstance(value, str):
+        return json.dumps(getattr(value, "value", value), ensure_ascii=False)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(shown, value))})"
+    return repr(value) if value is None or isinstance(value, bool | int | float | list | dict) else "…"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page, or with --check tell whether it is up to date."""
+    page = render()
+    if "--check" not in arguments:
+        PAGE.write_text(page, encoding="utf-8")
+        print(f"wrote {PAGE}")
+    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
+        print(f"{PAGE} is not up to date: run make docs", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -187,4 +187,4 @@ def test_spans_are_exact_and_nothing_is_lost(text):
     for line in text.split("\n"):
         missed = "".join(char for char, times in zip(line, seen[at : at + len(line)], strict=True) if not times)
         at += len(line) + 1
-        assert not missed.strip(" \r=-#`*|>1.\\") or " ".join(missed.strip(" \r#").split()) in headed
+        assert not missed.strip(" \r=-+_~#`*|>1.)\\") or " ".join(missed.strip(" \r#").split()) in headed

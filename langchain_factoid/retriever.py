@@ -13,7 +13,6 @@ from typing_extensions import override
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter, parse_filter
-from factoid.search import Weights
 from factoid.store.search import Parents, SearchOptions
 from factoid.units import Hit
 from langchain_factoid.convert import hit_documents, with_headings
@@ -23,7 +22,7 @@ from langchain_factoid.vector_store import MultiGranularFAISS, comparable
 class MultiGranularRetriever(BaseRetriever):
     """Retrieves documents, the passages in them, or the units themselves, with scores.
 
-    The metadata of what is retrieved has `score`, that of its best unit, and, of documents and passages, `matches`, their
+    The metadata of what is retrieved has `score` and, of documents and passages, `matches`, their
     best units, best first: dicts of text, score, start_index, end_index, granularity and id. Passages and units also say
     where they stand, as `PassageTextSplitter` does. Higher scores are better. With `expand` there are `neighbours`, dicts
     like the matches, in order of the text. What a document itself has under these keys moves to `source_<key>`.
@@ -37,9 +36,9 @@ class MultiGranularRetriever(BaseRetriever):
         store: Where to search.
         k: How many documents, passages or units.
         granularity, parents, filter, expand, min_score: Options of `MultiGranularFAISS.similarity_search`.
-        search_type: "similarity"; "hybrid" to weigh the passage and the query's words as well, by `weights` or `lexical` of
-            the `search_kwargs`, else `factoid.Weights()`; "mmr" for maximal marginal relevance; or
-            "similarity_score_threshold" to leave out what has a relevance below `score_threshold`.
+        search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words, by `weights` or
+            `lexical` of the `search_kwargs`, else `factoid.Weights()`; "similarity" without the words; "mmr" for maximal
+            marginal relevance; or "similarity_score_threshold" to leave out what has a relevance below `score_threshold`.
         score_threshold: From 0 to 1, the scale of `MultiGranularFAISS.similarity_search_with_relevance_scores`; goes with
             that search type, and only with it.
         fetch_k, lambda_mult: For "mmr", as in `MultiGranularFAISS.max_marginal_relevance_search`.
@@ -57,7 +56,7 @@ class MultiGranularRetriever(BaseRetriever):
     granularity: str | Sequence[str] | None = None
     parents: Parents | None = None
     filter: Filter | None = None
-    search_type: Literal["similarity", "hybrid", "mmr", "similarity_score_threshold"] = "similarity"
+    search_type: Literal["hybrid", "similarity", "mmr", "similarity_score_threshold"] = "hybrid"
     score_threshold: float | None = Field(default=None, ge=0, le=1)
     fetch_k: int = Field(default=20, ge=1)
     lambda_mult: float = Field(default=0.5, ge=0, le=1)
@@ -105,7 +104,7 @@ class MultiGranularRetriever(BaseRetriever):
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         headings, threshold, options = self._options(options)
-        hits = await self.store._ahits(query, **options)
+        hits = await self.store._asearch(query, **options)
         return self._documents(hits, headings, threshold, options["parents"])
 
     def _options(self, of_call: dict[str, Any]) -> tuple[bool, float | None, dict[str, Any]]:
@@ -132,14 +131,11 @@ class MultiGranularRetriever(BaseRetriever):
                 message = f"search_type={search_type!r} needs a score_threshold from 0 to 1, got {threshold!r}"
                 raise InvalidInputError(message)
             return headings, threshold, self.store._options(comparable(options))
-        elif search_type == "hybrid":
-            if options.get("lexical") is None:
-                options.setdefault("weights", Weights())
-        elif search_type != "similarity":
-            types = "'similarity', 'hybrid', 'mmr' or 'similarity_score_threshold'"
+        elif search_type not in ("hybrid", "similarity"):
+            types = "'hybrid', 'similarity', 'mmr' or 'similarity_score_threshold'"
             message = f"search_type must be {types}, got {search_type!r}"
             raise InvalidInputError(message)
-        return headings, None, self.store._options(options)
+        return headings, None, self.store._options(options, hybrid=search_type == "hybrid")
 
     def _documents(self, hits: list[Hit], headings: bool, threshold: float | None, parents: str) -> list[Document]:
         if threshold is not None:

@@ -267,7 +267,9 @@ class MultiGranularFAISS(VectorStore):
     # Searches
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """Return the k best documents for a query, best first.
+        """Return the k best documents for a query by the similarity of their best unit and its passage, best first.
+
+        `MultiGranularRetriever` weighs the query's words as well, as does `lexical` here.
 
         Args:
             query: The question, as text.
@@ -295,7 +297,7 @@ class MultiGranularFAISS(VectorStore):
         return hit_documents(self._hits_by_vector(embedding, k, **options))
 
     def similarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
-        """Return the k best documents, each with the score of its best unit."""
+        """Return the k best documents, each with its score."""
         return _scored(self._hits(query, k, **options))
 
     async def asimilarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
@@ -334,19 +336,25 @@ class MultiGranularFAISS(VectorStore):
         return self.store.search(query, k, **self._options(options))
 
     async def _ahits(self, query: str, k: int, **options: Any) -> list[Hit]:
+        return await self._asearch(query, k, **self._options(options))
+
+    async def _asearch(self, query: str, k: int, **options: Any) -> list[Hit]:
+        """Do as `store.search`."""
         check_text(query, "query")
-        embedding = await self.embeddings.aembed_query(query)
-        return await asyncio.to_thread(self._hits_by_vector, embedding, k, text=query, **options)
+        embedding = to_matrix([await self.embeddings.aembed_query(query)], 1)
+        return await asyncio.to_thread(self.store.search_by_vector, embedding, k, text=query, **options)
 
-    def _hits_by_vector(self, embedding: Sequence[float], k: int, text: str | None = None, **options: Any) -> list[Hit]:
-        return self.store.search_by_vector(to_matrix([embedding], 1), k, text=text, **self._options(options))
+    def _hits_by_vector(self, embedding: Sequence[float], k: int, **options: Any) -> list[Hit]:
+        return self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options))
 
-    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return options of a search under the core's names, with the store's defaults."""
+    def _options(self, options: dict[str, Any], *, hybrid: bool = False) -> dict[str, Any]:
+        """Return options of a search under the core's names, with the store's defaults; words count if asked for, or hybrid."""
         if options.get("granularity") is None:
             options["granularity"] = self.default_granularity
         if options.get("parents") is None:
             options["parents"] = self.parents
+        if not hybrid and all(options.get(name) is None for name in ("weights", "lexical", "fusion")):
+            options["lexical"] = 0
         if "score_threshold" in options:
             threshold, least = options.pop("score_threshold"), options.get("min_score")
             if least not in (None, threshold):
@@ -444,15 +452,17 @@ class _Cores:
 
 
 def comparable(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a search whose scores are to be similarities: several granularities are fused by "max".
+    """Return the options of a search whose scores are to be similarities.
 
     Raises:
-        InvalidInputError: The fusion is one by ranks.
+        InvalidInputError: Granularities are to be fused by ranks.
     """
-    if options.get("fusion", "max") != "max":
-        message = f"relevance scores need similarities: fuse granularities with fusion='max', got {options['fusion']!r}"
+    if options.get("fusion") == "rrf":
+        message = (
+            "relevance scores need similarities, and fusion='rrf' goes by ranks: leave it out, or use fusion='max'"
+        )
         raise InvalidInputError(message)
-    return options | {"fusion": "max"}
+    return options
 
 
 def _relevance(score: float) -> float:

@@ -43,8 +43,8 @@ class MultiGranularRetriever(BaseRetriever):
         embed_model: Embeds queries; None for the index's own, else that of `Settings`.
         k: How many nodes, 4 by default; fewer only if the store has fewer. `similarity_top_k` is the framework's name for it.
         filters: Conditions on metadata, applied before the search.
-        mode: "default"; "hybrid" to weigh the passage and the query's words as well; "text_search" for words alone; or "mmr" for
-            results that differ from each other.
+        mode: "hybrid" for the similarity of the best unit, that of its passage, and the query's words; "default" without the
+            words; "text_search" for words alone; or "mmr" for results that differ from each other.
         callback_manager: The framework's.
         search_kwargs: Options of a search, beside those given by name.
         **options: Those of `MultiGranularFaissVectorStore.query`, such as `granularity`, `parents`, `doc_ids`, `node_ids`,
@@ -65,7 +65,7 @@ class MultiGranularRetriever(BaseRetriever):
         k: int | None = None,
         similarity_top_k: int | None = None,
         filters: MetadataFilters | None = None,
-        mode: str = VectorStoreQueryMode.DEFAULT,
+        mode: str = VectorStoreQueryMode.HYBRID,
         callback_manager: CallbackManager | None = None,
         search_kwargs: Mapping[str, Any] | None = None,
         **options: Any,

@@ -34,7 +34,6 @@ from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatE
 from factoid.files.sqlite import FILE
 from factoid.filters import matches
 from factoid.metadata import MetadataPolicy, plain_metadata
-from factoid.search import Weights
 from factoid.store import UnitStore
 from factoid.store.search import MIXED, Parents
 from factoid.store.transfer.remote import load_from
@@ -238,10 +237,11 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def query(self, query: VectorStoreQuery, **options: Any) -> MultiGranularQueryResult:
         """Return the k best nodes, k being `similarity_top_k`, or all if there are fewer.
 
-        Mode `hybrid` weighs the passage and the query's words as well, by `weights` or `lexical`, else by `alpha`, the share of
-        vectors, else by `factoid.Weights()`; `text_search` and `sparse` rank passages by words alone (BM25) and need no
-        embedding. Mode `mmr` chooses nodes that are near the query and, by the units that matched it, far from each other; their
-        similarities are still those to the query. `index.as_retriever` hands options on as `vector_store_kwargs`.
+        Mode `default` goes by the similarity of the best unit and its passage. Mode `hybrid` weighs the query's words as well, by
+        `weights` or `lexical`, else by `alpha`, the share of vectors, else by `factoid.Weights()`; `text_search` and `sparse`
+        rank passages by words alone (BM25) and need no embedding. Mode `mmr` chooses nodes that are near the query and, by the
+        units that matched it, far from each other; their similarities are still those to the query. `index.as_retriever` hands
+        options on as `vector_store_kwargs`.
 
         Args:
             query: The query, with its embedding, its text, or both, as the mode needs them.
@@ -291,11 +291,14 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             search.setdefault("fetch_k", max(1, int(fetch_factor * query.similarity_top_k)))
         else:
             search.pop("mmr", None)
-            if query.mode in TEXT_MODES:
-                search["lexical"] = 1
-            elif query.mode == VectorStoreQueryMode.HYBRID and "weights" not in search:
-                search.setdefault("lexical", Weights().lexical if query.alpha is None else 1 - query.alpha)
             check_mode(query.mode)
+        if query.mode in TEXT_MODES:
+            search["lexical"] = 1
+        elif not search.keys() & {"weights", "lexical", "fusion"}:
+            if query.mode != VectorStoreQueryMode.HYBRID:
+                search["lexical"] = 0
+            elif query.alpha is not None:
+                search["lexical"] = 1 - query.alpha
         kinds = search["granularity"]
         if search["parents"] == "unit" and (kinds == MIXED or not isinstance(kinds, str)):
             # A node that is its own child may be found once at each granularity.

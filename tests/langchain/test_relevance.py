@@ -10,6 +10,7 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from pydantic import ValidationError
 
+from factoid import Weights
 from factoid.errors import InvalidInputError
 from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
 from tests.langchain.documents import SENTENCES
@@ -42,7 +43,7 @@ def test_relevance_is_half_of_one_plus_the_similarity(store: MultiGranularFAISS)
     expected = {
         document_id: min(max((1 + score) / 2, 0), 1) for document_id, score in similarities(store, "query").items()
     }
-    found = store.similarity_search_with_relevance_scores("query", k=50, granularity="sentence")
+    found = store.similarity_search_with_relevance_scores("query", k=50, granularity="sentence", weights=Weights(0, 0))
     assert {document.id: relevance for document, relevance in found} == pytest.approx(expected, abs=1e-5)
     relevances = [relevance for _, relevance in found]
     assert relevances == sorted(relevances, reverse=True)
@@ -120,7 +121,7 @@ def test_distance_strategy() -> None:
 
 
 def test_relevance_needs_similarities(store: MultiGranularFAISS) -> None:
-    fused = store.similarity_search_with_score("query", k=50, granularity="mixed", fusion="max")
+    fused = store.similarity_search_with_score("query", k=50, granularity="mixed")
     relevances = store.similarity_search_with_relevance_scores("query", k=50, granularity="mixed")
     assert [document for document, _ in relevances] == [document for document, _ in fused]
     with pytest.raises(InvalidInputError, match="fusion='max'"):

@@ -38,7 +38,7 @@ def test_parents_carry_score_and_matches(filled: MultiGranularFAISS) -> None:
     best = first.metadata["matches"][0]
     assert best.keys() == {"text", "score", "start_index", "end_index", "granularity", "id"}
     assert (best["text"], best["granularity"]) == ("has no eyes.", "proposition")
-    assert best["score"] == first.metadata["score"] > second.metadata["score"]
+    assert best["score"] == 1 > first.metadata["score"] > second.metadata["score"]
     assert OLM.page_content[best["start_index"] : best["end_index"]] == "has no eyes."
     assert filled.get_by_ids(["olm"]) == [OLM]
 

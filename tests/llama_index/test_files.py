@@ -8,6 +8,7 @@ import fsspec
 import numpy as np
 import pytest
 
+from factoid import Weights
 from factoid.errors import InvalidInputError, StoreFormatError
 from llama_index_factoid import MultiGranularFaissVectorStore
 from tests.llama_index.nodes import DIM, ask, bare, node, oracle
@@ -19,7 +20,7 @@ def test_what_add_returned_is_on_disk(tmp_path, nodes):
     assert again.get_nodes() == [bare(entry) for entry in nodes]
     vector = np.ones(DIM)
     expected = oracle(nodes, vector, "proposition", "passage")
-    assert again.query(ask(vector, 20)).ids == [own for own, _ in expected]
+    assert again.query(ask(vector, 20), weights=Weights(0, 0)).ids == [own for own, _ in expected]
 
 
 @pytest.mark.parametrize("own_path", [False, True])

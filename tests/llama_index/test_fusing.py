@@ -47,7 +47,7 @@ def index(embed_model, parser):
 @pytest.mark.parametrize("mode", ["reciprocal_rerank", "relative_score", "dist_based_score", "simple"])
 @pytest.mark.parametrize("parents", ["passage", "unit"])
 async def test_query_fusion_returns_each_node_once(index, mode, parents):
-    retriever = MultiGranularRetriever(index, k=4, parents=parents, expand=1)
+    retriever = MultiGranularRetriever(index, k=4, parents=parents, expand=1, mode="default")
     several = [found.node.node_id for question in QUESTIONS for found in retriever.retrieve(question)]
     assert len(several) == 12 > len(set(several))
     fusion = QueryFusionRetriever(

@@ -8,8 +8,11 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryMode,
 )
 
+from factoid import Weights
 from llama_index_factoid import MultiGranularFaissVectorStore
 from tests.llama_index.nodes import DIM, KINDS, ask, corpus, node, oracle, where
+
+UNITS_ALONE = Weights(0, 0)
 
 # Ranking
 
@@ -19,7 +22,7 @@ from tests.llama_index.nodes import DIM, KINDS, ask, corpus, node, oracle, where
 @pytest.mark.parametrize("k", [1, 4, 100])
 def test_ranking_is_that_of_brute_force(store, nodes, kind, parents, k):
     for vector in np.random.default_rng(1).normal(size=(5, DIM)):
-        result = store.query(ask(vector, k), granularity=kind, parents=parents)
+        result = store.query(ask(vector, k), granularity=kind, parents=parents, weights=UNITS_ALONE)
         expected = oracle(nodes, vector, kind, parents)[:k]
         assert result.ids == [node_id for node_id, _ in expected] == [entry.node_id for entry in result.nodes]
         assert result.similarities == pytest.approx([score for _, score in expected], rel=1e-5, abs=1e-5)
@@ -44,7 +47,7 @@ def test_filters_apply_before_the_search(store, nodes):
     assert result.ids == ["rare"]
     for kind in KINDS:
         expected = oracle(nodes, vector, kind, "passage", lambda entry: entry.metadata["year"] == 1993)
-        result = store.query(ask(vector, 10, filters=where("year", 1993)), granularity=kind)
+        result = store.query(ask(vector, 10, filters=where("year", 1993)), granularity=kind, weights=UNITS_ALONE)
         assert result.ids == [node_id for node_id, _ in expected]
         assert len(result.ids) == 4
 
@@ -113,7 +116,8 @@ def test_mmr_agrees_with_llama_index_for_two(store, nodes):
 def test_doc_ids(store, nodes):
     vector = np.ones(DIM)
     expected = oracle(nodes, vector, "proposition", "passage", lambda entry: entry.ref_doc_id in ("d1", "d3"))
-    assert store.query(ask(vector, 20, doc_ids=["d1", "d3", "none"])).ids == [node_id for node_id, _ in expected]
+    result = store.query(ask(vector, 20, doc_ids=["d1", "d3", "none"]), weights=UNITS_ALONE)
+    assert result.ids == [node_id for node_id, _ in expected]
 
 
 def test_restrictions_add_up(store):

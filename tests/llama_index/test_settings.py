@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+from factoid import Weights
 from factoid.errors import InvalidInputError, StoreError
 from factoid.units import Granularity
 from llama_index_factoid import MultiGranularFaissVectorStore
@@ -39,7 +40,7 @@ def test_settings_are_kept_in_the_store(tmp_path, nodes, similarity, dtype, shar
     expected = ranked(nodes, vector, "proposition", similarity)
     size = 2e-2 if dtype == "float16" else 1e-5
     for opened in (store, MultiGranularFaissVectorStore(tmp_path / "s")):
-        result = opened.query(ask(vector, 20))
+        result = opened.query(ask(vector, 20), weights=Weights(0, 0))
         assert dict(zip(result.ids, result.similarities, strict=True)) == pytest.approx(dict(expected), abs=size)
         assert opened.client.similarity == similarity
         assert held(opened, "proposition").shards == shards

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from factoid import Granularity
+from factoid.index import Similarity
 from factoid.search import Columns, View
 
 
@@ -23,6 +24,7 @@ class StubIndex:
     lossy: bool = False
     holds_vectors: bool = True
     seen: np.ndarray | None = None
+    similarity: Similarity = Similarity.INNER_PRODUCT
     noise: float = 0.0
     padded: bool = True
 

@@ -49,7 +49,14 @@ def corpus(seed, *, complete, passages=30):
     return cases, rng.integers(-6, 7, (3, 4)), words
 
 
-def oracle(cases, kinds, query, words, weights, metadata, level, has_passages):
+def scale(view, query):
+    """A typical inner product of equal directions, by some sixteen vectors."""
+    ids = view.columns.vectors
+    lengths = [np.linalg.norm(vector) for vector in view.exact(ids[:: max(1, len(ids) // 16)][:16])]
+    return np.linalg.norm(query) * float(np.median(lengths))
+
+
+def oracle(cases, kinds, query, words, weights, metadata, level, has_passages, scale):
     """Score and key of every parent that may be found, best first."""
     scored = {kind: case.scored(query, metadata) for kind, case in cases.items() if kind in kinds}
     eligible = {unit[2] for found in scored.values() for _, unit in found}
@@ -61,7 +68,7 @@ def oracle(cases, kinds, query, words, weights, metadata, level, has_passages):
     alpha = 1.0 if not finer else weights.passage if has_passages else 0.0
     totals = []
     for row in eligible:
-        shared = lexical * (words or {}).get(row, 0) / best
+        shared = lexical * scale * (words or {}).get(row, 0) / best
         dense = {kind: [(score, unit[0]) for score, unit in scored[kind] if unit[2] == row] for kind in finer}
         parts = [(max(units)[0], (1 - alpha) / len(finer)) for units in dense.values() if units]
         if level == "unit":
@@ -116,7 +123,17 @@ def test_against_the_definition(seed, k, level, kinds, weights, metadata, comple
     )
     for number, groups in enumerate(results):
         expected = oracle(
-            cases, kinds, queries[number], words[number] if has_words else None, weights, metadata, level, has_passages
+            *(
+                cases,
+                kinds,
+                queries[number],
+                words[number] if has_words else None,
+                weights,
+                metadata,
+                level,
+                has_passages,
+            ),
+            scale(views[kinds[0]], queries[number]),
         )
         scores = {key: score for score, key in expected}
         expected = [score for score, _ in expected if least is None or score >= least - 1e-6][:k]
@@ -144,7 +161,17 @@ def test_a_shallow_start_is_deepened_until_the_best_are_proven(monkeypatch, dept
         )
         for number, groups in enumerate(results):
             expected = oracle(
-                cases, [SENTENCE, PROPOSITION], queries[number], words[number], Weights(0.5, 0.5), None, "passage", True
+                *(
+                    cases,
+                    [SENTENCE, PROPOSITION],
+                    queries[number],
+                    words[number],
+                    Weights(0.5, 0.5),
+                    None,
+                    "passage",
+                    True,
+                ),
+                scale(views[SENTENCE], queries[number]),
             )
             np.testing.assert_allclose(
                 [group.score for group in groups], [score for score, _ in expected[:k]], atol=1e-4
@@ -165,9 +192,8 @@ def test_parts_and_matches_say_why():
         matches=2,
     )
     parts = group.parts
-    assert 0.8 * (0.6 * parts["proposition"] + 0.4 * parts["passage"]) + 0.2 * parts.get("lexical", 0) == pytest.approx(
-        group.score
-    )
+    words = 0.2 * scale(views[PROPOSITION], queries[0]) * parts.get("lexical", 0)
+    assert 0.8 * (0.6 * parts["proposition"] + 0.4 * parts["passage"]) + words == pytest.approx(group.score)
     assert group.matches[0].score == parts["proposition"]
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from factoid import UnitStore
+from factoid import UnitStore, Weights
 from factoid.errors import InvalidInputError, StoreError
 from tests.store.content import DIM, filled, opened, state, unit
 
@@ -134,7 +134,7 @@ def test_parameters_go_to_the_indexes_that_know_them():
         store.search_by_vector(QUERY, granularity="passage", parameters={"nprobe": 4})
         for granularity, parameters in (("passage", {"nprobes": 4}), ("sentence", {"nprobe": 4})):
             with pytest.raises(InvalidInputError, match="no search parameter 'nprobe"):
-                store.search_by_vector(QUERY, granularity=granularity, parameters=parameters)
+                store.search_by_vector(QUERY, granularity=granularity, parameters=parameters, weights=Weights(0, 0))
 
 
 def test_an_unknown_option_is_told_what_there_is():

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from factoid import UnitStore
+from factoid import UnitStore, Weights
 from factoid.store.database import transaction
 from factoid.store.indexes import build
 from factoid.units import Granularity
@@ -49,7 +49,10 @@ def filled(path, count, **options):
 
 def best(store, seed=7, k=5):
     (query,) = vectors(1, seed)
-    return [hit.unit.id for hit in store.search_by_vector(query, k, granularity="sentence", parents="unit")]
+    return [
+        hit.unit.id
+        for hit in store.search_by_vector(query, k, granularity="sentence", parents="unit", weights=Weights(0, 0))
+    ]
 
 
 def brute(store, seed=7, k=5):
@@ -109,7 +112,9 @@ def test_a_reader_follows_although_the_changes_are_forgotten(tmp_path, monkeypat
             writer.compact()
         assert rows(tmp_path / "s", "SELECT count(*) FROM changes WHERE row <= 50")[0][0] < 10
         assert best(reader, k=20) == brute(writer, k=20)
-        found = reader.search_by_vector(vectors(1)[0], granularity="sentence", filter={"year": 20}, parents="unit")
+        found = reader.search_by_vector(
+            vectors(1)[0], granularity="sentence", filter={"year": 20}, weights=Weights(0, 0)
+        )
         assert [hit.unit.id for hit in found] == ["s25"]
         assert not built
 

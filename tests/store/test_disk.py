@@ -8,7 +8,7 @@ import pytest
 
 from factoid.errors import EncoderMismatchError, StoreError, StoreFormatError
 from factoid.store.database import schema
-from factoid.store.indexes import build
+from factoid.store.indexes import build, lexical
 from factoid.store.indexes.build import VectorBuilder
 from factoid.testing import HashEncoder
 from tests.towns import add, document, hits, make, opened
@@ -31,6 +31,7 @@ def test_a_store_opens_as_it_was_closed(path, expected, monkeypatch):
     assert sorted(file.name for file in path.iterdir()) == sorted(
         [
             "units.sqlite",
+            *(f"lexical.{end}" for end in ("json", "columns.npy", "files.npy")),
             *(
                 f"{kind}.{end}"
                 for kind in ("passage", "sentence", "proposition")
@@ -52,6 +53,7 @@ def test_an_index_that_cannot_be_written_harms_nothing(tmp_path, expected, monke
 
     with monkeypatch.context() as patch:
         patch.setattr(build, "save", full)
+        patch.setattr(lexical, "save_files", full)
         with opened(tmp_path / "full") as store:
             add(store, *range(8))
             assert hits(store) == expected

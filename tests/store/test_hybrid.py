@@ -64,10 +64,10 @@ def test_scores_are_sums_of_their_parts(store, parents, granularity):
 
 def test_one_weight_at_a_time_is_that_channel(store):
     question = "volts of the Plover sensor"
-    plain = store.search(question, 5)
+    plain = store.search(question, 5, weights=Weights(0, 0))
     alone = store.search(question, 5, weights=Weights(passage=0, lexical=0))
     assert [(hit.unit, hit.score) for hit in alone] == [(hit.unit, pytest.approx(hit.score)) for hit in plain]
-    passages = store.search(question, 5, granularity="passage")
+    passages = store.search(question, 5, granularity="passage", weights=Weights(0, 0))
     by_passage = store.search(question, 5, weights=Weights(passage=1, lexical=0))
     np.testing.assert_allclose([hit.score for hit in by_passage], [hit.score for hit in passages], atol=1e-6)
 
@@ -182,6 +182,7 @@ def test_threads_search_beside_a_writer(store):
     ("options", "message"),
     [
         ({"lexical": 1.5}, "from 0 to 1"),
+        ({"lexical": 0.5, "fusion": "rrf"}, "leave one of them out"),
         ({"weights": 0.4}, "weights must be"),
         ({"lexical": 1, "mmr": 0.5}, "mmr compares vectors"),
     ],
@@ -189,6 +190,23 @@ def test_threads_search_beside_a_writer(store):
 def test_bad_options(store, options, message):
     with pytest.raises(InvalidInputError, match=message):
         store.search("Heron", 1, **options)
+
+
+def test_the_default_weighs_passage_and_words(store):
+    question = "warranty of the Swift"
+    assert store.search(question, 5) == store.search(question, 5, weights=Weights())
+    (vector,) = store.encoder.encode_queries([question])
+    assert store.search_by_vector(vector, 5) == store.search(question, 5, lexical=0)
+    kinds = ["sentence", "proposition"]
+    fused = store.search(question, 5, granularity=kinds, fusion="max")
+    assert fused != store.search(question, 5, granularity=kinds)
+
+
+def test_the_default_without_tantivy_says_so_and_weighs_vectors(store, monkeypatch):
+    monkeypatch.setattr("factoid.store.search.has_tantivy", lambda: False)
+    with pytest.warns(UserWarning, match=r"factoid\[lexical\]"):
+        hits = store.search("warranty of the Swift", 5)
+    assert hits == store.search("warranty of the Swift", 5, lexical=0)
 
 
 def test_words_need_the_text_and_tantivy(store, monkeypatch):

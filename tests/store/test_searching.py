@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid import Document, Granularity, UnitStore
+from factoid import Document, Granularity, UnitStore, Weights
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import make_unit
@@ -101,6 +101,7 @@ def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
             granularity=granularity,
             parents="passage" if parents else "unit",
             filter={"year": 1} if filtered else None,
+            weights=Weights(0, 0),
         )
     expected, under = brute_force(
         query, units, vectors, k, granularity, parents and granularity is not PASSAGE, condition
@@ -129,7 +130,7 @@ def test_many_vectors_neither_of_unit_length_nor_positive():
     vectors = rng.normal(-1, 5, (3100, 24)).astype(np.float32)
     with filled(units, vectors) as store:
         for query in rng.normal(1, 3, (5, 24)).astype(np.float32):
-            hits = store.search_by_vector(query, 100)
+            hits = store.search_by_vector(query, 100, weights=Weights(0, 0))
             expected, _ = brute_force(query, units, vectors, 100, PROPOSITION, parents=True)
             np.testing.assert_allclose([hit.score for hit in hits], expected, rtol=1e-4, atol=1e-3)
             assert {hit.unit.id for hit in hits} == {parent.id for parent in parents}
@@ -141,7 +142,7 @@ def test_k_distinct_parents_where_one_parent_has_very_many_units():
     others = [child(parent, 0) for parent in parents[1:]]
     vectors = [[0, 0]] * 6 + [[10, number % 7] for number in range(5000)] + [[number, 0] for number in range(1, 6)]
     with filled([*parents, *crowd, *others], vectors) as store:
-        hits = store.search_by_vector(np.array([1, 0], np.float32), 4)
+        hits = store.search_by_vector(np.array([1, 0], np.float32), 4, weights=Weights(0, 0))
         assert [(hit.unit.text, hit.score) for hit in hits] == [
             ("passage 0", 10.0),
             ("passage 5", 5.0),
@@ -156,7 +157,7 @@ def test_a_filter_on_units_does_not_ask_for_the_parents_metadata():
     parent = passage(1, lang="en")
     with filled([parent, child(parent, 1, lang="de"), child(parent, 2, lang="en")], [[9, 9], [1, 0], [5, 0]]) as store:
         query = np.array([1, 0], np.float32)
-        (hit,) = store.search_by_vector(query, filter={"lang": "de"})
+        (hit,) = store.search_by_vector(query, filter={"lang": "de"}, weights=Weights(0, 0))
         assert (hit.unit, hit.score, [match.unit.text for match in hit.matches]) == (
             parent,
             1.0,

@@ -28,12 +28,13 @@ def search(
         float | None,
         option(
             "SHARE",
-            "Weigh the question's words: their share of a score, from 0 to 1 for words alone; .2 is a good one.",
+            "The share of the question's words in a score, from 0 to 1 for words alone.",
+            default="0.2",
         ),
     ] = None,
     explain: Annotated[bool, option(None, "Show what each score is made of.")] = False,
     condition: opts.Filter = None,
-    min_score: Annotated[float | None, option("S", "Only what has a unit of at least this score.")] = None,
+    min_score: Annotated[float | None, option("S", "Only what has at least this score.")] = None,
     mmr: Annotated[
         float | None,
         option("WEIGHT", "Results unlike each other: weight of the question, from 0 (only diversity counts) to 1."),

@@ -20,6 +20,7 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
+from factoid.index import Similarity
 from factoid.search.columns import Columns, Ids, Mask
 from factoid.search.fusion import attach_matches
 from factoid.search.rollup import Group, Level, Scored, View, best_groups, pair_scores
@@ -30,6 +31,7 @@ LEXICAL = "lexical"
 _DEPTH = 4  # passages that each channel gives at first, for each of the k, and by which a search is deepened
 _LEAST_DEPTH = 256  # a second look at exact indexes costs more than a deeper first one
 _WORDS = 16  # times as many passages by their words, which cost little
+_SAMPLE = 16  # vectors by which their typical length is known
 _TINY = 1e-9
 _NO_ROWS, _NO_SCORES = np.empty(0, np.int64), np.empty(0, np.float32)
 
@@ -40,7 +42,8 @@ class Weights:
 
     Attributes:
         passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is that of its best units.
-        lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone).
+        lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone). BM25 is divided by its best for
+            the query, and multiplied by what the inner product of two equal directions would be: 1 for unit length.
 
     Raises:
         InvalidInputError: A weight out of range.
@@ -118,6 +121,7 @@ def best_blended(
     options = parameters or {}
     if lexical is None:
         weights = replace(weights, lexical=0.0)
+    scales = np.zeros(len(queries)) if lexical is None else _scales(views[0], queries)
     channels, eligible, complete = _channels(views, passages, weights, allowed or {})
     restricted = eligible if allowed or not complete else None
     results: list[list[Group]] = [[] for _ in queries]
@@ -144,6 +148,7 @@ def best_blended(
             rows, scores = _NO_ROWS, _NO_SCORES
             if lexical is not None:
                 rows, scores = lexical.best(number, _WORDS * depth, restricted)
+            words_weight = weights.lexical * float(scales[number])
             share = scores / scores[:1]  # of the best
             keys = np.unique([*(group.key for groups in best for group in groups), *rows[:depth].tolist()]).astype(
                 np.int64
@@ -154,16 +159,16 @@ def best_blended(
                 if lexical is not None and len(rows):
                     words = lexical.of(number, keys) / scores[0]
                 units = [_units(channel, queries[number : number + 1], keys) for channel in channels]
-                groups = _ranked(channels, units, keys, words, weights, k, level)
+                groups = _ranked(channels, units, keys, words, words_weight, k, level)
                 reached = groups[-1].score if len(groups) == k else -np.inf
                 if min_score is not None:
                     reached = max(reached, min_score)
                 # Passages whose words alone lift them over what the vectors of any passage that is not met can be.
-                lifted = np.setdiff1d(rows[ceiling + weights.lexical * share > reached], keys)
+                lifted = np.setdiff1d(rows[ceiling + words_weight * share > reached], keys)
                 if not len(lifted):
                     break
                 keys = np.union1d(keys, lifted)
-            ceiling += weights.lexical * float(share[-1]) if len(rows) == _WORDS * depth else 0.0
+            ceiling += words_weight * float(share[-1]) if len(rows) == _WORDS * depth else 0.0
             if reached < ceiling and depth < len(eligible):
                 unproven.append(number)
             results[number] = [group for group in groups if min_score is None or group.score >= min_score]
@@ -238,6 +243,15 @@ def _channels(
     return channels, eligible, all(len(rows) == len(eligible) for rows in parents)
 
 
+def _scales(view: View, queries: Vectors) -> Vectors:
+    """Return the inner product that each query would have with a vector of its direction and typical length. Shape: (n,)."""
+    if view.index.similarity is Similarity.COSINE:
+        return np.ones(len(queries))
+    ids = view.columns.vectors
+    sample = view.exact(ids[:: max(1, len(ids) // _SAMPLE)][:_SAMPLE])
+    return np.linalg.norm(queries, axis=1) * float(np.median(np.linalg.norm(sample, axis=1)))
+
+
 def _ceiling(channels: Sequence[_Channel], ends: Vectors, level: Level, *, complete: bool) -> float:
     """Return the best score, words aside, of a passage that no channel gave; of a unit in it.
 
@@ -274,7 +288,7 @@ def _ranked(
     units: Sequence[_Units],
     keys: Ids,
     words: Vectors,
-    weights: Weights,
+    words_weight: float,
     k: int,
     level: Level,
 ) -> list[Group]:
@@ -286,13 +300,13 @@ def _ranked(
         documents[scored.passages] = channel.view.columns.documents[scored.positions]
     shares = np.array([channel.weight for channel in channels])[:, None]
     if level == "unit":
-        return _best_units(channels, units, parts, words, weights, k)
+        return _best_units(channels, units, parts, words, words_weight, k)
     known = ~np.isnan(parts)
     present = np.where(known, shares, 0.0)
     present[:, present.sum(axis=0) == 0] = 1.0  # a part of weight 0 counts where there is no other
     present = np.where(known, present, 0.0)
     means = (present * np.where(known, parts, 0.0)).sum(axis=0) / np.maximum(present.sum(axis=0), _TINY)
-    totals = shares.sum() * means + weights.lexical * words
+    totals = shares.sum() * means + words_weight * words
     order = np.lexsort((keys, -totals))
     order = order[known.any(axis=0)[order]]
     if level == "document":
@@ -307,7 +321,7 @@ def _ranked(
 
 
 def _best_units(
-    channels: Sequence[_Channel], units: Sequence[_Units], parts: Vectors, words: Vectors, weights: Weights, k: int
+    channels: Sequence[_Channel], units: Sequence[_Units], parts: Vectors, words: Vectors, words_weight: float, k: int
 ) -> list[Group]:
     """Rank units by their own score, that of their passage, and its words."""
     finer = sum(channel.weight for channel in channels if channel.view.granularity is not Granularity.PASSAGE)
@@ -320,7 +334,7 @@ def _best_units(
     for channel, scored in zip(channels, units, strict=True):
         if not channel.searched:
             continue
-        totals = finer * scored.scores + weights.lexical * words[scored.passages]
+        totals = finer * scored.scores + words_weight * words[scored.passages]
         for weight, part in context:
             passages = part[scored.passages]
             totals = totals + weight * np.where(np.isnan(passages), scored.scores, passages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -18,7 +19,7 @@ from factoid.encode import Encoder, Vectors
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.index import RowIds, Similarity, VectorIndex, prepare
-from factoid.index.lexical import QueryWords
+from factoid.index.lexical import QueryWords, has_tantivy
 from factoid.index.parameters import NAMES
 from factoid.search import (
     LEXICAL,
@@ -56,11 +57,13 @@ class SearchOptions:
         document_ids: Only units of these documents.
         unit_ids: Only these units and those right under them.
         min_score: Only hits with at least this score.
-        weights: What the passage and its words count in a hit's score, beside the units that are compared: `Weights()` for
-            what was best on three corpora. None for the units alone.
+        weights: What the passage and the query's words count in a hit's score, beside the units that are compared. None for
+            `Weights()`, without words where the query has no text or tantivy is not installed; `Weights(0, 0)` for the
+            units alone.
         lexical: The share of words, in place of that of `weights`: from 0, vectors alone, to 1, BM25 alone, which needs no
-            encoder and finds passages. Given alone it is that of `Weights()`.
-        fusion: Of several granularities without `weights`: "rrf" (reciprocal rank fusion; Cormack et al., 2009) or "max".
+            encoder and finds passages.
+        fusion: Compare the units alone, and fuse several granularities in place of weighing them: "rrf" (reciprocal rank
+            fusion; Cormack et al., 2009) or "max".
         mmr: Choose by maximal marginal relevance: weight of the nearness to the query, from 0 (only diversity counts) to 1
             (it does not), among the `fetch_k` best hits (at least k).
         fetch_k: See `mmr`.
@@ -81,7 +84,7 @@ class SearchOptions:
     min_score: float | None = None
     weights: Weights | None = None
     lexical: float | None = None
-    fusion: Fusion = "rrf"
+    fusion: Fusion | None = None
     mmr: float | None = None
     fetch_k: int = 20
     expand: int = 0
@@ -92,14 +95,18 @@ class SearchOptions:
         if self.parents not in get_args(Parents):
             message = f"parents must be 'passage', 'document' or 'unit', got {self.parents!r}"
             raise InvalidInputError(message)
-        if self.fusion not in get_args(Fusion):
-            message = f"fusion must be 'rrf' or 'max', got {self.fusion!r}"
-            raise InvalidInputError(message)
         if not isinstance(self.weights, Weights | None):
             message = f"weights must be None or factoid.Weights(passage=..., lexical=...), got {self.weights!r}"
             raise InvalidInputError(message)
         if self.lexical is not None:
             object.__setattr__(self, "weights", replace(self.weights or Weights(), lexical=self.lexical))
+        if self.fusion is not None:
+            if self.fusion not in get_args(Fusion):
+                message = f"fusion must be 'rrf' or 'max', got {self.fusion!r}"
+                raise InvalidInputError(message)
+            if self.weights is not None:
+                message = "fusion ranks units alone, without weights and lexical: leave one of them out"
+                raise InvalidInputError(message)
         for name, value in (("mmr", self.mmr), ("min_score", self.min_score)):
             if value is not None and (not isinstance(value, SupportsFloat) or math.isnan(value)):
                 message = f"{name} must be a number, got {value!r}"
@@ -141,14 +148,16 @@ class SearchOptions:
             raise TypeError(message) from None
 
     def blend(self, *, has_texts: bool) -> Weights | None:
-        """Return what each channel counts, None for units alone.
+        """Return what each channel counts, None where units are fused.
 
         Raises:
             InvalidInputError: Words are to count, and there is no text to take them from.
             MissingDependencyError: Words are to count, and tantivy is not installed.
         """
-        weights = self.weights
-        if weights is None or not weights.lexical:
+        if self.fusion is not None:
+            return None
+        weights = self.weights or _default_weights(has_texts=has_texts)
+        if not weights.lexical:
             return weights
         if not has_texts:
             message = f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0"
@@ -189,7 +198,7 @@ class Query:
         k: How many distinct hits for each.
         options: What else the search was told.
         searched: The granularities that are compared.
-        weights: What each channel counts; None for units alone.
+        weights: What each channel counts; None where units are fused.
     """
 
     vectors: Vectors | None
@@ -272,7 +281,8 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
     parameters = _parameters(views.values(), options.parameters) if options.parameters else {}
     limit = query.k if options.mmr is None else max(query.k, options.fetch_k)
     common: dict[str, Any] = {"level": level, "refine": options.refine, "min_score": options.min_score}
-    if weights is not None:
+    alone = len(searched) == 1 and weights in (None, Weights(0, 0))
+    if weights is not None and not alone:
         groups = best_blended(
             searched,
             views.get(Granularity.PASSAGE),
@@ -284,14 +294,14 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
             parameters=parameters,
             **common,
         )
-    elif len(searched) == 1:
+    elif alone:
         kind = searched[0].granularity
         groups = best_groups(
             searched[0], queries, limit, allowed=masks.get(kind), parameters=parameters.get(kind), **common
         )
     else:
         groups = best_fused(
-            searched, queries, limit, method=options.fusion, allowed=masks, parameters=parameters, **common
+            searched, queries, limit, method=options.fusion or "rrf", allowed=masks, parameters=parameters, **common
         )
     if options.mmr is not None:
         groups = [
@@ -299,6 +309,20 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
             for vector, best in zip(queries, groups, strict=True)
         ]
     return _with_surroundings(snapshot, groups, options, highest)
+
+
+def _default_weights(*, has_texts: bool) -> Weights:
+    """Return the weights of a search that names none."""
+    if not has_texts:
+        return Weights(lexical=0)
+    if not has_tantivy():
+        message = (
+            'this search weighs vectors alone. To weigh the words of the query as well: pip install "factoid[lexical]"; to '
+            "do without them: lexical=0"
+        )
+        warnings.warn(message, stacklevel=2)  # Python shows it once
+        return Weights(lexical=0)
+    return Weights()
 
 
 def _encoded(encoder: Encoder | None, queries: Sequence[str]) -> Vectors:

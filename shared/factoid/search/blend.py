@@ -17,6 +17,7 @@ from numbers import Real
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
@@ -243,13 +244,14 @@ def _channels(
     return channels, eligible, all(len(rows) == len(eligible) for rows in parents)
 
 
-def _scales(view: View, queries: Vectors) -> Vectors:
+def _scales(view: View, queries: Vectors) -> NDArray[np.floating[Any]]:
     """Return the inner product that each query would have with a vector of its direction and typical length. Shape: (n,)."""
     if view.index.similarity is Similarity.COSINE:
         return np.ones(len(queries))
     ids = view.columns.vectors
     sample = view.exact(ids[:: max(1, len(ids) // _SAMPLE)][:_SAMPLE])
-    return np.linalg.norm(queries, axis=1) * float(np.median(np.linalg.norm(sample, axis=1)))
+    lengths: NDArray[np.floating[Any]] = np.linalg.norm(queries, axis=1)
+    return lengths * float(np.median(np.linalg.norm(sample, axis=1)))
 
 
 def _ceiling(channels: Sequence[_Channel], ends: Vectors, level: Level, *, complete: bool) -> float:

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from factoid import UnitStore
+from factoid import Document, UnitStore
 from factoid.index import check_kind, kinds_to_try
 from factoid.testing import HashEncoder
 from factoid.units import Granularity, make_unit
@@ -165,3 +165,21 @@ def test_kinds_worth_a_try_exist_and_can_be_trained(count, dim):
     assert any(kind.family == "lists" for kind in kinds) == (count >= 1000)
     for kind in kinds:
         assert kind.min_training <= max(count, 256)
+
+
+def test_weights_are_fitted_to_questions_with_answers(run, fails, tmp_path):
+    documents = [Document(f"The harbour of place{at} dates from year{at}.", id=str(at)) for at in range(30)]
+    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
+        store.add_documents(documents)
+    file = tmp_path / "answers.jsonl"
+    file.write_text(
+        "".join(f'{{"question": "When did place{at} open?", "answers": ["year{at}"]}}\n' for at in range(30))
+    )
+    code, out, _ = run("tune", tmp_path / "s", "--answers", file, "--dry-run")
+    assert code == 0
+    assert "30 questions, 30 with an answer" in out
+    assert "the store weighs as before" in out
+    report = json.loads(run("tune", tmp_path / "s", "--answers", file, "--json")[1])
+    assert report["current"] == {"passage": 0.4, "lexical": 0.2}
+    file.write_text('{"question": "When?"}\n')
+    assert 'answers.jsonl:1: expected {"question"' in fails("tune", tmp_path / "s", "--answers", file)

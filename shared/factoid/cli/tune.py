@@ -1,4 +1,4 @@
-"""`factoid tune`: which kind of index to give a store."""
+"""`factoid tune`: which kind of index to give a store, or which weights to its searches."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 from factoid.cli import options as opts
 from factoid.cli.options import option
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.lines import located, numbered_lines, parse_object
 from factoid.terminal import count
 
 if TYPE_CHECKING:
     from factoid.index.tune import TuneRow
-    from factoid.store import TuneReport
+    from factoid.store import TuneReport, WeightsReport
 
 _REFINE = 10  # of a search that is not told
 
@@ -46,11 +47,28 @@ def tune(
     limit: Annotated[
         int, option("N", "Measure on so many vectors, taken at random; memory is needed for them and for an index.")
     ] = 100_000,
+    answers: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "Fit the weights of passage and words instead, and keep them if they are better: JSON lines, each with a "
+            '"question" and its "answers".',
+        ),
+    ] = None,
+    dry_run: Annotated[bool, option(None, "With --answers: leave the store as it is.", "--dry-run")] = False,
     encoder: opts.EncoderName = None,
     *,
     output: opts.Output,
 ) -> None:
-    """Measure kinds of index on a store's own vectors: recall against exact search, time and bytes."""
+    """Measure kinds of index on a store's own vectors, or fit the weights of its searches to questions with answers."""
+    if answers is not None:
+        pairs = list(_answered(answers))
+        with opts.open_store(store, encoder=opts.make_encoder(encoder), read_only=dry_run) as opened:
+            fitted = opened.tune_weights(
+                pairs, granularity=granularity, keep=not dry_run, show_progress=output.show_progress
+            )
+        output.print(fitted, "\n".join(_fitted(fitted)))
+        return
     if not 0 <= recall <= 1:
         message = f"--recall must be from 0 to 1, got {recall}"
         raise InvalidInputError(message)
@@ -95,6 +113,45 @@ def _questions(file: Path) -> list[str]:
         message = f"{file} holds no question: expected one per line"
         raise InvalidInputError(message)
     return questions
+
+
+def _answered(file: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield questions with their answers."""
+    for number, line in numbered_lines(file):
+        with located(f"{file}:{number}"):
+            record = parse_object(line)
+            question, answers = record.get("question"), record.get("answers")
+            if not isinstance(question, str) or not isinstance(answers, list) or not all(map(_is_text, answers)):
+                message = 'expected {"question": "…", "answers": ["…"]}'
+                raise InvalidInputError(message)
+        yield question, answers
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _fitted(report: WeightsReport) -> Iterator[str]:
+    """Yield what fitting weights gave."""
+    yield f"{count(report.questions, 'question')}, {report.answerable:,} with an answer among the passages found"
+    yield f"{'':<18}{'passage':>8}{'words':>7}{'MRR':>8}"
+    for name, weights, mrr in (
+        ("as the store was", report.current, report.current_mrr),
+        ("fitted", report.best, report.held_out_mrr),
+    ):
+        yield f"{name:<18}{weights.passage:>8g}{weights.lexical:>7g}{mrr:>8.3f}"
+    low, high = report.gain
+    yield (
+        "\nMRR is the mean of 1 / the rank of the first passage with an answer; of the fitted weights by cross-validation, on "
+        f"questions that they were not fitted to: {low:+.3f} to {high:+.3f} (95 %)."
+    )
+    yield (
+        "Searches of this store weigh by the fitted ones from now on."
+        if report.kept
+        else "The store weighs as before."
+        if low > 0
+        else "That is no sure gain: the store weighs as before."
+    )
 
 
 def _measured(report: TuneReport) -> Iterator[str]:

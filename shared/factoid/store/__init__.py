@@ -14,6 +14,7 @@ from factoid.store.upkeep.compact import CompactReport
 from factoid.store.upkeep.stats import StoreStats
 from factoid.store.upkeep.tune import TuneReport
 from factoid.store.upkeep.verify import VerifyReport
+from factoid.store.upkeep.weights import WeightsReport
 
 __all__ = [
     "GRANULARITIES",
@@ -26,5 +27,6 @@ __all__ = [
     "TuneReport",
     "UnitStore",
     "VerifyReport",
+    "WeightsReport",
     "to_json",
 ]

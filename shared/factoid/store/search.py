@@ -58,8 +58,8 @@ class SearchOptions:
         unit_ids: Only these units and those right under them.
         min_score: Only hits with at least this score.
         weights: What the passage and the query's words count in a hit's score, beside the units that are compared. None for
-            `Weights()`, without words where the query has no text or tantivy is not installed; `Weights(0, 0)` for the
-            units alone.
+            the store's (`Weights()`, unless it was tuned), without words where the query has no text or tantivy is not
+            installed; `Weights(0, 0)` for the units alone.
         lexical: The share of words, in place of that of `weights`: from 0, vectors alone, to 1, BM25 alone, which needs no
             encoder and finds passages.
         fusion: Compare the units alone, and fuse several granularities in place of weighing them: "rrf" (reciprocal rank
@@ -99,12 +99,12 @@ class SearchOptions:
             message = f"weights must be None or factoid.Weights(passage=..., lexical=...), got {self.weights!r}"
             raise InvalidInputError(message)
         if self.lexical is not None:
-            object.__setattr__(self, "weights", replace(self.weights or Weights(), lexical=self.lexical))
+            Weights(lexical=self.lexical)  # refuses what is out of range
         if self.fusion is not None:
             if self.fusion not in get_args(Fusion):
                 message = f"fusion must be 'rrf' or 'max', got {self.fusion!r}"
                 raise InvalidInputError(message)
-            if self.weights is not None:
+            if self.weights is not None or self.lexical is not None:
                 message = "fusion ranks units alone, without weights and lexical: leave one of them out"
                 raise InvalidInputError(message)
         for name, value in (("mmr", self.mmr), ("min_score", self.min_score)):
@@ -147,7 +147,7 @@ class SearchOptions:
             message = f"unknown options {sorted(options.keys() - known)} of a search: expected some of {sorted(known)}"
             raise TypeError(message) from None
 
-    def blend(self, *, has_texts: bool) -> Weights | None:
+    def blend(self, default: Weights, *, has_texts: bool) -> Weights | None:
         """Return what each channel counts, None where units are fused.
 
         Raises:
@@ -156,7 +156,11 @@ class SearchOptions:
         """
         if self.fusion is not None:
             return None
-        weights = self.weights or _default_weights(has_texts=has_texts)
+        weights = self.weights
+        if self.lexical is not None:
+            weights = replace(weights or default, lexical=self.lexical)
+        elif weights is None:
+            weights = _usable(default, has_texts=has_texts)
         if not weights.lexical:
             return weights
         if not has_texts:
@@ -217,15 +221,16 @@ class Query:
         k: int,
         granularities: Sequence[Granularity],
         encoder: Encoder | None,
+        weights: Weights,
     ) -> Self:
-        """Return a checked query; encode texts whose vectors are not given, unless words count alone."""
+        """Return a checked query, by these weights if it names none; encode texts whose vectors are not given."""
         searched, k = options.kinds(granularities), whole_number("k", k)
-        weights = options.blend(has_texts=texts is not None)
-        if weights is not None and weights.lexical == 1:
+        blend = options.blend(weights, has_texts=texts is not None)
+        if blend is not None and blend.lexical == 1:
             vectors = None
         elif vectors is None:
             vectors = _encoded(encoder, texts or ())
-        return cls(vectors, texts, k, options, searched, weights)
+        return cls(vectors, texts, k, options, searched, blend)
 
     def indexes(self, granularities: Sequence[Granularity]) -> list[str]:
         """Return the names of the indexes that are needed, of a store that has vectors of some granularities."""
@@ -311,18 +316,20 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
     return _with_surroundings(snapshot, groups, options, highest)
 
 
-def _default_weights(*, has_texts: bool) -> Weights:
-    """Return the weights of a search that names none."""
+def _usable(weights: Weights, *, has_texts: bool) -> Weights:
+    """Return the weights of a search that names none, without words where they cannot be searched."""
+    if not weights.lexical:
+        return weights
     if not has_texts:
-        return Weights(lexical=0)
+        return replace(weights, lexical=0)
     if not has_tantivy():
         message = (
             'this search weighs vectors alone. To weigh the words of the query as well: pip install "factoid[lexical]"; to '
             "do without them: lexical=0"
         )
         warnings.warn(message, stacklevel=2)  # Python shows it once
-        return Weights(lexical=0)
-    return Weights()
+        return replace(weights, lexical=0)
+    return weights
 
 
 def _encoded(encoder: Encoder | None, queries: Sequence[str]) -> Vectors:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDepen
 from factoid.index import AUTO, Similarity, check_factory, check_kind
 from factoid.index.lexical import check_language
 from factoid.ingest import GRANULARITIES
+from factoid.search import Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot, write_meta
@@ -36,12 +37,14 @@ class Settings:
         kinds: The index kind of each granularity, a FAISS factory string or "auto"; "auto" for those not named.
         shards: Parts that an index is cut into, which are searched side by side (Dense X Retrieval, Appendix C).
         language: The language of the texts, for the lexical index.
+        weights: What a search weighs by that names no weights.
     """
 
     similarity: Similarity = Similarity.INNER_PRODUCT
     kinds: Mapping[Granularity, str] = field(default_factory=dict)
     shards: int = 1
     language: str = "en"
+    weights: Weights = field(default_factory=Weights)
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self:
@@ -51,7 +54,8 @@ class Settings:
             values: dict[str, Any] = json.loads(text)
             kinds = {Granularity(name): kind for name, kind in values.get("kinds", {}).items()}
             similarity = Similarity(values.get("similarity", Similarity.INNER_PRODUCT))
-            return cls(similarity, kinds, values.get("shards", 1), values.get("language", "en"))
+            weights = Weights(**values.get("weights", {}))
+            return cls(similarity, kinds, values.get("shards", 1), values.get("language", "en"), weights)
         except (ValueError, TypeError, AttributeError) as error:
             raise DamagedRowError(text, what="settings") from error
 
@@ -75,7 +79,7 @@ class Settings:
             check_factory(kind)
         shards = self.shards if shards is None else whole_number("shards", shards)
         language = self.language if language is None else check_language(language)
-        return Settings(Similarity(similarity or self.similarity), kinds, shards, language)
+        return Settings(Similarity(similarity or self.similarity), kinds, shards, language, self.weights)
 
     def check(self, dim: int) -> None:
         """Refuse kinds that FAISS does not know, or that cannot index vectors of so many dimensions."""
@@ -86,7 +90,7 @@ class Settings:
         """Return the settings as a store keeps them."""
         kinds = {str(granularity): kind for granularity, kind in self.kinds.items()}
         record = {"similarity": self.similarity, "kinds": kinds, "shards": self.shards, "language": self.language}
-        return json.dumps(record)
+        return json.dumps(record | {"weights": asdict(self.weights)})
 
 
 def searched_granularities(names: Sequence[str] | None) -> tuple[Granularity, ...] | None:

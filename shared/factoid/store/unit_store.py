@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -31,8 +32,9 @@ from factoid.ingest import (
 from factoid.propositions import PropositionCache, Propositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
+from factoid.search import Weights
 from factoid.store.database.connections import Connections, closed
-from factoid.store.database.snapshot import Snapshot
+from factoid.store.database.snapshot import Snapshot, write_meta
 from factoid.store.database.transaction import Transaction, check_unit, transaction
 from factoid.store.indexes.build import VectorBuilder
 from factoid.store.indexes.lexical import builders_of
@@ -56,6 +58,7 @@ from factoid.store.upkeep.repair import retry_failures
 from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import tune
 from factoid.store.upkeep.verify import verify
+from factoid.store.upkeep.weights import tune_weights
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
 
 if TYPE_CHECKING:
@@ -166,6 +169,19 @@ class UnitStore:
         """What is encoded of a unit."""
         with self.connections.reading() as connection:
             return self.requested_template or Snapshot(connection).meta.get("embed_template") or EMBED_TEMPLATE
+
+    @property
+    def weights(self) -> Weights:
+        """What a search weighs by that names no weights: `Weights()`, unless it was set. It is kept in the store."""
+        return self._settings.weights
+
+    @weights.setter
+    def weights(self, weights: Weights) -> None:
+        self.check_open()
+        self.connections.check_writable()
+        self._settings = replace(self._settings, weights=SearchOptions(weights=weights).weights or Weights())
+        with self.connections.writing() as connection:
+            write_meta(connection, settings=self._settings.to_json())
 
     @property
     def read_only(self) -> bool:
@@ -434,6 +450,7 @@ class UnitStore:
 
     stats = stats
     tune = tune
+    tune_weights = tune_weights
     retry_failures = retry_failures
     verify = verify
     compact = compact
@@ -496,5 +513,6 @@ class UnitStore:
         return Recipe(self.granularities, propositionizer, words, min_words, unsupported, self.embed_template)
 
     def _search(self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Any) -> list[list[Hit]]:
-        query = Query.of(SearchOptions.of(options), texts, vectors, k, self.granularities, self.encoder)
+        wanted = SearchOptions.of(options)
+        query = Query.of(wanted, texts, vectors, k, self.granularities, self.encoder, self._settings.weights)
         return self.views.at(query.indexes(self.granularities), partial(find, query))

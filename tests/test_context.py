@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +13,8 @@ from factoid.errors import InvalidInputError
 
 
 def units(*texts):
-    return [Unit(str(n), text, Granularity.PROPOSITION, "d", "p", 0, 1) for n, text in enumerate(texts)]
+    """Propositions of different places in one document."""
+    return [Unit(str(n), text, Granularity.PROPOSITION, "d", "p", n, n + 1) for n, text in enumerate(texts)]
 
 
 def packed(*texts, **options):
@@ -59,6 +62,27 @@ def test_a_unit_within_one_already_taken_is_left_out():
     # Only whole words count.
     assert packed("She ran.", "He ran.") == "She ran.\nHe ran."
     assert packed("The party", "art", "1990", "199", "C++ (x)", "c++") == "The party\nart\n1990\n199\nC++ (x)"
+
+
+def test_facts_of_one_sentence_are_left_out_once_all_their_words_were_said():
+    facts = (
+        "The Tern, a pump of 1963, weighs 59 kg and runs at 400 volts.",
+        "The Tern weighs 59 kg.",
+        "The Tern does not run at 400 volts.",
+        "In 1963 the pump was the Tern.",
+    )
+
+    def units_of(*spans):
+        places = enumerate(zip(facts, spans, strict=True))
+        return [Unit(str(n), text, Granularity.PROPOSITION, "d", "p", *span) for n, (text, span) in places]
+
+    assert pack_context(units_of((0, 60), (0, 60), (0, 60), (10, 20))) == f"{facts[0]}\n{facts[2]}"
+    assert pack_context(units_of((0, 60), (60, 90), (90, 100), (100, 110))) == "\n".join(facts)  # of other sentences
+    assert pack_context(units_of((0, 60), (0, 60), (0, 60), (0, 60))[::-1]) == "\n".join(
+        [facts[3], facts[2], facts[1], facts[0]]
+    )
+    one, two = units_of((0, 60), (0, 60), (0, 60), (0, 60))[:2]
+    assert pack_context([one, replace(two, document_id="another")]).endswith(two.text)
 
 
 @pytest.mark.parametrize("words", [0, -1])

@@ -9,13 +9,19 @@ from factoid.errors import InvalidInputError
 from factoid.units import Hit, Unit
 from factoid.words import count_words, cut_words, stands_in
 
+_MARKS = ".,;:!?()[]\"'“”‘’«»"
+_FILLERS = {
+    "",
+    *"a an the and or of in on at by for from to with as is are was were be been has have had which that".split(),
+}
+
 
 def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str = "\n", headings: bool = True) -> str:
     """Return the first `words` words of the ranked units, best first, without repeating a text.
 
-    Propositions of one passage often say the same in other order or case of letters; only exact repetition, white space
-    and case aside, is left out. A unit contained in one already taken (a sentence of a passage) is left out as well. The
-    same text under another heading is no repetition.
+    What an earlier unit says is left out: a unit that stands in one already taken, in any case of letters, or all of whose
+    words stand in units of the same source span (facts of one sentence often overlap). The same text under another heading
+    is no repetition.
 
     Args:
         hits: Hits or units, best first.
@@ -30,7 +36,7 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
     if words < 1:
         message = f"words must be at least 1, got {words}"
         raise InvalidInputError(message)
-    taken: list[tuple[str, str, str]] = []
+    taken: list[tuple[tuple[str, str], str, Unit]] = []
     parts: list[str] = []
     left = words
     for hit in hits:
@@ -38,18 +44,35 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         text = unit.text.strip()
         folded = " ".join(text.split()).casefold()
         place = (unit.title, unit.section) if headings else ("", "")
-        if not folded or any(place == other[:2] and stands_in(folded, other[2]) for other in taken):
+        if not folded or any(place == other and stands_in(folded, text) for other, text, _ in taken):
             continue
-        if headings and not (taken and place == taken[-1][:2]):
+        if (said := _said(unit, taken)) and _content(folded) <= said:
+            continue
+        if headings and not (taken and place == taken[-1][0]):
             text = with_heading(unit).strip()
             heading = count_words(text) - count_words(unit.text)
             if heading >= left:  # no room for a word of the unit itself
                 if parts:
                     break
                 text = unit.text.strip()
-        taken.append((*place, folded))
+        taken.append((place, folded, unit))
         parts.append(cut_words(text, left))
         left -= count_words(text)
         if left <= 0:
             break
     return separator.join(parts)
+
+
+def _content(folded: str) -> set[str]:
+    """Return the words of a text, without marks around them and words that carry no fact of their own."""
+    return {word.strip(_MARKS) for word in folded.split()} - _FILLERS
+
+
+def _said(unit: Unit, taken: Iterable[tuple[tuple[str, str], str, Unit]]) -> set[str]:
+    """Return the words of what was taken of a unit's own source, and of its heading."""
+    texts = [
+        text
+        for _, text, other in taken
+        if other.document_id == unit.document_id and other.start < unit.end and unit.start < other.end
+    ]
+    return _content(" ".join([*texts, unit.title.casefold(), unit.section.casefold()])) if texts else set()

@@ -19,7 +19,11 @@ from factoid.words import stands_in
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
 
-_POOL = (Weights(0.4, 0.01), Weights(0.4, 0.2), Weights(0.4, 0.6))  # whose best passages are ranked again with other weights
+_POOL = (
+    Weights(0.4, 0.01),
+    Weights(0.4, 0.2),
+    Weights(0.4, 0.6),
+)  # whose best passages are ranked again with other weights
 _DEPTH = 50
 _STEPS = [Weights(passage / 10, words / 20) for passage, words in product(range(11), range(17))]
 _FOLDS = 5

@@ -24,7 +24,7 @@ from factoid.errors import InvalidInputError
 from factoid.index import Similarity
 from factoid.search.columns import Columns, Ids, Mask
 from factoid.search.fusion import attach_matches
-from factoid.search.rollup import Group, Level, Scored, View, best_groups, pair_scores
+from factoid.search.rollup import Group, Level, Parents, Scored, View, best_parents, pair_scores
 from factoid.units import Granularity
 
 LEXICAL = "lexical"
@@ -122,14 +122,14 @@ def best_blended(
     options = parameters or {}
     if lexical is None:
         weights = replace(weights, lexical=0.0)
-    scales = np.zeros(len(queries)) if lexical is None else _scales(views[0], queries)
+    scales = np.zeros(len(queries)) if lexical is None else weights.lexical * _scales(views[0], queries)
     channels, eligible, complete = _channels(views, passages, weights, allowed or {})
-    restricted = eligible if allowed or not complete else None
+    ranking = _Ranking(channels, lexical, eligible if allowed or not complete else None, complete, level, k, min_score)
     results: list[list[Group]] = [[] for _ in queries]
     pending, depth = np.arange(len(queries)), max(_DEPTH * k, _LEAST_DEPTH)
     while len(pending):
-        tops = [
-            best_groups(
+        lists = [
+            best_parents(
                 channel.view,
                 queries[pending],
                 depth,
@@ -137,42 +137,18 @@ def best_blended(
                 allowed=channel.mask,
                 parameters=options.get(channel.view.granularity),
                 refine=refine,
-                matches=0,
             )
             for channel in channels
         ]
+        ends = [np.searchsorted(parents.queries, np.arange(len(pending) + 1)) for parents in lists]
         unproven = []
         for place, number in enumerate(pending.tolist()):
-            best = [top[place] for top in tops]
-            ends = np.array([groups[-1].score if len(groups) == depth else -np.inf for groups in best])
-            ceiling = _ceiling(channels, ends, level, complete=complete)
-            rows, scores = _NO_ROWS, _NO_SCORES
-            if lexical is not None:
-                rows, scores = lexical.best(number, _WORDS * depth, restricted)
-            words_weight = weights.lexical * float(scales[number])
-            share = scores / scores[:1]  # of the best
-            keys = np.unique([*(group.key for groups in best for group in groups), *rows[:depth].tolist()]).astype(
-                np.int64
+            best = [parents.of(slice(*end[place : place + 2])) for parents, end in zip(lists, ends, strict=True)]
+            results[number], proven = ranking.of(
+                number, queries[number : number + 1], best, depth, float(scales[number])
             )
-            groups, reached = [], -np.inf
-            for _ in range(2):
-                words = np.zeros(len(keys), np.float32)
-                if lexical is not None and len(rows):
-                    words = lexical.of(number, keys) / scores[0]
-                units = [_units(channel, queries[number : number + 1], keys) for channel in channels]
-                groups = _ranked(channels, units, keys, words, words_weight, k, level)
-                reached = groups[-1].score if len(groups) == k else -np.inf
-                if min_score is not None:
-                    reached = max(reached, min_score)
-                # Passages whose words alone lift them over what the vectors of any passage that is not met can be.
-                lifted = np.setdiff1d(rows[ceiling + words_weight * share > reached], keys)
-                if not len(lifted):
-                    break
-                keys = np.union1d(keys, lifted)
-            ceiling += words_weight * float(share[-1]) if len(rows) == _WORDS * depth else 0.0
-            if reached < ceiling and depth < len(eligible):
+            if not proven and depth < len(eligible):
                 unproven.append(number)
-            results[number] = [group for group in groups if min_score is None or group.score >= min_score]
         pending, depth = np.array(unproven, np.int64), depth * _DEPTH
     if matches and level != "unit":
         attach_matches(results, views, queries, level=level, allowed=allowed or {}, matches=matches)
@@ -242,6 +218,70 @@ def _channels(
         channels.append(_Channel(context, mask, dense * share, searched, masks.get(Granularity.PASSAGE)))
         parents.append(context.columns.parents if mask is None else context.columns.parents[mask])
     return channels, eligible, all(len(rows) == len(eligible) for rows in parents)
+
+
+@dataclass(frozen=True)
+class _Ranking:
+    """How passages that several channels gave are ranked: what all queries of a search share.
+
+    Attributes:
+        channels: Those of vectors.
+        lexical: BM25; None for vectors alone.
+        restricted: The passages that may be found, where that is not all. Shape: (n,), ascending.
+        complete: Whether each passage has units in every channel.
+        level, k, min_score: As in `best_blended`.
+    """
+
+    channels: Sequence[_Channel]
+    lexical: LexicalScores | None
+    restricted: Ids | None
+    complete: bool
+    level: Level
+    k: int
+    min_score: float | None
+
+    def of(
+        self, number: int, query: Vectors, best: Sequence[Parents], depth: int, words_weight: float
+    ) -> tuple[list[Group], bool]:
+        """Return the best parents in the passages that each channel gave, and whether no other can be better."""
+        ends = np.array([parents.scores[-1] if len(parents.keys) == depth else -np.inf for parents in best])
+        ceiling = _ceiling(self.channels, ends, self.level, complete=self.complete)
+        rows, share, count = _NO_ROWS, _NO_SCORES, _WORDS * depth
+        if self.lexical is not None:
+            rows, scores = self.lexical.best(number, count, self.restricted)
+            share = scores / scores[:1]  # of the best
+            highest = scores[:1]
+        keys = np.unique(np.concatenate([*(parents.keys for parents in best), rows[:depth]]))
+        for _ in range(2):
+            words = _at(keys, rows, share)
+            if self.lexical is not None and len(rows) == count:  # there may be more that share a word
+                unknown = ~np.isin(keys, rows)
+                words[unknown] = self.lexical.of(number, keys[unknown]) / highest
+            units = [_units(channel, query, keys) for channel in self.channels]
+            groups = _ranked(self.channels, units, keys, words, words_weight, self.k, self.level)
+            reached = groups[-1].score if len(groups) == self.k else -np.inf
+            if self.min_score is not None:
+                reached = max(reached, self.min_score)
+            # Passages whose words alone lift them over what the vectors of any passage that is not met can be.
+            lifted = np.setdiff1d(rows[ceiling + words_weight * share > reached], keys)
+            if not len(lifted):
+                break
+            keys = np.union1d(keys, lifted)
+        if len(rows) == count:
+            ceiling += words_weight * float(share[-1])
+        least = -np.inf if self.min_score is None else self.min_score
+        return [group for group in groups if group.score >= least], reached >= ceiling
+
+
+def _at(keys: Ids, rows: Ids, values: Vectors) -> Vectors:
+    """Return the values of keys, by rows in any order; 0 for those that are not among them. Shape: (keys,)."""
+    found = np.zeros(len(keys), np.float32)
+    order = np.argsort(rows)
+    places = np.searchsorted(rows, keys, sorter=order)
+    known = places < len(rows)
+    known[known] = rows[order[places[known]]] == keys[known]
+    found[known] = values[order[places[known]]]
+    return found
 
 
 def _scales(view: View, queries: Vectors) -> NDArray[np.floating[Any]]:

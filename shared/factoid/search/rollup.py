@@ -96,7 +96,7 @@ class Parents(NamedTuple):
     keys: Ids
     scores: Vectors
 
-    def of(self, mask: Mask | Ids) -> Parents:
+    def of(self, mask: Mask | Ids | slice) -> Parents:
         """Return some of them."""
         return Parents(self.queries[mask], self.keys[mask], self.scores[mask])
 
@@ -130,10 +130,10 @@ def best_groups(
         min_score: Worse parents are left out.
         matches: How many units to return with each parent, from 0.
     """
-    if allowed is not None and allowed.all():
-        allowed = None
+    which, keys, scores = best_parents(
+        view, queries, k, level=level, allowed=allowed, parameters=parameters, refine=refine, min_score=min_score
+    )
     level = view.level(level)
-    which, keys, scores = _Search(view, queries, k, level, allowed, parameters, refine or _REFINE, min_score).parents()
     starts, units = [0] * (len(keys) + 1), []
     if matches and level == "unit":
         starts, units = list(range(len(keys) + 1)), list(map(Scored, keys.tolist(), scores.tolist()))
@@ -153,6 +153,23 @@ def best_groups(
             best = tuple(units[starts[place] : starts[place + 1]])
             groups[numbers[place]].append(Group(rows_of[place], values[place], best))
     return groups
+
+
+def best_parents(
+    view: View,
+    queries: Vectors,
+    k: int,
+    *,
+    level: Level,
+    allowed: Mask | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    refine: int | None = None,
+    min_score: float | None = None,
+) -> Parents:
+    """Return what `best_groups` does, by the index's own scores and without matches; some may be below `min_score`."""
+    if allowed is not None and allowed.all():
+        allowed = None
+    return _Search(view, queries, k, view.level(level), allowed, parameters, refine or _REFINE, min_score).parents()
 
 
 def best_children(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
+from typing_extensions import override
 
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
@@ -331,6 +332,15 @@ class MultiGranularFAISS(VectorStore):
     ) -> list[Document]:
         """Do as `max_marginal_relevance_search` for a query that is already embedded."""
         return hit_documents(self._hits_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options))
+
+    @override
+    def as_retriever(self, **kwargs: Any) -> Any:
+        """Return LangChain's own retriever or, for `search_type="hybrid"`, a `MultiGranularRetriever`."""
+        if kwargs.get("search_type") != "hybrid":
+            return super().as_retriever(**kwargs)
+        from langchain_factoid.retriever import MultiGranularRetriever
+
+        return MultiGranularRetriever(store=self, **kwargs)
 
     def _hits(self, query: str, k: int, **options: Any) -> list[Hit]:
         return self.store.search(query, k, **self._options(options))

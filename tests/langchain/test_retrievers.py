@@ -62,6 +62,8 @@ async def test_hybrid_weighs_words_as_well(filled: MultiGranularFAISS) -> None:
     words = MultiGranularRetriever(store=filled, search_type="hybrid", search_kwargs={"lexical": 1.0})
     assert [(found.id, found.metadata["score"]) for found in await words.ainvoke("caves")] == [("olm", 1.0)]
     assert [found.id for found in words.invoke("caves")] == ["olm"]
+    retriever = filled.as_retriever(search_type="hybrid", search_kwargs={"k": 1, "lexical": 0.5})
+    assert [found.id for found in await retriever.ainvoke("a parrot that cannot fly")] == ["kakapo"]
     assert [found.id for found in filled.similarity_search("caves", lexical=1.0)] == ["olm"]
 
 

@@ -97,9 +97,11 @@ class MiniLM:
             store.search(passages[0].text, 1, granularity=Granularity.PASSAGE)  # makes the index, which closing saves
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Passage]]:
-        from factoid import Granularity
+        from factoid import Granularity, Weights
 
-        found = self._store.search_batch(list(questions), k, granularity=Granularity.PASSAGE)
+        found = self._store.search_batch(
+            list(questions), k, granularity=Granularity.PASSAGE, weights=Weights(passage=0, lexical=0)
+        )
         return [
             [Passage(hit.unit.title, hit.unit.text.removeprefix(f"{hit.unit.title}\n")) for hit in hits]
             for hits in found

@@ -286,7 +286,7 @@ def _at(keys: Ids, rows: Ids, values: Vectors) -> Vectors:
 
 def _scales(view: View, queries: Vectors) -> NDArray[np.floating[Any]]:
     """Return the inner product that each query would have with a vector of its direction and typical length. Shape: (n,)."""
-    if view.index.similarity is Similarity.COSINE:
+    if view.index.similarity is Similarity.COSINE or not len(view.columns.vectors):
         return np.ones(len(queries))
     ids = view.columns.vectors
     sample = view.exact(ids[:: max(1, len(ids) // _SAMPLE)][:_SAMPLE])

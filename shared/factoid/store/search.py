@@ -286,7 +286,11 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
     parameters = _parameters(views.values(), options.parameters) if options.parameters else {}
     limit = query.k if options.mmr is None else max(query.k, options.fetch_k)
     common: dict[str, Any] = {"level": level, "refine": options.refine, "min_score": options.min_score}
-    alone = len(searched) == 1 and weights in (None, Weights(0, 0))
+    kind = searched[0].granularity
+    context = (
+        weights is not None and weights.passage and kind is not Granularity.PASSAGE and Granularity.PASSAGE in views
+    )
+    alone = len(searched) == 1 and not context and lexical is None
     if weights is not None and not alone:
         groups = best_blended(
             searched,
@@ -300,10 +304,10 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
             **common,
         )
     elif alone:
-        kind = searched[0].granularity
         groups = best_groups(
             searched[0], queries, limit, allowed=masks.get(kind), parameters=parameters.get(kind), **common
         )
+        groups = [[group._replace(parts={str(kind): group.score}) for group in best] for best in groups]
     else:
         groups = best_fused(
             searched, queries, limit, method=options.fusion or "rrf", allowed=masks, parameters=parameters, **common

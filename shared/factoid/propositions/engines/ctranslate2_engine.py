@@ -16,7 +16,7 @@ from factoid.errors import PropositionizerError
 from factoid.files.atomic import part_beside
 from factoid.propositions.engines.batching import Written
 from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
-from factoid.propositions.engines.repetition import CHECK_EVERY, loop_detector
+from factoid.propositions.engines.repetition import is_loop
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,6 @@ class CTranslate2Engine:
         except (RuntimeError, ValueError) as error:
             message = f"CTranslate2 cannot load {checkpoint.name!r} as {compute_type} on {device}: {error}"
             raise PropositionizerError(message) from error
-        self._is_loop = loop_detector(lambda tokens: self.tokenizer.decode(tokens, skip_special_tokens=True))
 
     def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         """Return the greedy output for each input."""
@@ -66,7 +65,7 @@ class CTranslate2Engine:
         def is_stuck(step: Any) -> bool:
             row = rows[step.batch_id]
             row.append(step.token_id)
-            return len(row) % CHECK_EVERY == 0 and self._is_loop(row)
+            return is_loop(row, self.tokenizer)
 
         results = self._translator.translate_batch(
             [self.tokenizer.convert_ids_to_tokens(tokens) for tokens in inputs],
@@ -86,11 +85,11 @@ class CTranslate2Engine:
 
 
 def converted(checkpoint: Checkpoint, quantization: str) -> Path:
-    """Return the folder of a checkpoint in CTranslate2's format, after converting it if that was not done yet.
+    """Return the folder of a checkpoint in CTranslate2's format, converted on first use.
 
-    It lies in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears with all its files or not at
-    all. Of two processes that convert the same checkpoint at once, the second to finish throws its work away.
-    `quantization` is as CTranslate2 calls it, such as "int8_float32".
+    It lies in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears whole or not at all. Of two
+    processes that convert the same checkpoint at once, the second to finish throws its work away. `quantization` is
+    CTranslate2's name, such as "int8_float32".
 
     Raises:
         PropositionizerError: The checkpoint cannot be loaded or converted, or the folder cannot be written.
@@ -127,19 +126,12 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
 
 
 def _convert(checkpoint: Checkpoint, source: Path, target: Path, quantization: str) -> None:
-    converters = require("ctranslate2.converters", extra="fast")
-
-    class Converter(converters.TransformersConverter):  # type: ignore[misc, name-defined]
-        """Loads the model and the tokenizer at their revision, which the converter asks for the model alone."""
-
-        def load_model(self, _class: Any, _name: str, **_options: Any) -> Any:
-            return checkpoint.model(require("torch", extra="models").float32)
-
-        def load_tokenizer(self, _class: Any, _name: str, **_options: Any) -> Any:
-            return checkpoint.tokenizer()
-
+    converter = require("ctranslate2.converters", extra="fast").TransformersConverter(os.fspath(source))
+    # By itself it would ask for the revision of the model alone.
+    converter.load_model = lambda *_, **__: checkpoint.model(require("torch", extra="models").float32)
+    converter.load_tokenizer = lambda *_, **__: checkpoint.tokenizer()
     try:
-        Converter(os.fspath(source)).convert(os.fspath(target), quantization=quantization)
+        converter.convert(os.fspath(target), quantization=quantization)
     except (ValueError, NotImplementedError, AttributeError, KeyError) as error:
         message = f"CTranslate2 cannot convert {checkpoint.name!r}: {error}. {_INSTEAD}"
         raise PropositionizerError(message) from error

@@ -137,9 +137,9 @@ class FlanT5Propositionizer:
         hidden = not self.show_progress or len(filled) == 1
         with tqdm(total=len(filled), desc="propositions", unit="passage", disable=hidden) as bar:
             for batch, outputs in generate(engine, list(chain.from_iterable(inputs)), self.max_new_tokens):
-                for part, written in zip(batch, outputs or [None], strict=True):
+                for place, part in enumerate(batch):
                     index, number = parts[part]
-                    results[index][number] = _read(engine, written)
+                    results[index][number] = _read(engine, outputs[place] if outputs else None)
                     if len(results[index]) == counts[index]:
                         bar.update()
                         yield index, _joined([texts for _, texts in sorted(results.pop(index).items())])

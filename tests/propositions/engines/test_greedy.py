@@ -9,9 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from factoid.propositions.engines.greedy import Acceptance, Drafter, decode
-from factoid.propositions.engines.t5_decoder import T5Decoder
-from tests.propositions.tiny_t5 import greedy, padded, random_inputs, random_model
+from factoid.propositions.engines.greedy import Acceptance, Drafter, decode  # noqa: E402 - imports torch
+from factoid.propositions.engines.t5_decoder import T5Decoder  # noqa: E402
+from tests.propositions.tiny_t5 import greedy, padded, random_inputs, random_model  # noqa: E402
 
 ALWAYS = 1e9  # positions that are free: every draft is worth its computation
 
@@ -95,7 +95,6 @@ def test_a_copied_output_takes_few_steps():
 def test_an_end_and_a_limit_within_a_draft():
     passage = [2, 3, 4, 5, 6, 7, 8, 9]
     assert scripted([passage[:4]], [[*passage, 1]])[0] == [(passage[:4], False)]
-    assert scripted([passage], [[*passage, 1]], limit=5)[0] == [(passage[:5], True)]
     for limit in range(1, 9):
         result, fed = scripted([passage], [[*passage, 1]], limit=limit)
         assert result == [(passage[:limit], True)]

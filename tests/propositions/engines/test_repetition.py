@@ -22,7 +22,9 @@ def listed(*texts):
 OLD, NEW = "It is old.", "It is new."
 
 
-@pytest.mark.parametrize("text", [listed("One.", *[OLD] * 5), listed("One.", *[OLD, NEW] * 5), listed(*[OLD] * 5) + OLD])
+@pytest.mark.parametrize(
+    "text", [listed("One.", *[OLD] * 5), listed("One.", *[OLD, NEW] * 5), listed(*[OLD] * 5) + OLD]
+)
 def test_the_same_propositions_again_and_again(text, monkeypatch):
     monkeypatch.setattr(repetition, "_CHECK_EVERY", 1)
     assert is_loop(text)

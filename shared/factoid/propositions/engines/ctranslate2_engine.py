@@ -61,14 +61,15 @@ class CTranslate2Engine:
     def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         """Return the greedy output for each input."""
         rows: list[list[int]] = [[] for _ in inputs]
+        tokenizer = self.tokenizer  # a callback that holds the engine might end it in a thread of its own translator
 
         def is_stuck(step: Any) -> bool:
             row = rows[step.batch_id]
             row.append(step.token_id)
-            return is_loop(row, self.tokenizer)
+            return is_loop(row, tokenizer)
 
         results = self._translator.translate_batch(
-            [self.tokenizer.convert_ids_to_tokens(tokens) for tokens in inputs],
+            [tokenizer.convert_ids_to_tokens(tokens) for tokens in inputs],
             beam_size=1,
             max_input_length=0,
             min_decoding_length=0,
@@ -79,8 +80,8 @@ class CTranslate2Engine:
         written = []
         for result in results:
             tokens = result.hypotheses[0]
-            ended = tokens[-1:] == [self.tokenizer.eos_token]
-            written.append(Written(self.tokenizer.convert_tokens_to_ids(tokens[:-1] if ended else tokens), not ended))
+            ended = tokens[-1:] == [tokenizer.eos_token]
+            written.append(Written(tokenizer.convert_tokens_to_ids(tokens[:-1] if ended else tokens), not ended))
         return written
 
 

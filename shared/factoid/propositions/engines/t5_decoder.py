@@ -209,6 +209,6 @@ def _joined(*linears: Any) -> Any:
     weight = torch.cat([linear.weight.detach() for linear in linears])
     joined = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
     joined.weight = torch.nn.Parameter(weight, requires_grad=False)
-    for linear, part in zip(linears, weight.split([len(linear.weight) for linear in linears]), strict=True):
+    for linear, part in zip(linears, torch.split(weight, [len(linear.weight) for linear in linears]), strict=True):
         linear.weight = torch.nn.Parameter(part, requires_grad=False)
     return joined

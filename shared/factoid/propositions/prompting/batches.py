@@ -50,37 +50,22 @@ _CLIENT_ARGUMENTS = ("extra_headers", "extra_query", "timeout")  # of the Python
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch that is not collected yet.
+    """One batch that is not collected yet."""
 
-    Attributes:
-        batch_id: The server's id; None if the creation was interrupted.
-        requests: Number of requests.
-        status: OpenAI's status, such as in_progress, completed or expired; before that, creating.
-        completed: Requests that the server has answered.
-        error: Why the batch as a whole failed, in the server's words.
-    """
-
-    batch_id: str | None
+    batch_id: str | None  # the server's; None if the creation was interrupted
     requests: int
-    status: str = "creating"
-    completed: int = 0
-    error: str = ""
+    status: str = "creating"  # then OpenAI's, such as in_progress, completed or expired
+    completed: int = 0  # requests that the server has answered
+    error: str = ""  # why the batch as a whole failed, in the server's words
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """The results of batches. Reports add up.
+    """The results of batches. Reports add up."""
 
-    Attributes:
-        answered: Requests whose propositions are now in the cache.
-        failures: Requests that failed for good, by reason; they are in the cache too.
-        returned: Requests without an answer, by reason, which the next `submit` sends again.
-        usage: Tokens used.
-    """
-
-    answered: int = 0
-    failures: Mapping[str, int] = field(default_factory=dict)
-    returned: Mapping[str, int] = field(default_factory=dict)
+    answered: int = 0  # requests whose propositions are now in the cache
+    failures: Mapping[str, int] = field(default_factory=dict)  # requests that failed for good, by reason; cached, too
+    returned: Mapping[str, int] = field(default_factory=dict)  # requests that the next `submit` sends again, by reason
     usage: Usage = field(default_factory=Usage)
 
     def __add__(self, other: BatchReport) -> BatchReport:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
 from factoid.errors import PropositionizerError
-from factoid.files.atomic import part_beside
+from factoid.files.atomic import move_into_place, part_beside, sync_file
 from factoid.propositions.engines.batching import Written
 from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
 from factoid.propositions.engines.repetition import is_loop
@@ -23,7 +21,6 @@ logger = logging.getLogger(__name__)
 SUPPORTED = frozenset({"t5", "mt5"})  # others are given their input in other ways, or need a newer CTranslate2
 _BUDGETS = {"cpu": 12_288, "cuda": 65_536}  # tokens of a batch
 
-_MANIFEST = "factoid.json"
 _INSTEAD = 'Use engine="transformers", which runs any seq2seq model'
 
 
@@ -55,7 +52,10 @@ class CTranslate2Engine:
                 os.fspath(folder), device=kind, device_index=int(index or 0), compute_type=compute_type, **threads
             )
         except (RuntimeError, ValueError) as error:
-            message = f"CTranslate2 cannot load {checkpoint.name!r} as {compute_type} on {device}: {error}"
+            message = (
+                f"CTranslate2 cannot load {checkpoint.name!r} as {compute_type} on {device}: {error}. If {folder} is "
+                "damaged, delete it"
+            )
             raise PropositionizerError(message) from error
 
     def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
@@ -102,21 +102,20 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "factoid"
     cache = Path(os.environ.get("FACTOID_CACHE") or user_cache) / "ctranslate2"
     target = cache / f"{name}-{identity}-{quantization}"
-    if _is_whole(target):
+    if target.exists():
         return target
     logger.info("converting %s for CTranslate2 (%s) into %s", checkpoint.name, quantization, target)
     try:
         with part_beside(target, folder=True) as part:
             fresh = part / "model"
             _convert(checkpoint, source, fresh, quantization)
-            sizes = {path.name: path.stat().st_size for path in fresh.iterdir()}
-            (fresh / _MANIFEST).write_text(json.dumps(sizes), encoding="utf-8")
+            for file in fresh.iterdir():
+                sync_file(file)
             try:
-                fresh.rename(target)
+                move_into_place(fresh, target)
             except OSError:
-                if not _is_whole(target):  # it is damaged, and makes way
-                    shutil.rmtree(target)
-                    fresh.rename(target)
+                if not target.is_dir():  # else another process was faster
+                    raise
     except OSError as error:
         message = (
             f"cannot write the converted model to {target}: {error}. Free some space, or name another folder in the "
@@ -136,12 +135,3 @@ def _convert(checkpoint: Checkpoint, source: Path, target: Path, quantization: s
     except (ValueError, NotImplementedError, AttributeError, KeyError) as error:
         message = f"CTranslate2 cannot convert {checkpoint.name!r}: {error}. {_INSTEAD}"
         raise PropositionizerError(message) from error
-
-
-def _is_whole(folder: Path) -> bool:
-    """Tell whether a conversion is there with files of the right sizes."""
-    try:
-        sizes = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        return all((folder / name).stat().st_size == size for name, size in sizes.items())
-    except (OSError, ValueError, AttributeError):
-        return False

@@ -139,15 +139,9 @@ def decode(
 ) -> list[Written]:
     """Write one output for each row of a new batch, whose `cache` is what `decoder.start` returned.
 
-    Args:
-        decoder: Checks drafts.
-        cache: Of the batch.
-        sources: Input tokens without padding, from which drafts are copied.
-        start: The token before the first one.
-        ends: Tokens that end an output.
-        max_new_tokens: Longest output.
-        is_loop: Whether an output only repeats itself, and is cut off.
-        copying: Odds of drafts; None for one token per step.
+    Drafts are copied from `sources`, input tokens without padding, by the odds in `copying`; None for one token per step.
+    `start` is the token before the first one, `ends` are tokens that end an output, and `is_loop` tells whether to cut
+    one off because it only repeats itself.
     """
     rows = [_Row(Drafter(source, copying) if copying else None) for source in sources]
     threshold = 0.0

@@ -104,7 +104,7 @@ class ChatPropositionizer(ABC):
         cache: PropositionCache | None = None,
         sample: Usage | None = None,
     ) -> Estimate:
-        """Return what decomposing passages would cost, as `factoid.estimate` does. Nothing is sent."""
+        """Return what decomposing passages would cost, as `factoid.propositions.estimate` does. Nothing is sent."""
         return estimate(passages, prices, model=self.model, prompt=self.prompt, cache=cache, sample=sample)
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:

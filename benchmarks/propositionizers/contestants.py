@@ -79,7 +79,7 @@ def _syntax(given: list[Any]) -> Any:
 def _seq2seq(task: Task, given: list[Any]) -> Any:
     import torch
 
-    from factoid.propositions.engines.batching import Budget, generate, model_inputs
+    from factoid.propositions.engines.batching import generate, model_inputs
 
     torch.set_num_threads(task.cores)
     checkpoint = Checkpoint(task.checkpoint, None)
@@ -95,7 +95,7 @@ def _seq2seq(task: Task, given: list[Any]) -> Any:
         decoder.steps = 0
 
     def work() -> float | None:
-        for _ in generate(engine, inputs, Budget(engine.budget, task.tokens), task.tokens):
+        for _ in generate(engine, inputs, task.tokens):
             pass
         return len(inputs) * task.tokens / decoder.steps if decoder else None
 

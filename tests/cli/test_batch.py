@@ -10,17 +10,20 @@ from tests.propositions.prompting.batch_server import BatchServer
 from tests.propositions.prompting.server import running
 
 
-def test_estimate(run, docs, fails):
-    code, out, err = run("estimate", docs, "--model", "m", "--price-in", "1", "--price-out", "2", "--json")
+def test_estimate(run, docs, fails, tmp_path):
+    command = ("estimate", docs, "--model", "m")
+    priced = (*command, "--price-in", "1", "--price-out", "2", "--cache", tmp_path / "cache")
+    code, out, err = run(*priced, "--json")
     found = json.loads(out)
     assert (code, err) == (0, "")
     assert found["passages"] == found["usage"]["requests"] == 3
     assert found["cost"] == pytest.approx(2 * found["batch_cost"])
-    _, out, _ = run("estimate", docs, "--model", "m", "--price-in", "1", "--price-out", "2")
+    assert {path.name for path in tmp_path.iterdir()} == {"docs"}  # no cache is made
+    _, out, _ = run(*priced)
     assert "3 passages, 0 of them need no request" in out
     assert "through the Batch API" in out
-    assert "Batch" not in run("estimate", docs, "--model", "m")[1]
-    assert "go together" in fails("estimate", docs, "--model", "m", "--price-in", "1")
+    assert "Batch" not in run(*command)[1]
+    assert "go together" in fails(*command, "--price-in", "1")
 
 
 @pytest.fixture
@@ -54,19 +57,13 @@ def test_submit_collect_and_index(run, fails, docs, server, tmp_path):
     assert server.requests == []
 
 
-@pytest.mark.parametrize("action", [["submit"], ["status"], ["cancel"], ["collect"], ["collect", "--wait"]])
+@pytest.mark.parametrize("action", ["submit", "status", "cancel", "collect"])
 def test_a_cache_that_is_another_file(fails, docs, server, tmp_path, action):
     cache = tmp_path / "notes.txt"
     cache.write_text("Not a database, but a text that is longer than the head of one. " * 4)
-    paths = [docs] if action == ["submit"] else []
-    assert "notes.txt" in fails("batch", *action, *paths, "--model", "m", "--cache", cache, "--base-url", server.url)
+    paths = [docs] if action == "submit" else []
+    assert "notes.txt" in fails("batch", action, *paths, "--model", "m", "--cache", cache, "--base-url", server.url)
     assert {path.name for path in tmp_path.iterdir()} == {"docs", "notes.txt"}
-
-
-def test_estimates_make_no_cache(run, docs, tmp_path):
-    code, out, _ = run("estimate", docs, "--model", "m", "--cache", tmp_path / "cache", "--json")
-    assert (code, json.loads(out)["usage"]["requests"]) == (0, 3)
-    assert {path.name for path in tmp_path.iterdir()} == {"docs"}
 
 
 def test_what_comes_back_is_sent_again(run, docs, server, tmp_path):

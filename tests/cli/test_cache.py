@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 
 from factoid.cli import propositionizers
-from factoid.propositions import NoPropositions, PropositionCache
-from tests.propositions.passages import Batching, passage, passages
+from factoid.propositions import NoPropositions, Report
+from tests.propositions.passages import Batching, passages
 
 
 @pytest.fixture
@@ -39,16 +40,7 @@ def test_index_with_one_more_document_asks_for_one_more(run, corpus, inner, tmp_
         _, out, _ = run("index", corpus(count), "--store", tmp_path / "s", "--json", *FLAN)
     report = json.loads(out)
     assert (report["documents"], report["unchanged"], len(inner.asked)) == (1, 100, 101)
-    assert report["decomposition"] == {
-        "passages": 1,
-        "propositions": 2,
-        "failures": {},
-        "unsupported": 0,
-        "uncovered": 0,
-        "duplicates": 0,
-        "cached": 0,
-        "transient": 0,
-    }
+    assert report["decomposition"] == asdict(Report(1, 2))
     _, out, _ = run("index", corpus(101), "--store", tmp_path / "s", "--words", "4", *FLAN)  # other passages
     assert "from the cache" not in out
 
@@ -97,10 +89,10 @@ def test_failures_are_retried_where_that_is_wanted(run, corpus, inner, tmp_path,
         report = json.loads(run(*command, "--retry-failed")[1])
         assert (report["documents"], report["decomposition"]["failures"]) == (3, {})
     assert len(inner.asked) == 12
-    cache = PropositionCache(tmp_path / "cache")
-    cache.put(inner.name, [passage(number, title="") for number in (3, 4)], [NoPropositions("refusal")] * 2)
+    monkeypatch.setattr(inner, "_script", lambda unit: NoPropositions("refusal"))
     corpus(5)
     assert "(2 refusal)" in run(*split)[2]
+    monkeypatch.setattr(inner, "_script", lambda unit: [unit.text])
     assert "0 passages fell back" in run(*split, "--retry-failed")[2]
 
 

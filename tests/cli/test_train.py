@@ -28,7 +28,7 @@ def tiny(tmp_path, monkeypatch, capsys):
 
 
 def test_documents_become_pairs_and_a_model(run, docs, tiny, tmp_path):
-    code, out, err = run("train-propositionizer", docs, "--output", "model", *SHORT)
+    code, out, err = run("train-propositionizer", docs, "--output", "model", "--similarity", "encoder", *SHORT)
     assert (code, err) == (0, "")
     folder = tmp_path / "model"
     pairs = read_pairs(folder / "pairs.jsonl")
@@ -39,6 +39,7 @@ def test_documents_become_pairs_and_a_model(run, docs, tiny, tmp_path):
     assert record.held_out_pairs
     assert out.splitlines()[0] == "3 pairs kept, 0 dropped: model/pairs.jsonl"
     assert f"F1 {record.score.f1:.3f}" in out
+    assert record.similarity == "EncoderSimilarity"
     assert FlanT5Propositionizer(folder, device="cpu").propositionize([]) == []
     assert (folder / "propositions.sqlite").exists()
 
@@ -51,12 +52,6 @@ def test_pairs_can_be_made_first_and_trained_on_later(run, docs, tiny):
     record = json.loads(out)
     assert code == 0
     assert (record["training_pairs"], record["steps"], record["score"]) == (2, 1, None)
-
-
-def test_the_similarity_can_be_chosen(run, docs, tiny):
-    options = ["--output", "model", "--similarity", "encoder", "--json", *SHORT]
-    _, out, _ = run("train-propositionizer", docs, *options)
-    assert json.loads(out[out.index("{") :])["similarity"] == "EncoderSimilarity"
 
 
 def test_the_settings_default_to_those_of_python():
@@ -73,6 +68,9 @@ def test_wrong_use_is_one_line(fails, docs, tmp_path):
     assert "not both" in fails("train-propositionizer", docs, *pairs)
     assert "none.jsonl cannot be read" in fails("train-propositionizer", *pairs)
     assert "epochs of 1 at least" in fails("train-propositionizer", *pairs, "--epochs", 0)
+    none = ("train-propositionizer", docs, "--output", tmp_path / "m", "--passages", 0)
+    assert "--passages must be at least 1, got 0" in fails(*none)
+    assert not (tmp_path / "m").exists()
 
 
 def test_a_model_that_is_not_there_costs_no_pairs(run, docs, tmp_path, monkeypatch):
@@ -80,10 +78,3 @@ def test_a_model_that_is_not_there_costs_no_pairs(run, docs, tmp_path, monkeypat
     code, out, err = run("train-propositionizer", docs, "--output", "model", "--base-model", tmp_path / "nowhere")
     assert (code, out) == (1, "3 pairs kept, 0 dropped: model/pairs.jsonl\n")
     assert err.startswith("factoid: error: cannot load the seq2seq model")
-
-
-@pytest.mark.parametrize("passages", ["0", "-1"])
-def test_no_passages_are_nothing_to_train_on(fails, docs, tmp_path, passages):
-    arguments = ("train-propositionizer", docs, "--output", tmp_path / "m", "--passages", passages)
-    assert f"--passages must be at least 1, got {passages}" in fails(*arguments)
-    assert not (tmp_path / "m").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 
@@ -23,14 +24,8 @@ def folder(tmp_path_factory):
     words = sorted({word for text in TEXTS + OTHERS for word in text.split()})
     vocab = {word: number for number, word in enumerate(SPECIAL + words)}
     tokenizer = transformers.BertTokenizer(vocab=vocab, model_max_length=12)
-    config = transformers.BertConfig(
-        vocab_size=len(vocab),
-        hidden_size=16,
-        num_hidden_layers=3,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=16,
-    )
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2}
+    config = transformers.BertConfig(vocab_size=len(vocab), max_position_embeddings=16, **sizes)
     where = tmp_path_factory.mktemp("models") / "tiny-bert"
     transformers.BertModel(config).save_pretrained(where)
     tokenizer.save_pretrained(where)
@@ -47,8 +42,7 @@ def states(folder, text, layer):
 
 
 def cosine(a, b):
-    dot = sum(p * q for p, q in zip(a, b, strict=True))
-    return dot / (sum(p * p for p in a) * sum(q * q for q in b)) ** 0.5
+    return sum(p * q for p, q in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
 
 
 def oracle(a, b):
@@ -66,17 +60,12 @@ def test_the_oracle_agrees(folder, layer):
         assert found[row, column] == pytest.approx(expected, abs=1e-5)
 
 
-def test_texts_without_tokens_have_nothing_in_common(folder):
-    found = BERTScore(folder, layer=2)(["", "oslo"], ["oslo", "  "])
-    assert found[0].tolist() == [0, 0]
-    assert found[1].tolist() == [pytest.approx(1, abs=1e-6), 0]
-    assert BERTScore(folder, layer=2)([""], [""]).tolist() == [[0]]
-    assert BERTScore(folder, layer=2)([], TEXTS).shape == (0, len(TEXTS))
-
-
-def test_texts_longer_than_the_model_are_cut(folder):
-    long = " ".join(["oslo"] * 50)
-    assert BERTScore(folder, layer=2)([long], [" ".join(["oslo"] * 10)])[0, 0] == pytest.approx(1, abs=1e-6)
+def test_texts_without_tokens_and_texts_longer_than_the_model(folder):
+    similarity = BERTScore(folder, layer=2)
+    one = pytest.approx(1, abs=1e-6)
+    assert similarity(["", "oslo"], ["oslo", "  "]).tolist() == [[0, 0], [one, 0]]
+    assert similarity([], TEXTS).shape == (0, len(TEXTS))
+    assert similarity(["oslo " * 50], ["oslo " * 10]).tolist() == [[one]]
 
 
 def test_what_cannot_be_used_is_named(folder, tmp_path):

@@ -47,10 +47,9 @@ def installed(monkeypatch):
         (["torch", "ctranslate2"], {"amx": True}, ("transformers", "cpu", "bfloat16")),
         (["torch", "ctranslate2"], {"cuda": (7, 5)}, ("transformers", "cuda", "float16")),
         (["torch", "ctranslate2"], {"cuda": (8, 0)}, ("transformers", "cuda", "bfloat16")),
-        (["torch", "ctranslate2"], {"cuda": (9, 0)}, ("transformers", "cuda", "bfloat16")),
         (["torch", "ctranslate2"], {"mps": True}, ("transformers", "mps", "float32")),
     ],
-    ids=["torch", "CPU", "torch AMX", "AMX", "T4", "A100", "H200", "Mac"],
+    ids=["torch", "CPU", "torch AMX", "AMX", "T4", "A100", "Mac"],
 )
 def test_auto_is_what_suits_the_machine(installed, names, machine, expected):
     if "ctranslate2" in names:
@@ -79,7 +78,6 @@ def test_what_is_asked_for_is_what_runs(installed):
         ({"batch_tokens": 0}, "batch_tokens >= 1"),
         ({"max_new_tokens": 0}, "max_new_tokens >= 1"),
         ({"engine": "vllm"}, "'vllm'"),
-        ({"dtype": "float33"}, "'float33'"),
         ({"dtype": torch.int32}, "torch.int32"),
     ],
 )
@@ -167,6 +165,8 @@ def test_auto_runs_on_this_machine(tiny_t5, installed, amx):
     propositionizer = FlanT5Propositionizer(tiny_t5, device="cpu")
     assert propositionizer.propositionize([about(city) for city in CITIES]) == [facts(city) for city in CITIES]
     assert propositionizer.name.endswith(":bfloat16" if amx else ":ctranslate2-int8")
+    if amx:
+        assert {weights.dtype for weights in propositionizer._engine.model.parameters()} == {torch.bfloat16}
 
 
 def test_another_architecture_runs_without_drafts(tmp_path, caplog):
@@ -183,20 +183,8 @@ def test_another_architecture_runs_without_drafts(tmp_path, caplog):
             FlanT5Propositionizer(tmp_path, device="cpu", engine="ctranslate2").propositionize([about("Pisa")])
     with caplog.at_level(logging.INFO, "factoid"):
         [result] = propositionizer.propositionize([about("Pisa")])
-    assert "its architecture is bart" in caplog.text
+    assert "(bart) decodes with transformers' own generate" in caplog.text
     assert result.reason in {"output cut off", "unreadable output", "empty output"}
-
-
-def test_a_model_that_is_to_be_constrained_is_left_to_transformers(tiny_t5, tmp_path, caplog):
-    shutil.copytree(tiny_t5, tmp_path, dirs_exist_ok=True)
-    config = transformers.GenerationConfig.from_pretrained(tmp_path)
-    config.no_repeat_ngram_size = 3
-    config.save_pretrained(tmp_path)
-    constrained = FlanT5Propositionizer(tmp_path, engine="transformers", dtype="bfloat16", device="cpu")
-    with caplog.at_level(logging.INFO, "factoid"):
-        constrained.propositionize([about("Pisa")])
-    assert "no_repeat_ngram_size" in caplog.text
-    assert {weights.dtype for weights in constrained._loaded[0].model.parameters()} == {torch.bfloat16}
 
 
 @pytest.mark.parametrize("engine", ["auto", "transformers"])

@@ -34,9 +34,8 @@ def estimate(
     output: opts.Output,
 ) -> None:
     """Count the tokens and the price of decomposing files with a chat model, without sending anything."""
-    from factoid.propositions import PropositionCache
-    from factoid.propositions.prompting.cost import Prices
-    from factoid.propositions.prompting.cost import estimate as estimate_cost
+    from factoid.propositions import Prices, PropositionCache
+    from factoid.propositions import estimate as estimate_cost
 
     if (price_in is None) != (price_out is None):
         message = "--price-in and --price-out go together: prompts and answers have different prices"
@@ -86,9 +85,7 @@ def batch(
         message = f"there is no {cache}, and so no batch: name the --cache of factoid batch submit"
         raise InvalidInputError(message)
     if action == "submit" or batches.cache.path.exists():
-        batches.cache.get(
-            batches.propositionizer.name, []
-        )  # opened now: another file is refused before anything is done
+        batches.cache.count()  # opened now: another file is refused before anything is done
     if action == "collect":
         report = batches.wait() if wait else batches.collect()
         rest = batches.poll()

@@ -20,43 +20,31 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a piece of work took.
+    """Wall time of a piece of work, and the most main memory of the process during it, in bytes.
 
-    Attributes:
-        seconds: Wall time.
-        peak_memory: Most main memory that the process held during the work, in bytes, with what it held before. Files
-            mapped into memory count as far as they were touched; other processes do not count.
-        whole_process: Whether `peak_memory` is the peak since the process began, as on systems other than Linux. There,
-            run the work in its own process.
+    Memory that the process held before counts; files mapped into memory as far as they were touched; other processes do
+    not. On systems other than Linux, the peak is that since the process began: run the work in its own.
     """
 
     seconds: float
     peak_memory: int
-    whole_process: bool
 
 
 def measure(work: Callable[[], T]) -> tuple[T, Cost]:
-    """Do a piece of work, and return its result and what it took. Measurements must not overlap.
+    """Do a piece of work, and return its result and its cost. Measurements must not overlap.
 
     Raises:
         FactoidError: The system does not tell the memory of a process.
     """
-    whole_process = False
-    try:
+    with suppress(OSError):
         (_PROC / "clear_refs").write_text("5", encoding="ascii")  # resets the peak
-    except OSError:
-        whole_process = True
     began = time.perf_counter()
     result = work()
-    return result, Cost(time.perf_counter() - began, peak_memory(), whole_process)
+    return result, Cost(time.perf_counter() - began, peak_memory())
 
 
 def peak_memory() -> int:
-    """Return the most main memory, in bytes, that this process has held since the last `measure` or since it began.
-
-    Raises:
-        FactoidError: The system does not tell it.
-    """
+    """Return the most main memory, in bytes, of this process since the last `measure` or its begin; raise as `measure`."""
     # On Linux, getrusage includes the process that started this one.
     with suppress(OSError):
         for line in (_PROC / "status").read_text(encoding="utf-8").splitlines():

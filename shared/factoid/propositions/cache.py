@@ -32,18 +32,14 @@ _CHUNK = 500  # keys in one SQL statement
 
 
 class Session(NamedTuple):
-    """An open cache: its path, a connection, and whether it can be written."""
+    """An open cache. Its methods raise `StoreError` if it is read-only."""
 
     path: Path
     connection: sqlite3.Connection
     writable: bool
 
     def check_writable(self) -> None:
-        """Refuse a cache in which answers cannot be stored.
-
-        Raises:
-            StoreError: The cache is read-only.
-        """
+        """Refuse a cache in which answers cannot be stored."""
         if not self.writable:
             message = (
                 f"the cache {self.path} is read-only, and what is not in it cannot be added: copy the file elsewhere"
@@ -51,7 +47,7 @@ class Session(NamedTuple):
             raise StoreError(message)
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Commit what the block writes, or nothing of it. Raises as `check_writable`."""
+        """Commit what the block writes, or nothing of it."""
         self.check_writable()
         return sqlite.committing(self.connection)
 
@@ -83,9 +79,7 @@ class PropositionCache:
         return f"PropositionCache({str(self.path)!r})"
 
     def get(self, name: str, passages: Sequence[Unit], *, session: Session | None = None) -> list[list[str] | None]:
-        """Return the propositions of each passage, or None where the cache has none.
-
-        Failures come back as `NoPropositions` with their reason.
+        """Return the propositions of each passage, `NoPropositions` for a failure, None where the cache has none.
 
         Args:
             name: The propositionizer's name.
@@ -117,14 +111,10 @@ class PropositionCache:
             PropositionizerError: Another number of outputs than of passages, or anything but lists of strings.
         """
         check_outputs(outputs, len(passages))
+        keys = [passage if isinstance(passage, bytes) else passage_key(name, passage) for passage in passages]
         rows = [
-            (
-                passage if isinstance(passage, bytes) else passage_key(name, passage),
-                name,
-                json.dumps(texts),
-                getattr(texts, "reason", None),
-            )
-            for passage, texts in zip(passages, outputs, strict=True)
+            (key, name, json.dumps(texts), getattr(texts, "reason", None))
+            for key, texts in zip(keys, outputs, strict=True)
             if not getattr(texts, "transient", False)
         ]
         if rows:
@@ -150,12 +140,7 @@ class PropositionCache:
 
     @contextmanager
     def session(self, opened: Session | None = None) -> Iterator[Session]:
-        """Open the cache for the time of a block, or pass on one that is open.
-
-        Raises:
-            StoreFormatError: The path holds something else, a damaged cache or one of another version.
-            StoreError: The file cannot be made, opened, read or written.
-        """
+        """Open the cache for the time of a block, or pass on one that is open. Raises as the class says."""
         session = opened
         try:
             session = session or _open(self.path)
@@ -207,9 +192,6 @@ def _open(path: Path) -> Session:
     try:
         if writable:
             _prepare(connection, file)
-        elif not has_table(connection, "propositions"):
-            message = f"{file} holds no propositions, and none can be added: it is read-only"
-            raise StoreError(message)
     except BaseException:
         connection.close()
         raise
@@ -217,7 +199,6 @@ def _open(path: Path) -> Session:
 
 
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Make the table where there is none."""
     _check(connection, file)  # before anything is written
     sqlite.use_wal(connection)
     connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last commits
@@ -242,7 +223,6 @@ def _check(connection: sqlite3.Connection, file: Path) -> bool:
 
 
 def _failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
-    """Return the error to raise where SQLite or the file system reports one."""
     if isinstance(error, sqlite3.Error) and sqlite.is_damage(error):
         remedy = "Name another file; if this one is a damaged cache, move it away, and its passages are asked again"
         if path.is_dir() or path.name == FILE:

@@ -25,7 +25,7 @@ class CachedPropositionizer:
     """Asks a propositionizer only what its cache does not hold, and stores each answer at once.
 
     An interrupt, an error or a kill costs the batch in flight; repeat the call to go on from there. Equal passages of a
-    call are asked once. Threads and processes that share a cache may both ask for the same passage at the same time.
+    call are asked once; threads and processes that share a cache may ask for the same passage at the same time.
 
     Args:
         propositionizer: Must have a `name` that tells all that its output depends on besides the passage. With `stream`
@@ -90,7 +90,7 @@ class CachedPropositionizer:
             for known, missing in call.batches():
                 yield from known
                 if missing:
-                    with closing(results(self.propositionizer, call.of(missing))) as groups:
+                    with closing(results(self.propositionizer, call.units(missing))) as groups:
                         for group in groups:
                             yield from call.store(missing, group)
 
@@ -109,7 +109,7 @@ class CachedPropositionizer:
                 for result in known:
                     yield result
                 if missing:
-                    async with aclosing(aresults(self.propositionizer, call.of(missing))) as groups:
+                    async with aclosing(aresults(self.propositionizer, call.units(missing))) as groups:
                         async for group in groups:
                             for result in await in_thread(partial(call.store, missing, group)):
                                 yield result
@@ -127,47 +127,47 @@ class _Call:
     def __init__(
         self, cached: CachedPropositionizer, passages: Sequence[Unit], session: Session, bar: tqdm[Any]
     ) -> None:
-        self._cached, self._passages, self._session, self._bar = cached, passages, session, bar
-        self._name = cached.name
+        self._cache, self._batch_size, self._name = cached.cache, cached.batch_size, cached.name
+        self._passages, self._session, self._bar = passages, session, bar
         positions: dict[bytes, list[int]] = defaultdict(list)
         for position, passage in enumerate(passages):
             positions[passage_key(self._name, passage)].append(position)
-        self._positions = {first: repeated for first, *repeated in positions.values()}
+        self._repeated = {first: repeated for first, *repeated in positions.values()}
 
-    def of(self, positions: Iterable[int]) -> list[Unit]:
+    def units(self, positions: Iterable[int]) -> list[Unit]:
         """Return passages."""
         return [self._passages[position] for position in positions]
 
     def batches(self) -> Iterator[tuple[list[Result], list[int]]]:
         """Yield what the cache holds, and batches of the positions of the rest."""
-        distinct, size = list(self._positions), self._cached.batch_size
+        distinct = list(self._repeated)
         missing: list[int] = []
         for start in range(0, len(distinct), _LOOKUP):
             chunk = distinct[start : start + _LOOKUP]
-            outputs = self._cached.cache.get(self._name, self.of(chunk), session=self._session)
-            answers = dict(zip(chunk, outputs, strict=True))
-            missing += [position for position, texts in answers.items() if texts is None]
+            outputs = self._cache.get(self._name, self.units(chunk), session=self._session)
+            missing += [position for position, texts in zip(chunk, outputs, strict=True) if texts is None]
             if missing:
                 self._session.check_writable()
-            yield self._everywhere((position, texts) for position, texts in answers.items() if texts is not None), []
+            known = [(position, texts) for position, texts in zip(chunk, outputs, strict=True) if texts is not None]
+            yield self._repeat(known), []
             last = start + _LOOKUP >= len(distinct)
-            while len(missing) >= size or (last and missing):
-                yield [], missing[:size]
-                del missing[:size]
+            while len(missing) >= self._batch_size or (last and missing):
+                yield [], missing[: self._batch_size]
+                del missing[: self._batch_size]
 
     def store(self, positions: Sequence[int], group: Sequence[Result]) -> list[Result]:
         """Commit results, whose positions count in `positions`, and return them with those of equal passages."""
         placed = [(positions[index], texts) for index, texts in group]
-        units = self.of(position for position, _ in placed)
-        self._cached.cache.put(self._name, units, [texts for _, texts in placed], session=self._session)
-        return self._everywhere(placed)
+        units = self.units(position for position, _ in placed)
+        self._cache.put(self._name, units, [texts for _, texts in placed], session=self._session)
+        return self._repeat(placed)
 
-    def _everywhere(self, known: Iterable[Result]) -> list[Result]:
+    def _repeat(self, results: Iterable[Result]) -> list[Result]:
         """Return results with those of equal passages."""
         everywhere: list[Result] = []
-        for position, texts in known:
+        for position, texts in results:
             everywhere.append((position, texts))
-            everywhere += [(repeated, _again(texts)) for repeated in self._positions[position]]
+            everywhere += [(repeated, _again(texts)) for repeated in self._repeated[position]]
         self._bar.update(len(everywhere))
         return everywhere
 
@@ -186,13 +186,7 @@ def with_cache(
     store: Path | None = None,
     **options: Any,
 ) -> Propositionizer:
-    """Put a cache before a propositionizer, where there is one to use.
-
-    Args:
-        propositionizer: Returned as it is where there is no cache to use.
-        cache: Used for any propositionizer.
-        store: A store's folder; its cache is used if `cache` is None and the propositionizer is `costly`.
-        options: Those of `CachedPropositionizer`.
+    """Put a cache before a propositionizer: `cache`, or that of a store's folder if the propositionizer is `costly`.
 
     Raises:
         InvalidInputError: No propositionizer, or one without the name that a cache needs.

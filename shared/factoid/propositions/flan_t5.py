@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,7 @@ from tqdm.auto import tqdm
 
 from factoid.errors import InvalidInputError
 from factoid.propositions.engines import EngineName, check_choice, choose, load
-from factoid.propositions.engines.batching import Budget, generate, model_inputs
+from factoid.propositions.engines.batching import generate, model_inputs
 from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.protocol import NoPropositions
@@ -31,9 +33,8 @@ _MAX_NEW_TOKENS = 512
 class FlanT5Propositionizer:
     """Decomposes passages with a seq2seq model that answers `passage_input` with a JSON list.
 
-    The model is loaded on first use. Outputs are greedy, in batches of passages of similar length; a batch that does
-    not fit into memory is halved and tried again. An output that repeats the same propositions four times is cut off.
-    Threads that share one object take turns.
+    The model is loaded on first use. Outputs are greedy; one that repeats the same propositions four times is cut off.
+    A batch that does not fit into memory is halved and tried again. Threads that share one object take turns.
 
     Args:
         model: Name on the Hugging Face hub, or a folder as `save_pretrained` writes it.
@@ -44,8 +45,7 @@ class FlanT5Propositionizer:
         device: Such as "cuda:1"; None for the first of CUDA, MPS and CPU that is there.
         dtype: "float32", "bfloat16", "float16" or "int8" (ctranslate2 only). None for the fastest that is sound: int8
             with ctranslate2 on a CPU, bfloat16 on GPUs and CPUs that multiply in it, float16 on other CUDA devices, else
-            float32. Outputs in float32 are the same with all engines, batches and drafts; in bfloat16 and float16 they
-            are but for near ties.
+            float32. All engines, batches and drafts agree in float32, and in bfloat16 and float16 but for near ties.
         batch_tokens: Most tokens of a batch, padding and expected outputs included; None for what suits the device.
         max_new_tokens: Longest output. Of an output that is cut off the complete propositions are kept.
         copy: Whether the transformers engine drafts from the passage: the same output in fewer steps. None for yes, with
@@ -89,15 +89,15 @@ class FlanT5Propositionizer:
         self.revision = revision
         self.show_progress = show_progress
         self._commit: str | None = None
-        self._loaded: tuple[Engine, Budget] | None = None
+        self._engine: Engine | None = None
         self._lock = Lock()
 
     @property
     def name(self) -> str:
-        """What the output depends on, besides the passage.
+        """What the output depends on besides the passage: model, revision, dtype and `max_new_tokens`.
 
-        That is the model with its commit, or the fingerprint of its folder; the dtype unless it is float32, in which all
-        engines agree; and `max_new_tokens` unless it is the default. Options of None depend on this machine.
+        It holds the commit or the folder's fingerprint, and no defaults: float32 and 512. Options of None depend on this
+        machine.
         """
         folder = Path(self.model)
         if folder.is_dir():
@@ -129,42 +129,40 @@ class FlanT5Propositionizer:
             yield index, NoPropositions("empty passage")
         if not filled:
             return
-        engine, budget = self._load()
+        engine = self._load()
         inputs = model_inputs([passages[index] for index in filled], engine.tokenizer, engine.limit)
-        parts = [(index, tokens) for index, texts in zip(filled, inputs, strict=True) for tokens in texts]
-        parts_of: dict[int, list[int]] = {index: [] for index in filled}
-        for part, (index, _) in enumerate(parts):
-            parts_of[index].append(part)
-        results: dict[int, list[str]] = {}
+        parts = [(index, number) for index, tokens in zip(filled, inputs, strict=True) for number in range(len(tokens))]
+        results: dict[int, dict[int, list[str]]] = defaultdict(dict)  # position of a passage → its parts
+        counts = Counter(index for index, _ in parts)
         hidden = not self.show_progress or len(filled) == 1
         with tqdm(total=len(filled), desc="propositions", unit="passage", disable=hidden) as bar:
-            for batch, outputs in generate(engine, [tokens for _, tokens in parts], budget, self.max_new_tokens):
-                for at, part in enumerate(batch):
-                    index = parts[part][0]
-                    results[part] = _read(engine, None if outputs is None else outputs[at])
-                    if all(number in results for number in parts_of[index]):
+            for batch, outputs in generate(engine, list(chain.from_iterable(inputs)), self.max_new_tokens):
+                for place, part in enumerate(batch):
+                    index, number = parts[part]
+                    results[index][number] = _read(engine, outputs[place] if outputs else None)
+                    if len(results[index]) == counts[index]:
                         bar.update()
-                        yield index, _joined([results.pop(number) for number in parts_of[index]])
+                        yield index, _joined([texts for _, texts in sorted(results.pop(index).items())])
 
-    def _load(self) -> tuple[Engine, Budget]:
+    def _load(self) -> Engine:
         with self._lock:
-            if self._loaded is None:
+            if self._engine is None:
                 choice = choose(self.engine, self.device, self.dtype)
                 checkpoint = Checkpoint(self.model, self.revision)
-                engine = load(choice, checkpoint, copy=self.copy, may_change=self.engine == "auto")
-                self._loaded = engine, Budget(self.batch_tokens or engine.budget, self.max_new_tokens)
-            return self._loaded
+                self._engine = load(choice, checkpoint, copy=self.copy, may_change=self.engine == "auto")
+                self._engine.budget = self.batch_tokens or self._engine.budget
+            return self._engine
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock and the model, so that the object can be sent to worker processes."""
-        return {**self.__dict__, "_loaded": None, "_lock": None}
+        return {**self.__dict__, "_engine": None, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=Lock())
 
 
 def _read(engine: Engine, written: Written | None) -> list[str]:
-    """Return the propositions of one output; None stands for an input that did not fit into memory."""
+    """Return the propositions of one output; None is an input that did not fit into memory."""
     if written is None:
         return NoPropositions("out of memory", transient=True)
     answer = engine.tokenizer.decode(written.tokens, skip_special_tokens=True)
@@ -172,12 +170,8 @@ def _read(engine: Engine, written: Written | None) -> list[str]:
 
 
 def _joined(parts: list[list[str]]) -> list[str]:
-    """Return the propositions of all parts of a passage.
-
-    Sentences of a part that failed show as uncovered. The failure is returned if all parts failed, or if it is transient.
-    """
+    """Return the propositions of all parts of a passage, or the failure if all failed or one is transient."""
     for part in parts:
         if isinstance(part, NoPropositions) and part.transient:
             return part
-    texts = [text for part in parts for text in part]
-    return texts or parts[-1]
+    return list(chain.from_iterable(parts)) or parts[-1]

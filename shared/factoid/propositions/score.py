@@ -1,8 +1,8 @@
 """How close two sets of propositions are: the F1 of Dense X Retrieval, Appendix B.
 
 Precision is the mean over the predicted propositions of the best similarity to any reference, recall the mean over the
-references of the best similarity to any predicted one, F1 their harmonic mean. What similarity means is pluggable: the
-paper takes BERTScore with roberta-large; figures from different similarities cannot be compared with each other.
+references of the best similarity to any predicted one, F1 their harmonic mean. The paper's similarity is BERTScore with
+roberta-large; figures from different similarities cannot be compared with each other.
 
 The paper leaves open, and here is settled:
 
@@ -18,10 +18,10 @@ import os
 import re
 import string
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
 from threading import Lock
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,24 +40,19 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 class Similarity(Protocol):
-    """How alike texts are, each of some with each of others. 1 is the same, 0 is nothing in common."""
+    """How alike texts are: 1 is the same, 0 is nothing in common.
+
+    One with a model may have `prepare(texts)`, which returns the similarity between any of these texts: on many texts at
+    once a model is faster.
+    """
 
     def __call__(self, a: Sequence[str], b: Sequence[str], /) -> Matrix:
         """Return the similarities. Shape: (len(a), len(b))."""
         ...
 
 
-@runtime_checkable
-class PreparableSimilarity(Protocol):
-    """A similarity with a model, which is faster on many texts at once than on a few at a time."""
-
-    def prepare(self, texts: Sequence[str], /) -> Similarity:
-        """Return the similarity between any of these texts; the model does its work now."""
-        ...
-
-
 class UnitEncoder(Protocol):
-    """The side of an encoder that is needed here; every `factoid.Encoder` has it."""
+    """The method of an encoder that is needed here; every `factoid.Encoder` has it."""
 
     def encode_units(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return vectors. Shape: (len(texts), dim)."""
@@ -79,12 +74,19 @@ def proposition_f1(predicted: Sequence[str], references: Sequence[str], similari
     Raises:
         InvalidInputError: A string is given where a list of strings is expected.
     """
-    ours, theirs = _distinct(predicted), _distinct(references)
-    if not ours or not theirs:
-        same = float(not ours and not theirs)
+    for texts in (predicted, references):
+        if isinstance(texts, str):
+            message = f"expected a list of propositions, got the string {texts!r:.80}"
+            raise InvalidInputError(message)
+    if not predicted or not references:
+        same = float(not predicted and not references)
         return PropositionF1(same, same, same)
-    best = np.maximum(similarity(ours, theirs), 0.0)
-    precision, recall = float(best.max(axis=1).mean()), float(best.max(axis=0).mean())
+    return _best_matches(np.maximum(similarity(list(dict.fromkeys(predicted)), list(dict.fromkeys(references))), 0.0))
+
+
+def _best_matches(similarities: NDArray[np.floating[Any]]) -> PropositionF1:
+    """Return the mean best similarity of rows, of columns, and their harmonic mean."""
+    precision, recall = float(similarities.max(axis=1).mean()), float(similarities.max(axis=0).mean())
     total = precision + recall
     return PropositionF1(precision, recall, 2 * precision * recall / total if total else 0.0)
 
@@ -106,13 +108,13 @@ def corpus_f1(
         counts = f"{len(predicted)} lists and {len(references)}"
         message = f"expected predicted and reference propositions of the same passages, got {counts}"
         raise InvalidInputError(message)
+    prepare: Callable[[list[str]], Similarity] = getattr(similarity, "prepare", lambda _: similarity)
+    pairs = list(zip(predicted, references, strict=True))
     scores = []
-    for start in range(0, len(predicted), _TOGETHER):
-        ours, theirs = predicted[start : start + _TOGETHER], references[start : start + _TOGETHER]
-        prepared = similarity
-        if isinstance(similarity, PreparableSimilarity):
-            prepared = similarity.prepare([text for texts in (*ours, *theirs) for text in texts])
-        scores += [proposition_f1(*pair, prepared) for pair in zip(ours, theirs, strict=True)]
+    for start in range(0, len(pairs), _TOGETHER):
+        chunk = pairs[start : start + _TOGETHER]
+        prepared = prepare([text for pair in chunk for texts in pair for text in texts])
+        scores += [proposition_f1(*pair, prepared) for pair in chunk]
     return mean_f1(scores)
 
 
@@ -125,8 +127,7 @@ def mean_f1(scores: Sequence[PropositionF1]) -> PropositionF1:
     if not scores:
         message = "expected the propositions of one passage at least, got none"
         raise InvalidInputError(message)
-    columns = zip(*((score.precision, score.recall, score.f1) for score in scores), strict=True)
-    return PropositionF1(*(sum(column) / len(scores) for column in columns))
+    return PropositionF1(*(sum(column) / len(scores) for column in zip(*map(astuple, scores), strict=True)))
 
 
 class EncoderSimilarity:
@@ -163,33 +164,38 @@ class EncoderSimilarity:
 class TokenF1:
     """The F1 of two texts' bags of tokens, as SQuAD scores answers: exact, and in need of no model.
 
-    Texts are lower-cased; ASCII punctuation is deleted (so that "O'Hare" is one token), then the words a, an and the;
-    what white space separates are the tokens. Overlap counts repetitions. Of two texts of which one has no tokens, the
-    score is 1 if neither has any.
+    Texts are lower-cased; ASCII punctuation is deleted (so that "O'Hare" is one token), then the words a, an and the.
+    Overlap counts repetitions. If only one of two texts has tokens, the score is 0; if neither has, it is 1.
     """
 
     def __call__(self, a: Sequence[str], b: Sequence[str]) -> Matrix:
         """Return the F1 scores. Shape: (len(a), len(b))."""
         bags_of_a, bags_of_b = ([_tokens(text) for text in side] for side in (a, b))
-        return np.array([[_overlap(bag_a, bag_b) for bag_b in bags_of_b] for bag_a in bags_of_a]).reshape(
-            len(a), len(b)
-        )
+        scores = [_overlap(bag_a, bag_b) for bag_a in bags_of_a for bag_b in bags_of_b]
+        return np.array(scores, np.float64).reshape(len(a), len(b))
+
+
+def _tokens(text: str) -> Counter[str]:
+    return Counter(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def _overlap(a: Counter[str], b: Counter[str]) -> float:
+    size = a.total() + b.total()
+    return 2 * (a & b).total() / size if a and b else float(not size)
 
 
 class BERTScore:
     """The F1 of two texts' tokens in context, each matched greedily with the most similar one of the other (Zhang et al. 2020).
 
     Written from the paper's definition: the last release of `bert-score` (0.3.13) fails with transformers 5 on an empty
-    text. In one thing scores differ from its: there a token may also be matched with a special token of the other text.
-
-    Similarity is the cosine of hidden states. Tokens that the tokenizer adds ([CLS], <s> and the like) take no part, all
-    others count the same: the optional weights by inverse document frequency and the rescaling with a baseline are left
-    out, as in the default of `bert-score`. A text without tokens has similarity 0 to all.
+    text. There, a token may also be matched with a special token of the other text; here, [CLS], <s> and the like take no
+    part. All tokens count the same, and nothing is rescaled, as is the default there. A text without tokens has similarity
+    0 to all.
 
     Args:
         model: Any encoder of the Hugging Face hub, or a folder. The default is the paper's.
-        layer: The layer whose hidden states are compared; 0 are the embeddings. The authors chose 17 for roberta-large,
-            10 for roberta-base, 9 for bert-base-uncased and 18 for bert-large-uncased.
+        layer: The layer whose hidden states are compared by cosine; 0 are the embeddings. The authors chose 17 for
+            roberta-large, 10 for roberta-base, 9 for bert-base-uncased and 18 for bert-large-uncased.
         device: Such as "cuda"; None for CUDA where it is there, else the CPU.
         batch_size: Texts in one forward pass.
 
@@ -225,7 +231,15 @@ class BERTScore:
             for start in range(0, len(distinct), self.batch_size):
                 batch = distinct[start : start + self.batch_size]
                 embedded.update(zip(batch, self._embed(batch), strict=True))
-        return lambda a, b: _scores([embedded[text] for text in a], [embedded[text] for text in b])
+
+        def score(one: Embedded, other: Embedded) -> float:
+            return _best_matches(products(one, other.T)).f1 if len(one) and len(other) else 0.0
+
+        def scores(a: Sequence[str], b: Sequence[str]) -> Matrix:
+            values = [score(embedded[one], embedded[other]) for one in a for other in b]
+            return np.array(values, np.float64).reshape(len(a), len(b))
+
+        return scores
 
     def _embed(self, texts: list[str]) -> list[Embedded]:
         """Return unit vectors of the texts' tokens. Shape of each: (tokens, dim)."""
@@ -264,37 +278,3 @@ class BERTScore:
 def _reserved(config: Any) -> int:
     """Return how many positions RoBERTa and its kin never use: they count from the padding token's id."""
     return config.pad_token_id + 1 if "roberta" in config.model_type and config.pad_token_id is not None else 0
-
-
-def _scores(a: Sequence[Embedded], b: Sequence[Embedded]) -> Matrix:
-    """Return the F1 of greedy matching. Shape: (len(a), len(b))."""
-    scores = np.zeros((len(a), len(b)))
-    rows, columns = ([at for at, tokens in enumerate(side) if len(tokens)] for side in (a, b))
-    if not rows or not columns:
-        return scores
-    row_tokens, column_tokens = [a[at] for at in rows], [b[at] for at in columns]
-    starts, ends = ([0, *np.cumsum([len(tokens) for tokens in side])[:-1]] for side in (row_tokens, column_tokens))
-    cosines = products(np.concatenate(row_tokens), np.concatenate(column_tokens).T)
-    precision = np.add.reduceat(np.maximum.reduceat(cosines, ends, axis=1), starts, axis=0)
-    recall = np.add.reduceat(np.maximum.reduceat(cosines, starts, axis=0), ends, axis=1)
-    precision /= np.array([[len(tokens)] for tokens in row_tokens])
-    recall /= np.array([[len(tokens) for tokens in column_tokens]])
-    total = precision + recall
-    scores[np.ix_(rows, columns)] = 2 * precision * recall / np.where(total, total, 1)
-    return scores
-
-
-def _tokens(text: str) -> Counter[str]:
-    return Counter(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
-
-
-def _overlap(a: Counter[str], b: Counter[str]) -> float:
-    size = a.total() + b.total()
-    return 2 * (a & b).total() / size if a and b else float(not size)
-
-
-def _distinct(texts: Sequence[str]) -> list[str]:
-    if isinstance(texts, str):
-        message = f"expected a list of propositions, got the string {texts!r:.80}"
-        raise InvalidInputError(message)
-    return list(dict.fromkeys(texts))

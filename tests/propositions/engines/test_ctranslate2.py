@@ -63,22 +63,6 @@ def test_a_model_is_converted_once_for_each_content_and_type(tmp_path, cache, co
     assert len(conversions) == 3
 
 
-@pytest.mark.parametrize("damage", ["half a file", "no manifest", "an empty folder"])
-def test_a_damaged_conversion_is_made_again(tiny_t5, damage, conversions):
-    checkpoint = Checkpoint(str(tiny_t5), None)
-    folder = converted(checkpoint, "float32")
-    whole = (folder / "model.bin").read_bytes()
-    if damage == "half a file":
-        (folder / "model.bin").write_bytes(whole[: len(whole) // 2])
-    else:
-        for path in list(folder.iterdir()):
-            if damage == "an empty folder" or path.name == "factoid.json":
-                path.unlink()
-    assert converted(checkpoint, "float32") == folder
-    assert (folder / "model.bin").read_bytes() == whole
-    assert len(conversions) == 2
-
-
 def test_a_conversion_that_fails_or_is_killed_leaves_nothing(tiny_t5, cache, monkeypatch):
     def broken(checkpoint, source, target, quantization):
         target.mkdir()
@@ -92,12 +76,18 @@ def test_a_conversion_that_fails_or_is_killed_leaves_nothing(tiny_t5, cache, mon
             converted(checkpoint, "float32")
     assert list(cache.iterdir()) == []
     folder = converted(checkpoint, "float32")
-    (folder / "factoid.json").unlink()
-    part = cache / f".{folder.name}.1.part"  # as a kill leaves it
-    (part / "model").mkdir(parents=True)
+    part = folder.rename(cache / f".{folder.name}.1.part")  # as a kill leaves it
     part.with_name(f"{part.name}.lock").touch()
     assert converted(checkpoint, "float32") == folder
     assert list(cache.iterdir()) == [folder]
+
+
+def test_a_damaged_conversion_is_one_clear_error(tiny_t5):
+    checkpoint = Checkpoint(str(tiny_t5), None)
+    folder = converted(checkpoint, "float32")
+    (folder / "model.bin").write_bytes((folder / "model.bin").read_bytes()[:999])
+    with pytest.raises(PropositionizerError, match="damaged, delete it"):
+        CTranslate2Engine(checkpoint, device="cpu", compute_type="float32")
 
 
 def test_the_second_to_finish_takes_what_the_first_made(tiny_t5, monkeypatch):

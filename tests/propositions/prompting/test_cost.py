@@ -66,7 +66,6 @@ def test_the_cache_is_left_out(tmp_path):
 
 def test_a_sample_tells_how_long_answers_are():
     cost = estimate(PASSAGES, sample=Usage(10, 5000, 700))
-    assert cost.usage.completion_tokens == 210
     assert cost.cost is cost.batch_cost is None
     assert "about 210 tokens of answers" in str(cost)
 

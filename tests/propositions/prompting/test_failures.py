@@ -11,16 +11,10 @@ import pytest
 from factoid.propositions.prompting.failures import Failure, judge, retry_after
 
 
-def error(name, bases=(Exception,), **attributes):
-    made = type(name, bases, {})("some words")
-    for key, value in attributes.items():
-        setattr(made, key, value)
+def error(name, bases=(Exception,), cause=None, **attributes):
+    made = type(name, bases, attributes)("some words")
+    made.__cause__ = cause
     return made
-
-
-def caused(error, cause):
-    error.__cause__ = cause
-    return error
 
 
 def response(status, **headers):
@@ -42,9 +36,9 @@ ROOT = type(error("APIConnectionError"))
         (error("DeadlineExceeded"), "request timed out"),
         (TimeoutError(), "request timed out"),
         (ConnectionResetError(), "connection lost"),
-        (caused(error("APIConnectionError"), error("ReadError")), "connection lost"),
-        (caused(error("APIConnectionError"), error("ConnectError")), "connection failed"),
-        (caused(error("APITimeoutError", (ROOT,)), error("ConnectTimeout")), "connection failed"),
+        (error("APIConnectionError", cause=error("ReadError")), "connection lost"),
+        (error("APIConnectionError", cause=error("ConnectError")), "connection failed"),
+        (error("APITimeoutError", (ROOT,), error("ConnectTimeout")), "connection failed"),
         (ConnectionRefusedError(), "connection failed"),
         (error("ConnectError", (type(error("TransportError")),)), "connection failed"),
         (json.JSONDecodeError("bad", "{", 1), "unreadable response"),

@@ -8,13 +8,7 @@ import pytest
 
 from factoid.errors import InvalidInputError
 from factoid.propositions.prompting.prompt import PROMPT, PROMPT_VERSION, passage_input, prompt_for
-from factoid.units import Granularity, Unit, make_unit
-
-
-def passage(text: str, title: str = "", section: str = "") -> Unit:
-    return make_unit(
-        text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text), title=title, section=section
-    )
+from tests.propositions.tiny_t5 import unit as passage
 
 
 def test_the_prompt_of_this_version_is_unchanged():
@@ -50,11 +44,8 @@ def test_prompt_for_ends_where_the_model_goes_on():
     unit = passage("Text.", "T")
     assert prompt_for(unit) == f"{PROMPT}\nInput: Title: T. Section: . Content: Text.\nOutput:"
     assert prompt_for(unit, "Do it.\n") == "Do it.\n\nInput: Title: T. Section: . Content: Text.\nOutput:"
-
-
-def test_lone_surrogates_are_refused():
     with pytest.raises(InvalidInputError, match="title holds a lone surrogate"):
-        passage_input(passage("Text.", "T\ud800"))
+        prompt_for(passage("Text.", "T\ud800"))
 
 
 def test_importing_loads_no_model_library_and_no_client():

@@ -71,7 +71,6 @@ async def test_one_failing_passage_leaves_the_others(ask, server, case):
 
 @pytest.mark.parametrize("count", [1, 4, 1000])
 async def test_a_server_that_no_request_reaches_is_one_error(ask, clock, count):
-    """Not a corpus of sentences, and not after hours."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     passages = [unit(f"{number}.") for number in range(count)]
@@ -88,28 +87,22 @@ async def test_a_server_that_breaks_off_was_reached(ask, server, deed, count):
     assert [(texts.reason, texts.transient) for texts in results] == [("connection lost", True)] * count
 
 
-@pytest.mark.parametrize("address", ["foo", "localhost:8000/v1", "ftp://127.0.0.1/v1"])
+@pytest.mark.parametrize("address", ["localhost:8000/v1", "ftp://127.0.0.1/v1"])
 async def test_an_address_that_is_none_is_refused_at_once(ask, clock, address):
     with pytest.raises(PropositionizerError, match=rf"must begin with http:// or https://.*{address}"):
         await ask([unit("A.")], base_url=address)
     assert clock.slept == []
 
 
-async def test_a_text_in_parts(ask, server):
-    """As some servers send it, with what the model thought."""
-    thought = {"type": "thinking", "thinking": '["No."]'}
-    parts = [thought, {"type": "text", "text": '["A.", "B'}, {"type": "text", "text": '."]'}]
-    server.answers["A."] = 200, completion(parts)
-    assert await ask([unit("A.")]) == [["A.", "B."]]
-
-
-async def test_passages_that_are_not_sent(ask, server):
-    assert await ask([]) == []
+async def test_passages_that_are_not_sent_and_a_text_in_parts(ask, server):
     with pytest.raises(InvalidInputError, match="lone surrogate"):
         await ask([unit("A."), unit("x\ud800")])
-    assert server.requests == []
+    assert await ask([]) == server.requests == []
+    thought = {"type": "thinking", "thinking": '["No."]'}
+    parts = [thought, {"type": "text", "text": '["A.", "B'}, {"type": "text", "text": '."]'}]
+    server.answers["A."] = 200, completion(parts)  # as some servers send a text
     results = await ask([unit(" \n"), unit("A.")])
-    assert results == [[], ["A."]]
+    assert results == [[], ["A.", "B."]]
     assert results[0].reason == "empty passage"
     assert len(server.requests) == 1
 
@@ -155,7 +148,7 @@ async def test_progress_is_shown_if_asked_for(ask, capsys):
 class Fake:
     """A client that answers nothing until it is released."""
 
-    def __init__(self, *, interrupt: bool = False):
+    def __init__(self, *, interrupt=False):
         self.chat = SimpleNamespace(completions=self)
         self.calls = 0
         self.interrupt = interrupt

@@ -18,8 +18,7 @@ async def test_a_schema_is_sent_and_its_object_read(ask, server):
     server.answers["A and B."] = 200, completion(json.dumps({"propositions": ["A.", "B."]}))
     assert await ask([unit("A and B.")]) == [["A.", "B."]]
     form = server.requests[0]["response_format"]
-    assert form["type"] == "json_schema"
-    assert form["json_schema"]["strict"] is True
+    assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
     assert form["json_schema"]["schema"]["required"] == ["propositions"]
 
 

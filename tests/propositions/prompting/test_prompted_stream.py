@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+from contextlib import aclosing
 
 import pytest
 
@@ -41,23 +42,19 @@ async def async_client(server):
         yield made
 
 
-def test_what_is_done_comes_first(client, server):
+async def test_what_is_done_comes_first(async_client, client, server):
     server.answers["0."] = 200, "hang"
+    expected = [(number, [f"{number}."]) for number in range(1, 8)]
     propositionizer = PromptPropositionizer(client, "m", max_retries=0)
     assert isinstance(propositionizer, StreamingPropositionizer)
-    first = [next(stream) for stream in [propositionizer.stream(PASSAGES)] for _ in range(7)]
-    assert sorted(first) == [(number, [f"{number}."]) for number in range(1, 8)]
-
-
-async def test_what_is_done_comes_first_async(async_client, client, server):
-    server.answers["0."] = 200, "hang"
+    results = propositionizer.stream(PASSAGES)
+    assert sorted(next(results) for _ in range(7)) == expected
+    results.close()
     for sender in (async_client, client):
         propositionizer = PromptPropositionizer(sender, "m", max_retries=0)
         assert isinstance(propositionizer, AsyncStreamingPropositionizer)
-        stream = propositionizer.astream(PASSAGES)
-        first = [await anext(stream) for _ in range(7)]
-        assert sorted(first) == [(number, [f"{number}."]) for number in range(1, 8)]
-        await stream.aclose()
+        async with aclosing(propositionizer.astream(PASSAGES)) as stream:
+            assert sorted([await anext(stream) for _ in range(7)]) == expected
 
 
 def test_a_consumer_who_leaves_sends_no_further_requests(client, server):

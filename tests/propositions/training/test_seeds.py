@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from factoid import Document, split_passages
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.propositions import CachedPropositionizer, NoPropositions, PropositionCache
-from factoid.propositions.training.seeds import SeedPair, Seeds, make_seeds, read_pairs, split_held_out, write_pairs
+from factoid.propositions import NoPropositions
+from factoid.propositions.training.seeds import SeedPair, make_seeds, read_pairs, split_held_out, write_pairs
 from factoid.testing import ScriptedPropositionizer
 
 ANNA = "Anna Berg was born in Oslo. She moved to Berlin in 1925."
@@ -58,29 +58,6 @@ def test_the_bars_can_be_lowered():
             make_seeds([], ScriptedPropositionizer({}), **{name: 80})
 
 
-def test_prompting_goes_on_where_it_ended(tmp_path):
-    passages = [passage(f"Tower {number} stands in Pisa.") for number in range(6)]
-
-    class Failing(ScriptedPropositionizer):
-        broken = True
-
-        def propositionize(self, passages):
-            if self.broken and len(self.calls) == 2:
-                raise KeyboardInterrupt
-            return super().propositionize(passages)
-
-    teacher = Failing(lambda unit: [unit.text])
-    cache = PropositionCache(tmp_path / "cache.sqlite")
-    cached = CachedPropositionizer(teacher, cache, batch_size=2)
-    with pytest.raises(KeyboardInterrupt):
-        make_seeds(passages, cached)
-    teacher.broken = False
-    seeds = make_seeds(passages, cached)
-    assert len(seeds.pairs) == 6
-    asked = [unit.text for call in teacher.calls for unit in call]
-    assert sorted(asked) == [unit.text for unit in passages]
-
-
 @given(st.lists(st.sampled_from("abcdefgh")), st.integers(0, 50))
 def test_no_document_is_on_both_sides(documents, count):
     pairs = [pair(document) for document in documents]
@@ -105,34 +82,30 @@ def test_about_as_many_are_held_out_as_asked_for():
     assert held_out(pairs[::-1], 7) == held_out(pairs, 7)
 
 
-def test_written_pairs_are_read_back(tmp_path):
-    pairs = [
-        SeedPair(passage("Łódź is a “city”.\nIt is old.", "Łódź", "one"), ('It is "old".', "Łódź\u2028is"), "gpt@1"),
-        pair("two"),
-    ]
+def content(seed):
+    unit = seed.passage
+    return unit.text, unit.title, unit.document_id, seed.propositions, seed.propositionizer
+
+
+def test_written_pairs_are_read_back_and_text_and_propositions_suffice(tmp_path):
+    texts = 'It is "old".', "Łódź\u2028is"
+    pairs = [SeedPair(passage("Łódź is a “city”.\nIt is old.", "Łódź", "one"), texts, "gpt@1"), pair("two")]
     path = tmp_path / "pairs.jsonl"
     write_pairs(path, pairs)
     assert [file.name for file in tmp_path.iterdir()] == ["pairs.jsonl"]
-
-    def content(seed):
-        unit = seed.passage
-        return unit.text, unit.title, unit.document_id, seed.propositions, seed.propositionizer
-
     assert [content(seed) for seed in read_pairs(path)] == [content(seed) for seed in pairs]
-
-
-def test_text_and_propositions_suffice(tmp_path):
-    path = tmp_path / "pairs.jsonl"
-    path.write_text("\n".join(json.dumps({"text": text, "propositions": [text]}) for text in ("A b.", "C d.")) + "\n\n")
-    assert Seeds(read_pairs(path)).pairs[1].propositions == ("C d.",)
-    assert len({seed.passage.document_id for seed in read_pairs(path)}) == 2
+    lines = (json.dumps({"text": text, "propositions": [text]}) for text in ("A b.", "C d."))
+    path.write_text("\ufeff" + "\n".join(lines) + "\n\n", encoding="utf-8")
+    own = read_pairs(path)
+    assert [seed.propositions for seed in own] == [("A b.",), ("C d.",)]
+    assert len({seed.passage.document_id for seed in own}) == 2
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
         ("{", "not JSON"),
-        ("[]", "expected an object"),
+        ("[]", "expected one JSON object"),
         ('{"text": "A."}', 'some in "propositions"'),
         ('{"text": "A.", "propositions": []}', "propositions"),
         ('{"text": "A.", "propositions": [1]}', "propositions"),

@@ -21,7 +21,7 @@ _DTYPES = ("float32", "bfloat16", "float16", "int8")
 
 
 class Choice(NamedTuple):
-    """An engine, where it runs and in what it computes, all of them settled."""
+    """An engine with its device and dtype."""
 
     engine: str
     device: str
@@ -29,7 +29,7 @@ class Choice(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """What the outputs owe to the choice: nothing in float32, which all engines agree on."""
+        """The part of a propositionizer's name: nothing in float32, in which all engines agree."""
         names = {"float32": "", "int8": f"{self.engine}-int8"}
         return names.get(self.dtype, self.dtype)
 
@@ -39,40 +39,38 @@ def check_choice(engine: str, dtype: Any) -> None:
     if engine not in get_args(EngineName):
         message = f"engine must be one of {', '.join(get_args(EngineName))}, got {engine!r}"
         raise InvalidInputError(message)
-    if dtype is not None and _named(dtype) not in _DTYPES:
+    if dtype is not None and _name(dtype) not in _DTYPES:
         message = f"dtype must be one of {', '.join(_DTYPES)}, got {dtype!r}"
         raise InvalidInputError(message)
 
 
 def choose(engine: str, device: Any, dtype: Any) -> Choice:
-    """Settle what was left open, by what is installed and what the machine has.
+    """Choose what the caller left open, by what is installed and what the machine has.
 
     Raises:
         InvalidInputError: The engine does not offer this choice.
         MissingDependencyError: The engine is not installed.
     """
     check_choice(engine, dtype)
-    where = str(device) if device is not None else _first_device(engine)
-    kind = where.partition(":")[0]
-    chosen = _named(dtype) if dtype is not None else ""
+    device = str(device) if device is not None else _first_device(engine)
+    kind = device.partition(":")[0]
     if engine == "auto":
         # Measured in docs/engines.md: bfloat16 with drafts is faster than eight bits where the CPU multiplies in it.
-        is_slow = kind == "cpu" and (chosen or not _multiplies_bfloat16())
+        is_slow = kind == "cpu" and (dtype is not None or not _multiplies_bfloat16())
         engine = "ctranslate2" if is_slow and find_spec("ctranslate2") else "transformers"
     if engine == "ctranslate2":
         require("ctranslate2", extra="fast")
         if kind not in {"cpu", "cuda"}:
-            message = f"the ctranslate2 engine runs on cpu and cuda, got device={where!r}"
+            message = f"the ctranslate2 engine runs on cpu and cuda, got device={device!r}"
             raise InvalidInputError(message)
-        return Choice(engine, where, chosen or ("int8" if kind == "cpu" else "float16"))
-    if chosen == "int8":
+    elif dtype is not None and _name(dtype) == "int8":
         message = 'dtype="int8" needs engine="ctranslate2"'
         raise InvalidInputError(message)
-    return Choice(engine, where, chosen or _native_dtype(where))
+    return Choice(engine, device, _fastest_dtype(engine, device) if dtype is None else _name(dtype))
 
 
-def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None, may_change: bool = False) -> Engine:
-    """Load a checkpoint into the engine that was chosen.
+def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None, may_change: bool) -> Engine:
+    """Load a checkpoint into an engine.
 
     With `may_change`, a model that ctranslate2 does not run goes to transformers, which is logged.
     """
@@ -85,12 +83,13 @@ def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None, may_chang
             return CTranslate2Engine(checkpoint, device=choice.device, compute_type=compute_type)
         logger.info("%s is %s, which the ctranslate2 engine does not run", checkpoint.name, kind)
         choice = choose("transformers", choice.device, None if choice.dtype == "int8" else choice.dtype)
+    device = usable_device(choice.device, extra="models")
     from factoid.propositions.engines.torch_engine import TorchEngine
 
-    return TorchEngine(checkpoint, device=usable_device(choice.device, extra="models"), dtype=choice.dtype, copy=copy)
+    return TorchEngine(checkpoint, device=device, dtype=choice.dtype, copy=copy)
 
 
-def _named(dtype: Any) -> str:
+def _name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
@@ -101,11 +100,14 @@ def _first_device(engine: str) -> str:
     return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _native_dtype(device: str) -> str:
-    torch = require("torch", extra="models")
+def _fastest_dtype(engine: str, device: str) -> str:
+    """Return the fastest dtype that is sound."""
+    if engine == "ctranslate2":
+        return "int8" if device.startswith("cpu") else "float16"
     kind = usable_device(device, extra="models").type
     if kind == "cuda":
-        return "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float16"
+        capability = require("torch", extra="models").cuda.get_device_capability(device)
+        return "bfloat16" if capability >= (8, 0) else "float16"
     return "bfloat16" if kind == "cpu" and _multiplies_bfloat16() else "float32"
 
 

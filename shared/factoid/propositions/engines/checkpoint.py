@@ -40,14 +40,14 @@ class Checkpoint(NamedTuple):
         return self._load("AutoModelForSeq2SeqLM", dtype=dtype).eval()
 
     def limit(self, config: Any, tokenizer: Any) -> int:
-        """Return the most tokens that the model reads."""
-        stated = [getattr(config, name, None) for name in ("n_positions", "max_position_embeddings")]
-        stated.append(tokenizer.model_max_length)
+        """Return the most tokens of an input."""
+        sizes = [getattr(config, name, None) for name in ("n_positions", "max_position_embeddings")]
+        sizes.append(tokenizer.model_max_length)
         # Tokenizers without a limit state 1e30.
-        return min((int(size) for size in stated if size and size < 1e9), default=_T5_TOKENS)
+        return min((int(size) for size in sizes if size and size < 1e9), default=_T5_TOKENS)
 
     def folder(self) -> Path:
-        """Return where the files of the checkpoint lie; those of the hub are in its cache, by commit."""
+        """Return the folder of the files; those of the hub are in its cache, by commit."""
         if Path(self.name).is_dir():
             return Path(self.name)
         with self._loading():
@@ -55,7 +55,7 @@ class Checkpoint(NamedTuple):
             return Path(cached(self.name, "config.json", revision=self.revision)).parent
 
     def commit(self) -> str:
-        """Return the commit of a model on the hub, so that a branch that moves is another model; "" if it is not found."""
+        """Return the commit of a model on the hub, "" if it is not found: a branch that moves is another model."""
         if self.revision and _COMMIT.fullmatch(self.revision):
             return self.revision
         try:
@@ -87,8 +87,7 @@ class Checkpoint(NamedTuple):
 def fingerprint(folder: Path) -> str:
     """Return twelve hexadecimal digits that change with the model, whatever the folder's name and dates.
 
-    Of large files the size and evenly spread samples are read: training changes all weights, and a cache must be asked
-    for its name without reading gigabytes.
+    Of large files the size and evenly spread samples count: training changes all weights, and gigabytes take long.
     """
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
 from factoid.errors import PropositionizerError
-from factoid.files.atomic import part_beside
+from factoid.files.atomic import move_into_place, part_beside, sync_file
 from factoid.propositions.engines.batching import Written
 from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
-from factoid.propositions.engines.repetition import CHECK_EVERY, loop_detector
+from factoid.propositions.engines.repetition import is_loop
 
 logger = logging.getLogger(__name__)
 
 SUPPORTED = frozenset({"t5", "mt5"})  # others are given their input in other ways, or need a newer CTranslate2
 _BUDGETS = {"cpu": 12_288, "cuda": 65_536}  # tokens of a batch
 
-_MANIFEST = "factoid.json"
 _INSTEAD = 'Use engine="transformers", which runs any seq2seq model'
 
 
@@ -55,21 +52,24 @@ class CTranslate2Engine:
                 os.fspath(folder), device=kind, device_index=int(index or 0), compute_type=compute_type, **threads
             )
         except (RuntimeError, ValueError) as error:
-            message = f"CTranslate2 cannot load {checkpoint.name!r} as {compute_type} on {device}: {error}"
+            message = (
+                f"CTranslate2 cannot load {checkpoint.name!r} as {compute_type} on {device}: {error}. If {folder} is "
+                "damaged, delete it"
+            )
             raise PropositionizerError(message) from error
-        self._is_loop = loop_detector(lambda tokens: self.tokenizer.decode(tokens, skip_special_tokens=True))
 
     def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         """Return the greedy output for each input."""
         rows: list[list[int]] = [[] for _ in inputs]
+        tokenizer = self.tokenizer  # a callback that holds the engine might end it in a thread of its own translator
 
         def is_stuck(step: Any) -> bool:
             row = rows[step.batch_id]
             row.append(step.token_id)
-            return len(row) % CHECK_EVERY == 0 and self._is_loop(row)
+            return is_loop(row, tokenizer)
 
         results = self._translator.translate_batch(
-            [self.tokenizer.convert_ids_to_tokens(tokens) for tokens in inputs],
+            [tokenizer.convert_ids_to_tokens(tokens) for tokens in inputs],
             beam_size=1,
             max_input_length=0,
             min_decoding_length=0,
@@ -80,17 +80,17 @@ class CTranslate2Engine:
         written = []
         for result in results:
             tokens = result.hypotheses[0]
-            ended = tokens[-1:] == [self.tokenizer.eos_token]
-            written.append(Written(self.tokenizer.convert_tokens_to_ids(tokens[:-1] if ended else tokens), not ended))
+            ended = tokens[-1:] == [tokenizer.eos_token]
+            written.append(Written(tokenizer.convert_tokens_to_ids(tokens[:-1] if ended else tokens), not ended))
         return written
 
 
 def converted(checkpoint: Checkpoint, quantization: str) -> Path:
-    """Return the folder of a checkpoint in CTranslate2's format, after converting it if that was not done yet.
+    """Return the folder of a checkpoint in CTranslate2's format, converted on first use.
 
-    It lies in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears with all its files or not at
-    all. Of two processes that convert the same checkpoint at once, the second to finish throws its work away.
-    `quantization` is as CTranslate2 calls it, such as "int8_float32".
+    It lies in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears whole or not at all. Of two
+    processes that convert the same checkpoint at once, the second to finish throws its work away. `quantization` is
+    CTranslate2's name, such as "int8_float32".
 
     Raises:
         PropositionizerError: The checkpoint cannot be loaded or converted, or the folder cannot be written.
@@ -102,21 +102,20 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "factoid"
     cache = Path(os.environ.get("FACTOID_CACHE") or user_cache) / "ctranslate2"
     target = cache / f"{name}-{identity}-{quantization}"
-    if _is_whole(target):
+    if target.exists():
         return target
     logger.info("converting %s for CTranslate2 (%s) into %s", checkpoint.name, quantization, target)
     try:
         with part_beside(target, folder=True) as part:
             fresh = part / "model"
             _convert(checkpoint, source, fresh, quantization)
-            sizes = {path.name: path.stat().st_size for path in fresh.iterdir()}
-            (fresh / _MANIFEST).write_text(json.dumps(sizes), encoding="utf-8")
+            for file in fresh.iterdir():
+                sync_file(file)
             try:
-                fresh.rename(target)
+                move_into_place(fresh, target)
             except OSError:
-                if not _is_whole(target):  # it is damaged, and makes way
-                    shutil.rmtree(target)
-                    fresh.rename(target)
+                if not target.is_dir():  # else another process was faster
+                    raise
     except OSError as error:
         message = (
             f"cannot write the converted model to {target}: {error}. Free some space, or name another folder in the "
@@ -127,28 +126,12 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
 
 
 def _convert(checkpoint: Checkpoint, source: Path, target: Path, quantization: str) -> None:
-    converters = require("ctranslate2.converters", extra="fast")
-
-    class Converter(converters.TransformersConverter):  # type: ignore[misc, name-defined]
-        """Loads the model and the tokenizer at their revision, which the converter asks for the model alone."""
-
-        def load_model(self, _class: Any, _name: str, **_options: Any) -> Any:
-            return checkpoint.model(require("torch", extra="models").float32)
-
-        def load_tokenizer(self, _class: Any, _name: str, **_options: Any) -> Any:
-            return checkpoint.tokenizer()
-
+    converter = require("ctranslate2.converters", extra="fast").TransformersConverter(os.fspath(source))
+    # By itself it would ask for the revision of the model alone.
+    converter.load_model = lambda *_, **__: checkpoint.model(require("torch", extra="models").float32)
+    converter.load_tokenizer = lambda *_, **__: checkpoint.tokenizer()
     try:
-        Converter(os.fspath(source)).convert(os.fspath(target), quantization=quantization)
+        converter.convert(os.fspath(target), quantization=quantization)
     except (ValueError, NotImplementedError, AttributeError, KeyError) as error:
         message = f"CTranslate2 cannot convert {checkpoint.name!r}: {error}. {_INSTEAD}"
         raise PropositionizerError(message) from error
-
-
-def _is_whole(folder: Path) -> bool:
-    """Tell whether a conversion is there with files of the right sizes."""
-    try:
-        sizes = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        return all((folder / name).stat().st_size == size for name, size in sizes.items())
-    except (OSError, ValueError, AttributeError):
-        return False

@@ -1,4 +1,4 @@
-"""The decoder of a T5, computed over rows that stand at positions of their own.
+"""The decoder of a T5, computed over rows that stand at positions of their own. Import it late: it imports torch.
 
 Drafts are right for different lengths, so the rows of a batch drift apart, and transformers' own forward pass takes one
 position for all of them. Here every token that is fed carries its row and its position: linear layers run over the
@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from factoid._optional import require
+import torch
 
-if TYPE_CHECKING:
-    import torch
-
-    Pair = tuple[torch.Tensor, torch.Tensor]
+Pair = tuple[torch.Tensor, torch.Tensor]
 
 SUPPORTED = frozenset({"t5", "mt5", "umt5"})  # model types whose decoders are built in this way
 _BLOCK = 64  # positions by which the cache grows
@@ -36,14 +33,11 @@ class T5Decoder:
     """A decoder that writes greedily, of a model of a supported type in evaluation mode, whose weights it shares."""
 
     def __init__(self, model: Any) -> None:
-        self._torch = require("torch", extra="models")
-        config = model.config
-        self._dim = config.d_kv
-        self._buckets, self._furthest = config.relative_attention_num_buckets, config.relative_attention_max_distance
+        self._config = model.config
+        self._dim = model.config.d_kv
         self._embed = model.decoder.embed_tokens
         self._norm = model.decoder.final_layer_norm
-        # Some T5 scale what goes into the head; no greedy choice depends on it.
-        self._head = model.lm_head
+        self._head = model.lm_head  # some T5 scale its input; no greedy choice depends on that
         self._layers = [_Layer(block) for block in model.decoder.block]
         self._tables: dict[int, torch.Tensor] = {}
         self._table_width = 0
@@ -61,15 +55,15 @@ class T5Decoder:
 
     def advance(self, cache: KVCache, fed: Fed) -> list[int]:
         """Feed tokens, whose keys and values the cache takes, and return the greedy next one after each of them."""
-        token, row, slot, position = self._torch.tensor(fed, device=cache.cross[0][0].device)
+        token, row, slot, position = torch.tensor(fed, device=cache.cross[0][0].device)
         rows, longest = len(cache.order), max(fed.positions) + 1
         cache.reserve(longest)
         length = -(-longest // _ALIGNED) * _ALIGNED
         wide = max(fed.slots) + 1
         in_order = wide == 1 and len(token) == rows and list(fed.rows) == list(range(rows))
-        at = self._torch.zeros(rows, wide, dtype=position.dtype, device=position.device)
-        at[row, slot] = position
-        sdpa = self._torch.nn.functional.scaled_dot_product_attention
+        positions = torch.zeros(rows, wide, dtype=position.dtype, device=position.device)
+        positions[row, slot] = position
+        sdpa = torch.nn.functional.scaled_dot_product_attention
 
         def attend(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: Any) -> torch.Tensor:
             if in_order:
@@ -90,7 +84,7 @@ class T5Decoder:
             keys[row, :, position] = key
             values[row, :, position] = value
             if bias is None or layer.distances is not None:
-                bias = self._bias(index, at, cache.width, length)
+                bias = self._bias(index, positions, cache.width, length)
             hidden = _added(hidden, layer.past_out(attend(query, keys[:, :, :length], values[:, :, :length], bias)))
             query = layer.cross(layer.cross_norm(hidden)).unflatten(-1, (-1, self._dim))
             hidden = _added(hidden, layer.cross_out(attend(query, *cache.cross[index], cache.mask)))
@@ -101,20 +95,19 @@ class T5Decoder:
         """Return the likeliest tokens. Shape of `logits`: (tokens, vocabulary)."""
         return logits.max(dim=-1).indices.tolist()  # on CPUs faster than argmax
 
-    def _bias(self, index: int, at: torch.Tensor, width: int, length: int) -> torch.Tensor:
-        """Return what the positions `at` (rows, slots) add to the scores of a layer, -inf for those ahead.
+    def _bias(self, index: int, positions: torch.Tensor, width: int, length: int) -> torch.Tensor:
+        """Return what positions (rows, slots) add to the scores of a layer, -inf for those ahead.
 
-        The cache has room for `width` positions, of which `length` are looked at. Shape: (rows, heads, slots, length).
+        The cache has room for `width` positions, of which `length` count. Shape: (rows, heads, slots, length).
         """
         if self._table_width < width:
             self._tables, self._table_width = {}, width
         if index not in self._tables:
-            distances = self._layers[index].distances
-            scores = _distance_scores(distances, self._table_width, self._buckets, self._furthest)
-            ahead = self._torch.full_like(scores, float("-inf"))
-            self._tables[index] = self._torch.cat([scores, ahead], dim=1)
-        # The scores of one position are a window of the table: distances down to 0, and then what lies ahead.
-        windows = self._tables[index].unfold(1, length, 1)[:, self._table_width - 1 - at]
+            scores = _distance_scores(self._layers[index].distances, self._table_width, self._config)
+            ahead = torch.full_like(scores, float("-inf"))
+            self._tables[index] = torch.cat([scores, ahead], dim=1)
+        # The scores of one position are a window of the table: distances down to 0, and then the positions ahead.
+        windows = self._tables[index].unfold(1, length, 1)[:, self._table_width - 1 - positions]
         return windows.permute(1, 0, 2, 3).contiguous()
 
 
@@ -131,7 +124,7 @@ class KVCache:
 
     def keep(self, rows: Sequence[int]) -> None:
         """Leave out all rows but these."""
-        index = require("torch", extra="models").tensor(rows, device=self.cross[0][0].device)
+        index = torch.tensor(rows, device=self.cross[0][0].device)
         for pairs in (self.cross, self.past):
             for at, (keys, values) in enumerate(pairs):  # one layer at a time, so that the old ones are freed
                 pairs[at] = (keys[index], values[index])
@@ -171,7 +164,6 @@ class _Layer:
         self._activation = dense.act = fused(dense.act)
         self._gated = hasattr(dense, "wi_0")
         self._wide = _joined(dense.wi_0, dense.wi_1) if self._gated else dense.wi
-        self._narrow_dtype = dense.wo.weight.dtype  # transformers keeps this layer in float32 beside float16
         self._narrow = dense.wo
 
     def feed(self, hidden: torch.Tensor) -> torch.Tensor:
@@ -182,44 +174,41 @@ class _Layer:
             wide = self._activation(gate) * wide
         else:
             wide = self._activation(wide)
-        return self._narrow(wide.to(self._narrow_dtype))  # type: ignore[no-any-return]
+        # transformers keeps this layer in float32 beside float16
+        return self._narrow(wide.to(self._narrow.weight.dtype))  # type: ignore[no-any-return]
 
 
 def fused(activation: Any) -> Any:
     """Return an activation as one operation, where transformers has it in eight."""
-    if type(activation).__name__ == "NewGELUActivation":
-        return require("torch", extra="models").nn.GELU(approximate="tanh")
-    return activation
+    is_gelu = type(activation).__name__ == "NewGELUActivation"
+    return torch.nn.GELU(approximate="tanh") if is_gelu else activation
 
 
 def _added(hidden: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
     """Return the sum of a layer's input and output, kept finite in float16, whose range T5 leaves."""
     total = hidden + change
-    if total.element_size() == 2 and total.dtype == require("torch", extra="models").float16:
-        return total.clamp(-64_504.0, 64_504.0)
-    return total
+    return total.clamp(-64_504.0, 64_504.0) if total.dtype == torch.float16 else total
 
 
-def _distance_scores(embedding: Any, width: int, buckets: int, furthest: int) -> torch.Tensor:
+def _distance_scores(embedding: Any, width: int, config: Any) -> torch.Tensor:
     """Return what the distance from a token back to another adds to its scores, for distances `width - 1 … 0`.
 
     Near distances have a bucket each, the others share buckets that widen with the logarithm of the distance (T5, §2.1).
     Shape: (heads, width).
     """
-    torch = require("torch", extra="models")
+    buckets, limit = config.relative_attention_num_buckets, config.relative_attention_max_distance
     distance = torch.arange(width - 1, -1, -1, device=embedding.weight.device)
     near = buckets // 2
-    ratio = torch.log(distance.clamp(min=1).float() / near) / math.log(furthest / near)
+    ratio = torch.log(distance.clamp(min=1).float() / near) / math.log(limit / near)
     far = (near + (ratio * (buckets - near)).long()).clamp(max=buckets - 1)
     return embedding(torch.where(distance < near, distance, far)).T  # type: ignore[no-any-return]
 
 
 def _joined(*linears: Any) -> Any:
     """Return one linear layer with the outputs of several; their weights become views of its."""
-    torch = require("torch", extra="models")
     weight = torch.cat([linear.weight.detach() for linear in linears])
     joined = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
     joined.weight = torch.nn.Parameter(weight, requires_grad=False)
-    for linear, part in zip(linears, weight.split([len(linear.weight) for linear in linears]), strict=True):
+    for linear, part in zip(linears, torch.split(weight, [len(linear.weight) for linear in linears]), strict=True):
         linear.weight = torch.nn.Parameter(part, requires_grad=False)
     return joined

@@ -1,37 +1,28 @@
-"""The engine that runs on torch and transformers alone: any seq2seq model, and T5 with drafts copied from its input."""
+"""The engine of torch and transformers: any seq2seq model, and T5 with drafts copied from its input. Import it late."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any
 
-from factoid._optional import require
+import torch
+
 from factoid.propositions.engines.batching import Written
 from factoid.propositions.engines.checkpoint import Checkpoint
 from factoid.propositions.engines.greedy import Acceptance, decode
-from factoid.propositions.engines.repetition import loop_detector
+from factoid.propositions.engines.repetition import is_loop
 from factoid.propositions.engines.t5_decoder import SUPPORTED, T5Decoder, fused
-
-if TYPE_CHECKING:
-    import torch
 
 logger = logging.getLogger(__name__)
 
 _BUDGETS = {"cuda": 131_072}  # tokens of a batch; a GPU is kept busy by hundreds of rows
 _BUDGET = 12_288
-# Positions that a step could compute in the time that it takes however few there are: weights, keys and values have to be
-# read anyway. Measured on a CPU, in float32 and bfloat16 alike (docs/engines.md).
+# Positions that a step computes in the time of one: weights, keys and values have to be read anyway. Measured on a CPU, in
+# float32 and bfloat16 alike (docs/engines.md).
 _FREE = {"cuda": 512.0}
 _FREE_ELSEWHERE = 200.0
-# What a generation config may set without changing how greedy decoding chooses.
-_HARMLESS = {
-    *("transformers_version", "_from_model_config", "decoder_start_token_id", "eos_token_id", "pad_token_id"),
-    *("bos_token_id", "max_length", "max_new_tokens", "do_sample", "num_beams", "early_stopping", "length_penalty"),
-    *("temperature", "top_k", "top_p", "typical_p", "use_cache", "output_attentions", "output_hidden_states"),
-    *("output_scores", "output_logits", "return_dict_in_generate", "num_return_sequences", "cache_implementation"),
-}
 
 
 class TorchEngine:
@@ -44,8 +35,6 @@ class TorchEngine:
     workers = 1  # torch spreads the work of one batch itself
 
     def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: str, copy: bool | None = None) -> None:
-        torch = require("torch", extra="models")
-        self._torch = torch
         self.tokenizer = checkpoint.tokenizer()
         model = checkpoint.model(getattr(torch, dtype))
         self.limit = checkpoint.limit(model.config, self.tokenizer)
@@ -54,29 +43,20 @@ class TorchEngine:
         self._settings = model.generation_config
         ends = self._settings.eos_token_id
         self._ends = frozenset(ends if isinstance(ends, list) else [ends])
-        self._is_loop = loop_detector(lambda tokens: self.tokenizer.decode(tokens, skip_special_tokens=True))
         self._decoder: T5Decoder | None = None
         self._copying = Acceptance(_FREE.get(device.type, _FREE_ELSEWHERE)) if copy is not False else None
         self.model = model.to(device)
         self._device = model.device  # with its number: threads have current devices of their own
-        constraints = sorted(set(self._settings.to_diff_dict()) - _HARMLESS)
-        if (kind := model.config.model_type) not in SUPPORTED:
-            reason = f"its architecture is {kind}, not one of {', '.join(sorted(SUPPORTED))}"
-        elif constraints:
-            reason = f"its generation config sets {', '.join(constraints)}"
-        elif self._settings.decoder_start_token_id is None:
-            reason = "it states no decoder_start_token_id"
-        else:
+        if (kind := model.config.model_type) in SUPPORTED and self._settings.decoder_start_token_id is not None:
             for block in model.encoder.block:
                 dense = block.layer[-1].DenseReluDense
                 dense.act = fused(dense.act)
             self._decoder = T5Decoder(model)
-            return
-        logger.info("%s decodes with transformers' own generate, without drafts: %s", checkpoint.name, reason)
+        else:
+            logger.info("%s (%s) decodes with transformers' own generate, without drafts", checkpoint.name, kind)
 
     def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         """Return the greedy output for each input."""
-        torch = self._torch
         longest, padding = max(map(len, inputs)), self.tokenizer.pad_token_id or 0
         ids = torch.tensor([[*tokens, *[padding] * (longest - len(tokens))] for tokens in inputs]).to(self._device)
         lengths = torch.tensor([len(tokens) for tokens in inputs])
@@ -92,14 +72,14 @@ class TorchEngine:
                 start=self._settings.decoder_start_token_id,
                 ends=self._ends,
                 max_new_tokens=max_new_tokens,
+                is_loop=partial(is_loop, tokenizer=self.tokenizer),
                 copying=self._copying,
-                is_loop=self._is_loop,
             )
 
-    def _plain(self, ids: Any, mask: Any, max_new_tokens: int) -> list[Written]:
+    def _plain(self, ids: torch.Tensor, mask: torch.Tensor, max_new_tokens: int) -> list[Written]:
         options = {"max_new_tokens": max_new_tokens, "do_sample": False, "num_beams": 1}
         written = []
         for output in self.model.generate(input_ids=ids, attention_mask=mask, **options)[:, 1:].tolist():
-            end = next((at for at, token in enumerate(output) if token in self._ends), None)
+            end = next((index for index, token in enumerate(output) if token in self._ends), None)
             written.append(Written(output[:end], end is None))
         return written

@@ -15,8 +15,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -50,37 +50,22 @@ _CLIENT_ARGUMENTS = ("extra_headers", "extra_query", "timeout")  # of the Python
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch that is not collected yet.
+    """One batch that is not collected yet."""
 
-    Attributes:
-        batch_id: The server's id; None if the creation was interrupted.
-        requests: Number of requests.
-        status: OpenAI's status, such as in_progress, completed or expired; before that, creating.
-        completed: Requests that the server has answered.
-        error: Why the batch as a whole failed, in the server's words.
-    """
-
-    batch_id: str | None
+    batch_id: str | None  # the server's; None if the creation was interrupted
     requests: int
-    status: str = "creating"
-    completed: int = 0
-    error: str = ""
+    status: str = "creating"  # then OpenAI's, such as in_progress, completed or expired
+    completed: int = 0  # requests that the server has answered
+    error: str = ""  # why the batch as a whole failed, in the server's words
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What batches have brought. Reports add up.
+    """The results of batches. Reports add up."""
 
-    Attributes:
-        answered: Requests whose propositions are now in the cache.
-        failures: Requests that failed for good, by reason; they are in the cache too.
-        returned: Requests without an answer, by reason, which the next `submit` sends again.
-        usage: Tokens used.
-    """
-
-    answered: int = 0
-    failures: Mapping[str, int] = field(default_factory=dict)
-    returned: Mapping[str, int] = field(default_factory=dict)
+    answered: int = 0  # requests whose propositions are now in the cache
+    failures: Mapping[str, int] = field(default_factory=dict)  # requests that failed for good, by reason; cached, too
+    returned: Mapping[str, int] = field(default_factory=dict)  # requests that the next `submit` sends again, by reason
     usage: Usage = field(default_factory=Usage)
 
     def __add__(self, other: BatchReport) -> BatchReport:
@@ -100,21 +85,20 @@ class BatchReport:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """The file of one batch; `keys` are those of its passages in the cache, and the ids of its requests."""
+    """The file of one batch."""
 
     name: str  # of the propositionizer
-    key: str
+    key: str  # at the server, in the metadata of the batch
     created: float  # in seconds since 1970
-    keys: list[str]
+    keys: list[str]  # of the passages in the cache, and ids of the requests
     batch_id: str | None = None
 
 
 class PropositionBatch:
     """Decomposes passages through OpenAI's Batch API, into a cache where indexing finds them.
 
-    Every method can be interrupted or killed at any moment and called again: no request is submitted twice. Answers are
-    stored as they are collected. Of a batch that failed, expired or was cancelled the answers that came are kept, and
-    `submit` with the same passages sends the rest.
+    Every method can be interrupted or killed at any moment and called again: no request is submitted twice. Answers of a
+    batch that failed, expired or was cancelled are kept, and `submit` with the same passages sends the rest.
 
     Args:
         propositionizer: The model, the prompt and a synchronous client. Requests have a schema only with
@@ -150,7 +134,7 @@ class PropositionBatch:
         self.show_progress = show_progress
         path = self.cache.path
         self.folder = path / "batches" if path.is_dir() else path.with_name(f"{path.name}.batches")
-        self._client: Any = propositionizer.client
+        self._batches, self._files = propositionizer.client.batches, propositionizer.client.files
         self._sleep = time.sleep
 
     def submit(self, passages: Sequence[Unit]) -> list[Batch]:
@@ -160,17 +144,17 @@ class PropositionBatch:
         """
         for passage in passages:
             passage_input(passage)
-        self._patiently(lambda: self._submit(passages), tries=4)
+        self._call(lambda: self._submit(passages), tries=4)
         return self.poll()
 
     def poll(self) -> list[Batch]:
         """Ask the server about the batches that are not collected yet."""
-        return [batch for _, batch, _ in self._statuses()]
+        return self._call(lambda: [batch for _, batch, _ in self._statuses()])
 
     def collect(self) -> BatchReport:
         """Store the results of batches that have ended."""
         reports: list[BatchReport] = []
-        self._collect_ended(reports)
+        self._call(lambda: self._collect_ended(reports))
         return sum(reports, BatchReport())
 
     def wait(self) -> BatchReport:
@@ -179,7 +163,7 @@ class PropositionBatch:
         reports: list[BatchReport] = []
         with tqdm(total=total, desc="propositions", unit=" passages", disable=not self.show_progress) as bar:
             for attempt in itertools.count():
-                live = self._patiently(lambda: self._collect_ended(reports), tries=60)
+                live = self._call(lambda: self._collect_ended(reports), tries=60)
                 bar.update(total - sum(batch.requests - batch.completed for batch in live) - bar.n)
                 if not live:
                     break
@@ -208,8 +192,7 @@ class PropositionBatch:
         """Ask the server to stop all batches. What they bring until then can be collected."""
         for batch in self.poll():
             if batch.batch_id and batch.status not in {*_ENDED, "cancelling"}:
-                with _api_errors():
-                    self._client.batches.cancel(batch.batch_id)
+                self._call(partial(self._batches.cancel, batch.batch_id))
         return self.poll()
 
     # Records
@@ -240,36 +223,35 @@ class PropositionBatch:
         name = self.propositionizer.name
         return sorted((record for record in records if record.name == name), key=lambda record: record.created)
 
-    def _save(self, record: _Record, created: Any | None) -> None:
-        """Record the server's id of a batch, or forget a batch that does not exist."""
-        path = self.folder / f"{record.key}.json"
-        if created is None:
-            path.unlink()
-        else:
-            content = json.dumps(asdict(replace(record, batch_id=created.id))).encode()
-            write_file(path, lambda file: file.write(content))
+    def _path(self, record: _Record) -> Path:
+        return self.folder / f"{record.key}.json"
+
+    def _save(self, record: _Record, batch_id: str | None) -> None:
+        content = json.dumps(asdict(replace(record, batch_id=batch_id))).encode()
+        write_file(self._path(record), lambda file: file.write(content))
 
     # Work that may be interrupted
 
-    def _patiently(self, work: Callable[[], T], *, tries: int) -> T:
+    def _call(self, work: Callable[[], T], *, tries: int = 1) -> T:
         """Do some work, and begin it again where the server failed for a reason that may pass."""
-        for attempt in range(1, tries):
+        for attempt in itertools.count(1):
             try:
                 return work()
-            except PropositionizerError as error:
-                failure = judge(error.__cause__) if isinstance(error.__cause__, Exception) else None
-                if failure is None or not failure.transient:
-                    raise
-                logger.warning("%s", error)
+            except require("openai", extra="openai").OpenAIError as error:
+                message = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"
+                failure = judge(error)
+                if attempt == tries or failure is None or not failure.transient:
+                    raise PropositionizerError(message) from error
+                logger.warning("%s", message)
                 self._sleep(backoff(failure, attempt))
-        return work()
+        raise AssertionError
 
     def _submit(self, passages: Sequence[Unit]) -> None:
         name = self.propositionizer.name
         with self._locked():
             for record in self._records():
                 if record.batch_id is None:  # its creation was interrupted, or its answer was lost
-                    self._save(record, self._find(record))
+                    self._recover(record)
             submitted = {key for record in self._records() for key in record.keys}
             requests: dict[str, Unit] = {}
             for chunk in chunks(passage for passage in passages if passage.text.strip()):
@@ -283,7 +265,7 @@ class PropositionBatch:
     def _create(self, queue: deque[tuple[str, Unit]]) -> None:
         """Create a batch of the first requests, as many as the limits allow."""
         record = _Record(self.propositionizer.name, uuid4().hex, time.time(), [])
-        with tempfile.TemporaryFile() as file, _api_errors():
+        with tempfile.TemporaryFile() as file:
             while queue and len(record.keys) < self.max_requests:
                 line = _request_line(self.propositionizer, *queue[0])
                 if record.keys and file.tell() + len(line) > _MAX_BYTES:
@@ -291,27 +273,28 @@ class PropositionBatch:
                 file.write(line)
                 record.keys.append(queue.popleft()[0])
             file.seek(0)
-            upload = self._client.files.create(file=(f"factoid-{record.key}.jsonl", file), purpose="batch")
-            self._save(record, SimpleNamespace(id=None))  # from here on the batch may exist
+            upload = self._files.create(file=(f"factoid-{record.key}.jsonl", file), purpose="batch")
+            self._save(record, None)  # from here on the batch may exist
             batches = self.propositionizer._client.batches  # of a client that tries once
             window: Any = {"endpoint": _ENDPOINT, "completion_window": "24h"}
-            self._save(record, batches.create(input_file_id=upload.id, metadata={_METADATA: record.key}, **window))
+            batch = batches.create(input_file_id=upload.id, metadata={_METADATA: record.key}, **window)
+            self._save(record, batch.id)
 
-    def _find(self, record: _Record) -> Any | None:
-        """Return the server's batch with our key."""
-        with _api_errors():
-            for candidate in self._client.batches.list(limit=100):  # newest first
-                if (candidate.metadata or {}).get(_METADATA) == record.key:
-                    return candidate
-                if candidate.created_at and candidate.created_at < record.created - _DAY:
-                    break
-        return None
+    def _recover(self, record: _Record) -> None:
+        """Record the server's id of a batch, or forget a batch that the server does not have."""
+        for candidate in self._batches.list(limit=100):  # newest first
+            if (candidate.metadata or {}).get(_METADATA) == record.key:
+                self._save(record, candidate.id)
+                return
+            if candidate.created_at and candidate.created_at < record.created - _DAY:
+                break
+        self._path(record).unlink()
 
     def _statuses(self) -> Iterator[tuple[_Record, Batch, Any | None]]:
         """Yield each batch with its status and the server's answer; a batch that the server does not know has failed."""
         for record in self._records():
             batch = Batch(record.batch_id, len(record.keys))
-            current = _existing(self._client.batches.retrieve, record.batch_id) if record.batch_id else None
+            current = _existing(self._batches.retrieve, record.batch_id) if record.batch_id else None
             if current is not None:
                 errors = [f"{entry.code}: {entry.message}" for entry in (current.errors and current.errors.data) or ()]
                 completed = (current.request_counts and current.request_counts.completed) or 0
@@ -340,21 +323,21 @@ class PropositionBatch:
         returned = dict.fromkeys(record.keys, reason)
         failures: Counter[str] = Counter()
         usage = Usage()
-        files = (current.output_file_id, current.error_file_id) if current else ()
-        contents = (_existing(self._client.files.content, file_id) for file_id in files if file_id)
+        file_ids = (current.output_file_id, current.error_file_id) if current else ()
+        contents = (_existing(self._files.content, file_id) for file_id in file_ids if file_id)
         for chunk in chunks(reply for content in contents if content for reply in _read_lines(content.text)):
             replies = {key: reply for key, reply in chunk if key in returned}
             for key, reply in replies.items():
                 usage += reply.usage
-                failure = reply.texts if isinstance(reply.texts, NoPropositions) else None
-                if failure is not None and failure.transient:
-                    returned[key] = failure.reason
+                if getattr(reply.texts, "transient", False):
+                    returned[key] = getattr(reply.texts, "reason", "")
                     continue
                 del returned[key]
-                failures.update([failure.reason] if failure is not None else [])
+                if isinstance(reply.texts, NoPropositions):
+                    failures[reply.texts.reason] += 1
             outputs = [reply.texts for reply in replies.values()]
             self.cache.put(record.name, [bytes.fromhex(key) for key in replies], outputs)
-        self._save(record, None)
+        self._path(record).unlink()
         answered = len(record.keys) - len(returned) - failures.total()
         return BatchReport(answered, failures, Counter(returned.values()), usage)
 
@@ -391,26 +374,13 @@ def _read_reply(response: Mapping[str, Any], error: Mapping[str, Any]) -> Reply:
             refusal = broken
     code = str(error.get("code") or "no answer").replace("_", " ")  # batch_expired, batch_cancelled, request_timeout
     failure = judge(refusal) or Failure(code, transient=True)
-    # What would be refused for every passage says nothing about this one.
+    # A refusal of every passage says nothing about this one.
     return Reply(NoPropositions(failure.reason, transient=failure.transient or bool(failure.remedy)), Usage())
-
-
-@contextmanager
-def _api_errors() -> Iterator[None]:
-    """Turn the client's errors into ours."""
-    try:
-        yield
-    except require("openai", extra="openai").OpenAIError as error:
-        message = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"
-        raise PropositionizerError(message) from error
 
 
 def _existing(get: Callable[[Any], Any], id_: str) -> Any | None:
     """Return what the server has under an id, or None if it was deleted."""
     try:
-        with _api_errors():
-            return get(id_)
-    except PropositionizerError as error:
-        if getattr(error.__cause__, "status_code", None) != 404:
-            raise
+        return get(id_)
+    except require("openai", extra="openai").NotFoundError:
         return None

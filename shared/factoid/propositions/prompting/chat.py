@@ -1,4 +1,4 @@
-"""What all propositionizers that prompt a model share: concurrent requests, limits, retries and usage."""
+"""The base of all propositionizers that prompt a model: concurrent requests, limits, retries and usage."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ class ChatPropositionizer(ABC):
 
     costly = True
     model: str
-    # Subclasses may set these.
     _can_send = True
     _can_asend = True
     _arguments: Mapping[str, Any] = {}
@@ -105,7 +104,7 @@ class ChatPropositionizer(ABC):
         cache: PropositionCache | None = None,
         sample: Usage | None = None,
     ) -> Estimate:
-        """Return what decomposing passages would cost, as `factoid.estimate` does. Nothing is sent."""
+        """Return what decomposing passages would cost, as `factoid.propositions.estimate` does. Nothing is sent."""
         return estimate(passages, prices, model=self.model, prompt=self.prompt, cache=cache, sample=sample)
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
@@ -171,8 +170,7 @@ class ChatPropositionizer(ABC):
             if seconds := tries.wait():
                 self._pace.clock.sleep(seconds, call.stop)
             elif tries.result is None:
-                request = self.request_for(prompt)
-                with self._judging(request, tries, call):
+                with self._judging(request := self.request_for(prompt), tries, call):
                     self._account(self._send(request), tries)
         return NoPropositions("interrupted", transient=True) if tries.result is None else tries.result
 
@@ -182,8 +180,7 @@ class ChatPropositionizer(ABC):
             if seconds := tries.wait():
                 await self._pace.clock.asleep(seconds)
             elif tries.result is None:
-                request = self.request_for(prompt)
-                with self._judging(request, tries, call):
+                with self._judging(request := self.request_for(prompt), tries, call):
                     self._account(await self._asend(request), tries)
         return tries.result
 
@@ -242,7 +239,7 @@ class ChatPropositionizer(ABC):
 
 
 class _Call:
-    """The state of one call: its passages, its results so far, and whether to go on."""
+    """One call: its passages, its results so far, and whether to go on."""
 
     def __init__(self, propositionizer: ChatPropositionizer, passages: Sequence[Unit]) -> None:
         for passage in passages:

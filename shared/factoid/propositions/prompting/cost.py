@@ -17,31 +17,20 @@ from factoid.units import Granularity, Unit, make_unit
 T = TypeVar("T")
 
 # English prose has 4.2 to 4.9 characters per token in cl100k_base and o200k_base; other scripts have about one.
-CHARACTERS_PER_TOKEN = 4.5
-
-# Tokens of an answer for each token of its passage. Dense X Retrieval, Table 1: propositions have 1.19 words for each
-# word of their passages; JSON adds a token or more for each proposition. The example in Figure 8 has 1.37.
-ANSWER_RATIO = 1.35
-
+_CHARACTERS_PER_TOKEN = 4.5
+ANSWER_RATIO = 1.35  # tokens of an answer for each token of its passage (docs/prompting.md says why)
 _FRAME = 8  # tokens that mark a message and its role, and the object around the list
 _CHUNK = 1024  # passages looked up together
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that requests have used, as servers report them. Usages add up.
+    """Tokens that requests have used, as servers report them. Usages add up."""
 
-    Attributes:
-        requests: Answers received. A server that reports no tokens adds only here.
-        prompt_tokens: Tokens of prompts, cached ones among them.
-        completion_tokens: Tokens of answers, with those of reasoning.
-        cached_tokens: Of the prompt tokens, those that the server had in its cache and sells for less.
-    """
-
-    requests: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
+    requests: int = 0  # answered; a server that reports no tokens adds only here
+    prompt_tokens: int = 0  # with cached ones
+    completion_tokens: int = 0  # of answers, with those of reasoning
+    cached_tokens: int = 0  # prompt tokens that the server had in its cache and sells for less
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, astuple(self), astuple(other)))
@@ -85,22 +74,14 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What decomposing some passages would take.
-
-    Attributes:
-        passages: Number of passages.
-        cached: Those that need no request, because a cache holds them or they repeat others.
-        usage: Requests and tokens of the rest.
-        counted_by: How prompt tokens were counted.
-        cost, batch_cost: The price, and that through the Batch API; None without prices.
-    """
+    """The requests and tokens that decomposing some passages would take."""
 
     passages: int
-    cached: int
-    usage: Usage
-    counted_by: str
-    cost: float | None = None
-    batch_cost: float | None = None
+    cached: int  # passages that need no request, because a cache holds them or they repeat others
+    usage: Usage  # of the others
+    counted_by: str  # how prompt tokens were counted
+    cost: float | None = None  # None without prices
+    batch_cost: float | None = None  # through the Batch API
 
     def __str__(self) -> str:
         lines = [
@@ -173,14 +154,14 @@ def token_counter(model: str = "") -> tuple[Callable[[str], int], str]:
         except KeyError:  # a model that it does not know
             encoding = tiktoken.get_encoding("o200k_base")
     except (ImportError, OSError):  # it loads its vocabularies on first use
-        return rough_tokens, f"a rule: {CHARACTERS_PER_TOKEN:g} characters a token"
+        return rough_tokens, f"a rule: {_CHARACTERS_PER_TOKEN:g} characters a token"
     return lambda text: len(encoding.encode_ordinary(text)), f"tiktoken, {encoding.name}"
 
 
 def rough_tokens(text: str) -> int:
     """Return about how many tokens a text has."""
     plain = len(text) if text.isascii() else sum(character < "\x80" for character in text)
-    return round(plain / CHARACTERS_PER_TOKEN) + len(text) - plain
+    return round(plain / _CHARACTERS_PER_TOKEN) + len(text) - plain
 
 
 def chunks(items: Iterable[T]) -> Iterator[list[T]]:

@@ -54,22 +54,13 @@ class NoCompletionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """How one request failed.
+    """How one request failed."""
 
-    Attributes:
-        reason: In a few words, as reports count it.
-        transient: Whether another try may succeed.
-        remedy: What to do where every other passage would fail in the same way: a wrong key, an unknown model, no more
-            quota. May have the fields {address} and {arguments}.
-        wait: Seconds that the server asks to wait; None if it does not say.
-        everybody: Whether no other request should be sent before then.
-    """
-
-    reason: str
-    transient: bool = False
-    remedy: str = ""
-    wait: float | None = None
-    everybody: bool = False
+    reason: str  # in a few words, as reports count it
+    transient: bool = False  # whether another try may succeed
+    remedy: str = ""  # where every passage would fail in the same way; may have the fields {address} and {arguments}
+    wait: float | None = None  # seconds that the server asks to wait
+    everybody: bool = False  # whether no other request should be sent before then
 
 
 def judge(error: Exception) -> Failure | None:

@@ -1,7 +1,6 @@
 """When requests are sent: rate limits, pauses for all requests, and retries with exponential backoff.
 
-Nothing here sleeps or sends; threads and event loops ask how long to wait. No library for retries is used because those
-wrap one function, and here a 429 to one request holds all others back and limits count across them.
+Nothing here sleeps or sends; threads and event loops ask how long to wait.
 """
 
 from __future__ import annotations
@@ -57,16 +56,15 @@ class Pace:
                 raise InvalidInputError(message)
         self.max_retries, self.retry_seconds = max_retries, retry_seconds
         self.clock = Clock()
-        self._per_request = 60 / requests_per_minute if requests_per_minute else 0.0
-        self._per_token = 60 / tokens_per_minute if tokens_per_minute else 0.0
-        self._next_request = self._next_token = self._paused_until = float("-inf")
+        self._per_request, self._per_token = (60 / limit if limit else 0.0 for limit in limits.values())
+        self._next_request = self._next_token = float("-inf")
         self._lock = threading.Lock()
 
     def acquire(self, tokens: int) -> float:
         """Return 0 and count a request if it may be sent now, else the seconds until it may be."""
         with self._lock:
             now = self.clock.time()
-            turn = max(self._next_request, self._next_token, self._paused_until)
+            turn = max(self._next_request, self._next_token)
             if turn > now:
                 return turn - now
             start = max(turn, now - _LATE)
@@ -82,20 +80,17 @@ class Pace:
     def pause(self, until: float) -> None:
         """Hold back all requests until some time."""
         with self._lock:
-            self._paused_until = max(self._paused_until, until)
+            self._next_request = max(self._next_request, until)
 
 
 class Tries:
-    """The tries of one request, expected to use some `tokens`; `result` is None until an answer or the last failure.
-
-    No further try begins more than `retry_seconds` after the first.
-    """
+    """The tries of one request, expected to use some `tokens`; `result` is None until an answer or the last failure."""
 
     def __init__(self, pace: Pace, tokens: int) -> None:
         self.result: list[str] | None = None
         self.tokens = tokens
         self._pace = pace
-        self._failed = 0
+        self._failures = 0
         self._last = NoPropositions("rate limit", transient=True)
         self._began = self._not_before = pace.clock.time()
 
@@ -104,31 +99,31 @@ class Tries:
         now = self._pace.clock.time()
         if now < self._not_before:
             return self._not_before - now
-        if not self._failed:
+        if not self._failures:
             self._began = now
         seconds = self._pace.acquire(self.tokens)
-        if self._is_too_late(now + seconds):
+        if not self._is_in_time(now + seconds):
             self.result = self._last
             return 0.0
         return seconds
 
     def fail(self, failure: Failure, *, again: bool) -> None:
-        """Take in how a try failed, and whether another one is wanted."""
+        """Count a failed try; `again` says whether another one is wanted."""
         self._last = NoPropositions(failure.reason, transient=failure.transient)
-        self._failed += 1
-        self._not_before = self._pace.clock.time() + backoff(failure, self._failed)
+        self._failures += 1
+        self._not_before = self._pace.clock.time() + backoff(failure, self._failures)
         if failure.everybody:
             self._pace.pause(self._not_before)
-        may_retry = again and failure.transient and self._failed <= self._pace.max_retries
-        if not may_retry or self._is_too_late(self._not_before):
+        again = again and failure.transient and self._failures <= self._pace.max_retries
+        if not again or not self._is_in_time(self._not_before):
             self.result = self._last
 
-    def _is_too_late(self, moment: float) -> bool:
-        return moment - self._began > self._pace.retry_seconds
+    def _is_in_time(self, moment: float) -> bool:
+        return moment - self._began <= self._pace.retry_seconds
 
 
-def backoff(failure: Failure, failed: int) -> float:
+def backoff(failure: Failure, failures: int) -> float:
     """Return the seconds before the next try: the server's, else with full jitter up to 1, 2, 4 ... 60."""
     if failure.wait is not None:
         return failure.wait
-    return random.uniform(0, min(60.0, 2.0 ** (failed - 1)))  # noqa: S311 - no secret
+    return random.uniform(0, min(60.0, 2.0 ** (failures - 1)))  # noqa: S311 - no secret

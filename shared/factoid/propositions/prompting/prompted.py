@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# An object around the list, because strict schemas want one at the top.
-_SCHEMA = {
+_SCHEMA = {  # strict schemas want an object at the top
     "type": "object",
     "properties": {"propositions": {"type": "array", "items": {"type": "string"}}},
     "required": ["propositions"],
     "additionalProperties": False,
 }
-RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "propositions", "strict": True, "schema": _SCHEMA}}
+_RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "propositions", "strict": True, "schema": _SCHEMA}}
 # Arguments that can be left out, and the words with which servers refuse them.
 _REFUSED = {
     "response_format": re.compile(r"response.?format|json.?schema|structured.?output|guided.?(?:json|decoding)", re.I),
@@ -113,7 +112,7 @@ class PromptPropositionizer(ChatPropositionizer):
         self._client, self._async_client = _trying_once(client), _trying_once(async_client)
         self._can_send, self._can_asend = client is not None, async_client is not None
         self._address = str(getattr(client or async_client, "base_url", "the server"))
-        schema = None if self.structured is False else RESPONSE_FORMAT
+        schema = None if self.structured is False else _RESPONSE_FORMAT
         arguments = {"temperature": temperature, "max_tokens": max_tokens, "response_format": schema}
         self._arguments = {key: value for key, value in arguments.items() if value is not None} | options
         insisted = {*options, "response_format"} if structured else options.keys()
@@ -159,7 +158,7 @@ def read_completion(response: Any) -> Reply:
     """Return the propositions and the usage of a chat completion, an object of the client or its JSON.
 
     Raises:
-        PropositionizerError: The response is text, not a completion.
+        PropositionizerError: The response is text.
         NoCompletionError: The response is other JSON, such as an error under status 200.
     """
     if isinstance(response, str):

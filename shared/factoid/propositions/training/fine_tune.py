@@ -28,7 +28,6 @@ from factoid.propositions.prompting.prompt import passage_input
 from factoid.propositions.training.seeds import SeedPair
 from factoid.propositions.training.train import TrainingRecord, TrainingSettings
 
-_STATE = "trainer_state.json"  # what the trainer writes last into a checkpoint
 _LOGS = 100  # entries of the loss in a record, about
 
 
@@ -43,7 +42,7 @@ def fine_tune(
     use_cpu: bool,
     show_progress: bool,
 ) -> TrainingRecord:
-    """Train, from the last checkpoint if there is one, and write model and tokenizer. See `train_propositionizer`."""
+    """Train, from the last checkpoint if there is one, and write model and tokenizer."""
     run = hashlib.sha256(json.dumps([settings.comparable(), identity]).encode()).hexdigest()[:12]
     checkpoints = folder / "checkpoints" / run  # another training has its own
     counts = Counter(dropped)
@@ -105,9 +104,9 @@ def _features(pairs: Iterable[SeedPair], tokenizer: Any, limit: int, dropped: Co
         labels = tokenizer(text_target=json.dumps(pair.propositions, ensure_ascii=False), verbose=False)["input_ids"]
         if max(len(inputs["input_ids"]), len(labels)) > limit:
             dropped["longer than the model reads or writes"] += 1
-        elif _normal(read_propositions(tokenizer.decode(labels, skip_special_tokens=True))) != _normal(
-            pair.propositions
-        ):
+            continue
+        written = read_propositions(tokenizer.decode(labels, skip_special_tokens=True))
+        if _normal(written) != _normal(pair.propositions):
             dropped["characters that the tokenizer lacks"] += 1
         else:
             features.append({**inputs, "labels": labels})
@@ -155,10 +154,10 @@ def _arguments(settings: TrainingSettings, folder: Path, pairs: int, *, use_cpu:
 
 
 def _last_checkpoint(folder: Path) -> str | None:
-    """Return the newest complete checkpoint; a kill may have left an incomplete one."""
+    """Return the newest complete checkpoint, which has a state; a kill may have left an incomplete one."""
     for path in sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]), reverse=True):
         try:
-            json.loads((path / _STATE).read_text(encoding="utf-8"))
+            json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
         return str(path)

@@ -6,6 +6,7 @@ what the trained model shall write: a list of propositions that the passage supp
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import os
@@ -13,15 +14,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
+from factoid.files.lines import located, numbered_lines, parse_object
 from factoid.propositions.decompose import ground
 from factoid.propositions.protocol import NoPropositions, Propositionizer
 from factoid.split import split_sentences
 from factoid.units import Granularity, Unit, make_unit
 
-_FIELDS = ("document_id", "title", "section", "text", "propositionizer")
+_FIELDS = ("text", "title", "section", "document_id", "propositionizer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +118,8 @@ def write_pairs(path: str | os.PathLike[str], pairs: Sequence[SeedPair]) -> None
     """Write pairs as JSON lines, all or none."""
     lines = []
     for pair in pairs:
-        passage = pair.passage
-        values = (passage.document_id, passage.title, passage.section, passage.text, pair.propositionizer)
-        record = {**dict(zip(_FIELDS, values, strict=True)), "propositions": pair.propositions}
+        fields = {name: getattr(pair.passage, name) for name in ("document_id", "title", "section", "text")}
+        record = {**fields, "propositionizer": pair.propositionizer, "propositions": pair.propositions}
         lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     write_file(Path(path), lambda file: file.write("".join(lines).encode()))
 
@@ -128,30 +130,22 @@ def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
     Raises:
         UnreadableFileError: The file is missing or a line is not such a record.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{os.fspath(path)} cannot be read: {error}"
-        raise UnreadableFileError(message) from error
-    return [_pair(line, f"{os.fspath(path)}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    pairs = []
+    for number, line in numbered_lines(Path(path)):
+        with located(f"{os.fspath(path)}:{number}"):
+            pairs.append(_pair(parse_object(line.removeprefix(codecs.BOM_UTF8))))
+    return pairs
 
 
-def _pair(line: str, place: str) -> SeedPair:
-    try:
-        values = json.loads(line)
-        texts, fields = values["propositions"], {name: values.get(name) or "" for name in _FIELDS}
-        is_pair = isinstance(texts, list) and texts and all(text.strip() for text in (*texts, fields["text"]))
-        if not is_pair or not all(isinstance(text, str) for text in fields.values()):
-            raise TypeError
-    except (TypeError, KeyError, AttributeError) as error:
-        message = f'{place}: expected an object with a string in "text" and some in "propositions", got {line:.80}'
-        raise UnreadableFileError(message) from error
-    except (ValueError, RecursionError) as error:
-        message = f"{place}: not JSON: {error}"
-        raise UnreadableFileError(message) from error
-    text, title, section = fields["text"], fields["title"], fields["section"]
-    key = fields["document_id"] or title or hashlib.sha256(text.encode()).hexdigest()
+def _pair(values: dict[str, Any]) -> SeedPair:
+    propositions = values.get("propositions")
+    text, title, section, key, propositionizer = fields = [values.get(name) or "" for name in _FIELDS]
+    texts: list[Any] = [text, *propositions] if isinstance(propositions, list) and propositions else [None]
+    if not all(isinstance(value, str) for value in (*fields, *texts)) or not all(value.strip() for value in texts):
+        message = f'expected an object with a string in "text" and some in "propositions", got {values!r:.80}'
+        raise InvalidInputError(message)
+    key = key or title or hashlib.sha256(text.encode()).hexdigest()
     passage = make_unit(
         text, Granularity.PASSAGE, document_id=key, parent_id=key, start=0, end=len(text), title=title, section=section
     )
-    return SeedPair(passage, tuple(texts), fields["propositionizer"])
+    return SeedPair(passage, tuple(texts[1:]), propositionizer)

@@ -26,32 +26,20 @@ RECORD = "training.json"
 class TrainingSettings:
     """How a model is fine-tuned. The defaults are the paper's (Appendix B), as far as it states them.
 
-    Attributes:
-        model: Name on the Hugging Face hub, or a folder: the seq2seq model to start from.
-        revision: Branch, tag or commit of a model on the hub.
-        epochs: Passes over the pairs.
-        batch_size: Pairs in one step of AdamW.
-        device_batch_size: Pairs that one device holds at once; a step adds up the gradients of as many as it takes.
-        learning_rate: At the start; it falls linearly to 0.
-        weight_decay: Of AdamW.
-        max_tokens: Pairs with a longer input or output are left out.
-        checkpoint_steps: Steps between two checkpoints, of which the last two are kept.
-        seed: Of the order of pairs and of dropout.
-
     Raises:
         InvalidInputError: A number is out of its range.
     """
 
-    model: str = "google/flan-t5-large"
-    revision: str | None = None
-    epochs: int = 3
-    batch_size: int = 64
-    device_batch_size: int = 8
-    learning_rate: float = 1e-4
+    model: str = "google/flan-t5-large"  # the seq2seq model to start from: name on the Hugging Face hub, or a folder
+    revision: str | None = None  # branch, tag or commit of a model on the hub
+    epochs: int = 3  # passes over the pairs
+    batch_size: int = 64  # pairs in one step of AdamW
+    device_batch_size: int = 8  # pairs that a device holds at once; gradients of a step add up
+    learning_rate: float = 1e-4  # at the start; it falls linearly to 0
     weight_decay: float = 1e-4
-    max_tokens: int = 512
-    checkpoint_steps: int = 200
-    seed: int = 0
+    max_tokens: int = 512  # pairs with a longer input or output are left out
+    checkpoint_steps: int = 200  # between two checkpoints, of which the last two are kept
+    seed: int = 0  # of the order of pairs and of dropout
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "device_batch_size", "max_tokens", "checkpoint_steps"):
@@ -69,35 +57,20 @@ class TrainingSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRecord:
-    """What came of a training. `training.json` in the model's folder holds the same.
-
-    Attributes:
-        settings: How the model was trained.
-        pairs: Id of the contents of all pairs and of how they were split.
-        training_pairs: Number of pairs trained on.
-        held_out_pairs: Number of pairs to evaluate on, of other documents.
-        dropped: Passages and pairs left out, counted by reason.
-        propositionizers: Names of what wrote the pairs.
-        steps: Steps of the optimizer.
-        loss: Steps, and the mean training loss since the entry before.
-        held_out_loss: Loss on the held-out pairs after each epoch.
-        similarity: The similarity that `score` was measured with; empty before it is.
-        score: Proposition-set F1 on the held-out pairs (Appendix B); None if none were held out.
-        factoid: Version of factoid.
-    """
+    """The result of a training. `training.json` in the model's folder holds the same."""
 
     settings: TrainingSettings
-    pairs: str
+    pairs: str  # id of the contents of all pairs and of how they were split
     training_pairs: int
-    held_out_pairs: int
-    dropped: Mapping[str, int]
-    propositionizers: Sequence[str]
+    held_out_pairs: int  # of other documents
+    dropped: Mapping[str, int]  # passages and pairs left out, counted by reason
+    propositionizers: Sequence[str]  # that wrote the pairs
     steps: int
-    loss: Sequence[tuple[int, float]]
-    held_out_loss: Sequence[float]
-    similarity: str = ""
-    score: PropositionF1 | None = None
-    factoid: str = ""
+    loss: Sequence[tuple[int, float]]  # steps, and the mean training loss since the entry before
+    held_out_loss: Sequence[float]  # after each epoch
+    similarity: str = ""  # that `score` was measured with; empty before it is
+    score: PropositionF1 | None = None  # proposition-set F1 on the held-out pairs (Appendix B)
+    factoid: str = ""  # version
 
 
 def train_propositionizer(
@@ -140,10 +113,7 @@ def train_propositionizer(
     settings, similarity = settings or TrainingSettings(), similarity or TokenF1()
     folder = Path(output)
     training, evaluation = split_held_out(pairs, held_out)
-    contents = [[(pair.passage, pair.propositions) for pair in side] for side in (training, evaluation)]
-    identity = content_id(
-        [[(unit.document_id, unit.title, unit.section, unit.text, texts) for unit, texts in side] for side in contents]
-    )
+    identity = content_id([[_content(pair) for pair in side] for side in (training, evaluation)])
     record = read_record(folder)
     if record is None:
         options: dict[str, Any] = {"use_cpu": use_cpu, "show_progress": show_progress}
@@ -160,6 +130,11 @@ def train_propositionizer(
             record = replace(record, score=evaluate_propositionizer(model, evaluation, similarity), similarity=name)
         _write_record(folder, record)
     return record
+
+
+def _content(pair: SeedPair) -> tuple[object, ...]:
+    unit = pair.passage
+    return unit.document_id, unit.title, unit.section, unit.text, pair.propositions
 
 
 def evaluate_propositionizer(

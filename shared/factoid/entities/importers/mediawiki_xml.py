@@ -126,7 +126,7 @@ def _page(element: Element, site: Site) -> Page:
     return Page(
         site,
         title,
-        site.namespace(title) if number is None else _number(number),
+        site.target(title).namespace or 0 if number is None else _number(number),
         _number(element.findtext("{*}id")),
         _number(revision.findtext("{*}id")),
         None if redirect is None else redirect.get("title"),

@@ -10,7 +10,7 @@ import pytest
 
 from factoid.cli.articles import _KINDS, build_articles
 from factoid.entities.articles import Article, ArticleStore, NameKind
-from factoid.entities.importers.detect import DUMP, IMPORTERS, detect
+from factoid.entities.importers.detect import IMPORTERS, detect
 from factoid.errors import UnreadableFileError
 from tests.entities.importers.dumps import dump, page
 
@@ -69,7 +69,7 @@ def test_every_kind_of_name_has_words():
 
 def test_every_format_can_be_named():
     hints = get_type_hints(build_articles, include_extras=True)
-    assert set(get_args(get_args(hints["source_format"])[0])) == {"auto", DUMP, *IMPORTERS}
+    assert set(get_args(get_args(hints["source_format"])[0])) == {"auto", *IMPORTERS}
 
 
 def test_errors(tmp_path, lines, fails):

@@ -26,7 +26,9 @@ _CACHE = 16 << 10  # KiB of pages that a reader keeps
 # `body.text` is zlib of UTF-8. Names stand in the order of their keys, and within a key by `rank`, the most telling first.
 # `name.form` is NULL where it follows: for a title and its base from the article, for other kinds where it is the key.
 # `outside` has the redirects whose articles are not in the store.
-TABLES = """
+TABLES = f"""
+PRAGMA store.application_id = {APPLICATION_ID};
+PRAGMA store.user_version = {FORMAT};
 CREATE TABLE store.article (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, metadata TEXT, document_id TEXT);
 CREATE TABLE store.body (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE store.name (
@@ -141,11 +143,7 @@ class ArticleFile:
             message = f"there is no article store {self.path}. Build one with factoid build-articles"
             raise UnreadableFileError(message)
         self._identity = _identity(self.path)
-        try:
-            connection = connect_immutable(self.path)
-        except sqlite3.Error as error:
-            message = f"{self.path} cannot be opened: {error}"
-            raise UnreadableFileError(message) from error
+        connection = connect_immutable(self.path)
         try:
             check_format(connection, self.path)
             connection.execute(f"PRAGMA cache_size = -{_CACHE}")

@@ -95,7 +95,9 @@ def _convert(args: Arguments) -> str:
 def _value(args: Arguments) -> str:
     """Return {{val|6.24|e=18|u=m}} as "6.24×10¹⁸ m"."""
     exponent = args.get("e", "")
-    return f"{args.get('1', '')}{exponent and '×10' + superscript(exponent)} {args.get('u', args.get('ul', ''))}".strip()
+    return (
+        f"{args.get('1', '')}{exponent and '×10' + superscript(exponent)} {args.get('u', args.get('ul', ''))}".strip()
+    )
 
 
 def _fraction(args: Arguments) -> str:
@@ -144,7 +146,7 @@ _GROUPS: dict[str, Renderer] = {
     "val": _value,
     "frac sfrac fraction": _fraction,
     "as-of": _as_of,
-    "start-date birth-date death-date end-date start-date-and-age birth-date-and-age death-date-and-age date dts film-date": _date,
+    "start-date birth-date death-date end-date start-date-and-age birth-date-and-age death-date-and-age date dts": _date,
     "nihongo": _nihongo,
 }
 _RENDERERS = {name: show for names, show in _GROUPS.items() for name in names.split()}

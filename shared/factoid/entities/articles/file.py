@@ -1,6 +1,6 @@
 """The SQLite file of an article store: its tables, how it is told from other files, and a connection that reads it.
 
-A finished file is never written to. Texts stand apart from titles, so that looking up names reads no text.
+A finished file is never written to. Texts stand apart from titles, so that looking names up reads no text.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CREATE TABLE store.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWI
 
 
 def connect_immutable(path: Path) -> sqlite3.Connection:
-    """Open a file that nobody changes, which spares all locks."""
+    """Open a file that nobody changes, without locks."""
     return connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
 
 
@@ -54,15 +54,14 @@ def check_format(connection: sqlite3.Connection, path: Path, *, any_version: boo
     except sqlite3.DatabaseError as error:
         message = f"{path} is no article store, or is damaged: {error}. Build it again with factoid build-articles"
         raise StoreFormatError(message) from error
-    if identity.application_id == STAGING_ID:
-        message = f"{path} is an article store that is not finished: run what builds it again"
-    elif identity.application_id != APPLICATION_ID:
-        message = f"{path} is no article store. Build one with factoid build-articles"
-    elif identity.format != FORMAT and not any_version:
-        message = f"{path} is an article store of format {identity.format}, this factoid reads {FORMAT}: build it again"
-    else:
-        return
-    raise StoreFormatError(message)
+    if identity.application_id != APPLICATION_ID or (identity.format != FORMAT and not any_version):
+        reasons = {
+            STAGING_ID: "is an article store that is not finished: run what builds it again",
+            APPLICATION_ID: f"is an article store of format {identity.format}, this factoid reads {FORMAT}: build it again",
+        }
+        reason = reasons.get(identity.application_id, "is no article store. Build one with factoid build-articles")
+        message = f"{path} {reason}"
+        raise StoreFormatError(message)
 
 
 def count_names(connection: sqlite3.Connection) -> dict[str, int]:
@@ -83,14 +82,9 @@ def write_meta(connection: sqlite3.Connection, values: Mapping[str, Any]) -> Non
 
 
 class ArticleFile:
-    """A connection to a store that goes on reading its file when another one has taken its place.
+    """A connection to a store that goes on reading its file when another one has taken its place. Threads take turns.
 
-    Threads take turns: a look into the store takes less time than they need for anything else. `version` says how many other
-    files were read before, `meta` is the table of that name, `size` that of the file in bytes.
-
-    Raises:
-        UnreadableFileError: There is no such file.
-        StoreFormatError: It is no article store of this version, or is damaged.
+    `version` says how many other files were read before, `meta` is the table of that name, `size` that of the file in bytes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -127,10 +121,7 @@ class ArticleFile:
             self._connection.close()
 
     def _follow_fork(self) -> None:
-        """Open the file once more in a forked process; keep the parent's connection where another file took its place.
-
-        SQLite warns of forked connections since their locks get lost; this one has no locks.
-        """
+        """Open the file once more in a forked process; use the parent's connection where another file took its place."""
         if self._process == os.getpid():
             return
         self._process, self._lock = os.getpid(), threading.Lock()

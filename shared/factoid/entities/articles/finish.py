@@ -151,10 +151,9 @@ def _follow_redirects(connection: sqlite3.Connection) -> dict[str, Any]:
         "INSERT OR IGNORE INTO outside SELECT name_key(name), name, target FROM led "
         "WHERE article = 0 AND name_key(name) != '' ORDER BY rowid"
     )
-    report = {}
+    report = {"redirects": connection.execute("SELECT COUNT(*) FROM led WHERE article > 0").fetchone()[0]}
     for kind, condition in (("circular", "article IS NULL"), ("dangling", "article = 0")):
         (report[kind],) = connection.execute(f"SELECT COUNT(*) FROM led WHERE {condition}").fetchone()  # noqa: S608
-        sql = f"SELECT name, target FROM led WHERE {condition} ORDER BY rowid LIMIT ?"  # noqa: S608
-        report[f"{kind}_examples"] = tuple(f"{name} → {to}" for name, to in connection.execute(sql, [EXAMPLES]))
-    (report["redirects"],) = connection.execute("SELECT COUNT(*) FROM led WHERE article > 0").fetchone()
+        sql = f"SELECT name || ' → ' || target FROM led WHERE {condition} ORDER BY rowid LIMIT ?"  # noqa: S608
+        report[f"{kind}_examples"] = tuple(example for (example,) in connection.execute(sql, [EXAMPLES]))
     return report

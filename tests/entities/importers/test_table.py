@@ -128,16 +128,14 @@ def test_what_python_writes_is_read(tmp_path_factory, rows):
     [
         ("", r"expected one column 'title' and one 'text', got an empty file"),
         ("name,body\nSea,Salt.\n", r"got 'name', 'body'. Say what they are called"),
-        ("title,text\nSea,Salt, and water.\n", r"a\.csv:2: a cell under no name, 3 cells and 2 names"),
+        ("title,text\nSea,Salt, and water.\n", r"a\.csv:2: 3 cells under 2 names"),
         ('title,text\nSea,"Salt.\nLake,Sweet.\n', r"a\.csv:2: no CSV in the row that begins here: unexpected end"),
         ('title,text\nSea,"Salt" water\n', r"a\.csv:2: no CSV in .*: ',' expected after '\"'"),
         ("title,text\nMüller,Ö\n".encode("cp1252"), r"a\.csv:2: not UTF-8: .* as CSV in UTF-8"),
-        ("title,text\nSea,Salt.\n".encode("utf-16"), r"a\.csv:1: not UTF-8"),
         (gzip.compress(TABLE.encode())[:-9], r"a\.csv is damaged or cut short"),
         ("title,text\nSea,Salt water.\n,Nothing.\n", r"a\.csv:3: a row without a title"),
         ("title,text,page,page\nSea,Salt.,1,2\n", r"several columns are called 'page'"),
         ('title\ttext\nA\t"Big\nB\tsmall"\nC\td\n', r"a\.csv:2: no CSV in .* goes on over tabs"),
-        ("title,text\rSea,Salt.\r", r"a\.csv:1: no CSV in .*CSV in UTF-8"),
     ],
 )
 def test_damage(write, content, message):
@@ -168,13 +166,11 @@ def test_rows_of_several_files(tmp_path):
     write_parquet(tmp_path / "train-1.parquet", 20, 5)
     write_parquet(tmp_path / "train-2.parquet", 25, 0)
     (tmp_path / "README.md").write_text("x")
-    source = WikipediaParquet(tmp_path)
-    assert list(source.read()) == [article(n) for n in range(25)]
-
-
-def test_title_and_text_are_enough(tmp_path):
-    write_parquet(tmp_path / "a.parquet", 0, 1, id=None, url=None)
-    assert list(WikipediaParquet(tmp_path / "a.parquet").read()) == [Article("T 0", "text 0")]
+    articles = [article(n) for n in range(25)]
+    for skip in (0, 3, 7, 19, 20, 24, 26):
+        assert list(WikipediaParquet(tmp_path).read(skip)) == articles[skip:]
+    write_parquet(tmp_path / "train-0.parquet", 0, 1, id=None, url=None)
+    assert next(WikipediaParquet(tmp_path).read()) == Article("T 0", "text 0")
 
 
 def test_other_columns_of_parquet(tmp_path):

@@ -9,9 +9,9 @@ import threading
 
 import pytest
 
-from factoid.entities.articles import Article, ArticleStore, build_articles
+from factoid.entities.articles import Article, ArticleStore, build_articles, finish, staging
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
-from tests.entities.articles.records import Listed, contents, leftovers
+from tests.entities.articles.records import Listed, contents, leftovers, seeded
 from tests.faults.worker import ENVIRONMENT, ROOT
 
 SEED, ARTICLES = 5, 400
@@ -64,12 +64,15 @@ RECORDS = [Article(f"T {n}", f"text {n}") for n in range(50)]
 
 @pytest.fixture
 def unfinished(tmp_path, monkeypatch):
-    """Where a build was interrupted after 20 records."""
-    monkeypatch.setattr("factoid.entities.articles.staging._MOST_RECORDS", 10)
+    """Where a build in the place of an earlier store was interrupted after 20 records."""
+    monkeypatch.setattr(staging, "_MOST_RECORDS", 10)
     path = tmp_path / "a"
+    build_articles(path, Listed([Article("Old", "x")]))
     with pytest.raises(KeyboardInterrupt):
         build_articles(path, Broken(RECORDS, 25))
     assert leftovers(path) == ["a.building"]
+    with ArticleStore(path) as store:
+        assert list(store.titles()) == ["Old"]
     return path
 
 
@@ -116,15 +119,6 @@ def test_a_damaged_unfinished_build_is_told(unfinished):
     assert build_articles(unfinished, Listed(RECORDS)).articles == 50
 
 
-def test_the_earlier_store_stays_until_the_new_one_is_whole(tmp_path):
-    path = tmp_path / "a"
-    build_articles(path, Listed([Article("Old", "x")]))
-    with pytest.raises(KeyboardInterrupt):
-        build_articles(path, Broken(RECORDS, 25))
-    with ArticleStore(path) as store:
-        assert list(store.titles()) == ["Old"]
-
-
 def test_one_builder_at_a_time(tmp_path):
     path = tmp_path / "a"
     reading, go_on = threading.Event(), threading.Event()
@@ -153,3 +147,19 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be built there"):
         build_articles(tmp_path / "file" / "a", Listed(RECORDS))
+
+
+@pytest.mark.parametrize(
+    ("module", "limit"), [(staging, "PRAGMA max_page_count = 9"), (finish, "PRAGMA store.max_page_count = 9")]
+)
+def test_a_full_disk(tmp_path, monkeypatch, module, limit):
+    """SQLite takes a limit on the pages of a file as a full disk."""
+    path, tables = tmp_path / "a", "TABLES" if module is finish else "_TABLES"
+    monkeypatch.setattr(staging, "_MOST_RECORDS", 40)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, tables, f"{limit};{getattr(module, tables)}")
+        with pytest.raises(StoreError, match=r"cannot be built: .*full.* Free some space and run again"):
+            build_articles(path, Listed(seeded(SEED, ARTICLES)))
+    assert not path.exists()
+    assert build_articles(path, Listed(seeded(SEED, ARTICLES))).articles > 300
+    assert leftovers(path) == []

@@ -26,13 +26,7 @@ def refuse(path: Path, error: OSError) -> NoReturn:
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder in order of their names, then those of its subfolders, without hidden ones.
-
-    Links to folders are not followed: they can make circles.
-
-    Raises:
-        UnreadableFileError: A folder cannot be read.
-    """
+    """Yield the files in a folder by name, then those of its subfolders, without hidden ones and links that make circles."""
     for root, folders, names in os.walk(folder, onerror=lambda error: refuse(folder, error)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         files = (Path(root, name) for name in sorted(names) if not name.startswith("."))
@@ -41,11 +35,7 @@ def visible_files(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BufferedReader]:
-    """Open a file for reading, through gzip or bzip2 if its first bytes say so.
-
-    Raises:
-        UnreadableFileError: It cannot be read, or is an archive of another kind.
-    """
+    """Open a file, through gzip or bzip2 if its first bytes say so; raise an UnreadableFileError for other archives."""
     try:
         raw = path.open("rb")
     except OSError as error:
@@ -65,11 +55,7 @@ def opened(path: Path) -> Iterator[BufferedReader]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file, with their numbers from 1 on.
-
-    Raises:
-        UnreadableFileError: It is missing, cut short or damaged.
-    """
+    """Yield the lines of a file with their numbers from 1 on; raise an UnreadableFileError where it is damaged."""
     number = 0
     with opened(path) as file:
         try:
@@ -81,11 +67,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_json(text: bytes | str) -> Any:
-    """Return what JSON holds.
-
-    Raises:
-        InvalidInputError: It is no JSON, or not UTF-8.
-    """
+    """Return what JSON holds; raise an InvalidInputError for other text, or for what is not UTF-8."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
@@ -97,11 +79,7 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def parse_object(line: bytes | str) -> dict[str, Any]:
-    """Return the JSON object in a line.
-
-    Raises:
-        InvalidInputError: It holds something else, or is not UTF-8.
-    """
+    """Return the JSON object in a line; raise an InvalidInputError for anything else."""
     fields = parse_json(line)
     if not isinstance(fields, dict):
         message = f"expected one JSON object per line, got {fields!r:.60}"

@@ -20,18 +20,10 @@ Row = tuple[int, dict[str, str]]  # number of the line in which it begins, cells
 
 
 def read_table(file: Path, *columns: str) -> tuple[list[str], Iterator[Row]]:
-    """Return the names of a table's columns, and its rows that are not blank.
+    """Return the names of a table's columns, and its rows that are not blank, from a file in UTF-8, plain or compressed.
 
     The separator is the one of comma, semicolon and tab under which the first row has the expected columns, or else the most
-    cells. Cells in columns without a name are left out.
-
-    Args:
-        file: A table in UTF-8, plain or compressed by gzip or bzip2.
-        columns: Names that the first row is expected to have.
-
-    Raises:
-        UnreadableFileError: The file cannot be read, is damaged, is not UTF-8, its quotes do not close, a row has more cells
-            than there are columns, or two columns have one name.
+    cells. Cells in columns without a name are left out. What is no table raises an UnreadableFileError.
     """
     lists = _read_lists(file, columns)
     names = [name.strip() for name in next(lists, (0, []))[1]]

@@ -35,12 +35,7 @@ _OPEN = "SELECT COUNT(*) FROM led WHERE article IS NULL"
 def write_store(
     staging: Staging, duplicates: Duplicates, options: Mapping[str, str], *, show_progress: bool
 ) -> dict[str, Any]:
-    """Write the store into its place, and return what a `BuildReport` says of it. What was read stays as it is.
-
-    Raises:
-        InvalidInputError: There is no article, or there are several of one title and `duplicates` is "error".
-        StoreError: The disk is full or fails, or what was read is damaged.
-    """
+    """Write the store into its place, and return what a `BuildReport` says of it. What was read stays as it is."""
     connection, state = staging.connection, staging.state
     if not state.articles:
         read = "; ".join(source or "the documents" for source in state.sources)
@@ -133,10 +128,7 @@ def _join(connection: sqlite3.Connection, first_id: int, article_id: int, words:
 
 
 def _follow_redirects(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Make the table `led` (name, target, number of the article if there is one), and note what leads out of the store.
-
-    An article goes before a redirect of its name, and the first redirect of a name before others.
-    """
+    """Make the table `led` (name, target, number of the article): an article goes before a redirect of its name."""
     connection.execute("CREATE TABLE main.led (name TEXT NOT NULL, target TEXT NOT NULL, article INTEGER)")
     connection.execute(
         "INSERT INTO led SELECT name, target, (SELECT id FROM title WHERE title.title = target) "

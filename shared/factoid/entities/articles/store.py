@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,8 +14,8 @@ from factoid.entities.articles.article import Article, Name
 from factoid.entities.articles.changes import change_articles
 from factoid.entities.articles.file import FORMAT, ArticleFile
 from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key, split_title
-from factoid.errors import InvalidInputError, StoreFormatError, UnreadableFileError
-from factoid.filters import All, AnyOf, Comparison, Filter, Not, matches, to_tree
+from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.filters import Filter, matches, to_tree
 from factoid.units import check_text
 
 _MOST_KEYS = 200  # of one statement
@@ -98,7 +99,8 @@ class ArticleStore:
         """
         view = object.__new__(ArticleStore)
         view.__dict__.update(self.__dict__, _origin=self, _count=(-1, 0))
-        view._filters, view._tests = (*self._filters, condition), (*self._tests, _test(condition))
+        test = condition if callable(condition) else partial(matches, to_tree(condition))
+        view._filters, view._tests = (*self._filters, condition), (*self._tests, test)
         return view
 
     @property
@@ -128,10 +130,7 @@ class ArticleStore:
         return _nearest(title, self._named(title))
 
     def articles_titled(self, title: str) -> list[int]:
-        """Return the numbers of the articles that a title means: the one that `get` gives, or several of this very title.
-
-        There are several only in a store that was built with `duplicates="keep"`.
-        """
+        """Return the numbers of the articles that a title means: that of `get`, or several of this very title."""
         named = self._named(title)
         if name := _nearest(title, named):
             return [name.article_id]
@@ -241,16 +240,6 @@ class ArticleStore:
         self.close()
 
 
-def _test(condition: Filter) -> Callable[[dict[str, Any]], bool]:
-    if callable(condition):
-        return condition
-    if not isinstance(condition, Mapping | All | AnyOf | Comparison | Not):
-        message = f"a filter must be a dict of conditions, a tree or a function, got {condition!r}"
-        raise InvalidInputError(message)
-    tree = to_tree(condition)
-    return lambda metadata: matches(tree, metadata)
-
-
 def _distance(title: str, form: str) -> int:
     return 0 if form == clean_name(title) else 1 if canonical_title(form) == canonical_title(title) else 2
 
@@ -266,18 +255,8 @@ def _nearest(title: str, names: Sequence[Name]) -> Name | None:
 
 def _form(kind: int, key: str, title: str) -> str:
     """Return the form of a name for which none is stored."""
-    if kind == NameKind.TITLE:
-        return title
-    return split_title(title)[0] if kind == NameKind.BASE else key
+    return title if kind == NameKind.TITLE else split_title(title)[0] if kind == NameKind.BASE else key
 
 
 def _unpickle(path: Path, filters: Sequence[Filter]) -> ArticleStore:
-    if not path.is_file():
-        message = (
-            f"{path} is gone with the temporary article store that it belonged to: build it with path=... to keep it"
-        )
-        raise UnreadableFileError(message)
-    store = ArticleStore(path)
-    for condition in filters:
-        store = store.filtered(condition)
-    return store
+    return reduce(ArticleStore.filtered, filters, ArticleStore(path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -50,27 +50,22 @@ def make_sources(
 
     The kind is one of IMPORTERS, or "auto" to look at each. Title and text are called title_key and text_key in the lines of
     "jsonl" and the columns of "csv". Other options are those of `MediaWikiDump`.
-
-    Raises:
-        InvalidInputError: A dump's option is out of range.
-        UnreadableFileError: A path is missing or of no known format.
     """
     files_by_kind: dict[str, list[Path]] = {}
-    for path in chain.from_iterable(map(_parts, paths)) if kind == "auto" else paths:
-        name = detect(path, title_key, text_key) if kind == "auto" else kind
-        files_by_kind.setdefault(name, []).append(path)
+    for path in paths:
+        # In a folder with tables, each is of articles or redirects.
+        tables = [file for file in _files(path) if is_named(file, TABLES)] if kind == "auto" else []
+        for part in tables or [path]:
+            name = detect(part, title_key, text_key) if kind == "auto" else kind
+            files_by_kind.setdefault(name, []).append(part)
     keys = {"title_key": title_key, "text_key": text_key}
     options = {"dump": dump_options, "jsonl": keys, "csv": keys}
     return [IMPORTERS[name](files, **options.get(name, {})) for name, files in files_by_kind.items()]
 
 
 def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
-    """Return the format of a file, or of the first file of a folder.
-
-    Raises:
-        UnreadableFileError: It is missing, empty or of no known format.
-    """
-    files = list(visible_files(path)) if path.is_dir() else [path]
+    """Return the format of a file, or of the first file of a folder; raise an UnreadableFileError if there is none."""
+    files = _files(path)
     if not files:
         message = f"{path} holds no file"
         raise UnreadableFileError(message)
@@ -98,10 +93,8 @@ def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
         raise UnreadableFileError(message) from error
 
 
-def _parts(path: Path) -> list[Path]:
-    """Return what to look at one by one: the tables of a folder that has some, of articles or redirects; else the path."""
-    tables = [file for file in visible_files(path) if is_named(file, TABLES)] if path.is_dir() else []
-    return tables or [path]
+def _files(path: Path) -> list[Path]:
+    return list(visible_files(path)) if path.is_dir() else [path]
 
 
 def _json_kind(lines: Sequence[bytes], title_key: str, text_key: str) -> str:

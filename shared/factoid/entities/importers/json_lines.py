@@ -184,11 +184,7 @@ class RedirectLines(_LineSource):
 
 
 def _text_field(fields: dict[str, Any], name: str, hint: str = "") -> str:
-    """Return a field that is a string.
-
-    Raises:
-        InvalidInputError: It is missing, which the hint explains, or no string.
-    """
+    """Return a field that is a string; the hint goes into the error where it is missing."""
     if name not in fields:
         names = ", ".join(map(repr, list(fields)[:8])) or "an empty object"
         message = f"expected a field {name!r}, got {names}{hint}"

@@ -41,9 +41,7 @@ class Page:
 def read_pages(path: Path) -> Iterator[Page]:
     """Yield the pages of an export: XML as it is, or packed with bzip2 (also in several streams) or gzip.
 
-    Raises:
-        UnreadableFileError: There is no such file, or it is no export.
-        CutOffError: It is damaged or cut off after some page; the whole pages before have been yielded.
+    Damage after some page raises a CutOffError, when the whole pages before have been yielded.
     """
     last = None
     try:

@@ -19,12 +19,7 @@ KEYS_HINT = (
 
 
 class FileSource:
-    """Files of one format.
-
-    Args:
-        paths: A file or folder, or several. Files are taken whatever their names; folders are searched for the format's
-            usual names.
-    """
+    """Files of one format: any that are named, and in folders those with its usual names."""
 
     patterns: ClassVar[tuple[str, ...]]  # in lower case and without the ending of a compressed file
 
@@ -47,11 +42,7 @@ class FileSource:
         return f"{type(self).__name__}{''.join(options)}: {', '.join(described)}"
 
     def _files(self) -> list[Path]:
-        """List the files, those of folders in the order of their names.
-
-        Raises:
-            UnreadableFileError: A path is missing, or there is no file to read.
-        """
+        """List the files, those of folders in the order of their names."""
         files: dict[Path, None] = {}  # what is named twice is read once
         for path in self._paths:
             try:

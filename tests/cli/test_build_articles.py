@@ -85,17 +85,6 @@ def test_stats(built, run):
     assert (names["title"], names["redirect"], names["alias"], names["base"]) == (2, 2, 2, 0)
 
 
-def test_a_table(tmp_path, run):
-    (tmp_path / "glossary.csv").write_text('Term;Meaning;aliases;page\nSea;"Salt; water";Ocean|Main;12\nLake;Sweet;;\n')
-    keys = ("--title-key", "term", "--text-key", "meaning")
-    code, out, err = run("build-articles", tmp_path / "store", tmp_path / "glossary.csv", *keys)
-    assert (code, err) == (0, "")
-    assert "2 articles, 4 names" in out
-    with ArticleStore(tmp_path / "store") as store:
-        article = store.get("ocean")
-        assert (article.title, article.text, article.metadata) == ("Sea", "Salt; water", {"page": "12"})
-
-
 def test_look_up(built, run, fails):
     code, out, err = run("articles", built, "main", "--words", 3)
     assert (code, err) == (0, "")
@@ -120,6 +109,7 @@ def test_formats_are_told_by_name_and_first_line(tmp_path):
         ("g", '<mediawiki xmlns="x">', "dump"),
         ("h.parquet", "", "parquet"),
         ("i", "PAR1", "parquet"),
+        ("j", '{"A": "x"}\n{"B": "x"}\n{"A": "x"}\n', "titles"),
     ]:
         path = tmp_path / name
         path.write_text(content)
@@ -131,6 +121,7 @@ def test_formats_are_told_by_name_and_first_line(tmp_path):
         ('[{"title": "A"}]', "expected one JSON object per line, got [{"),
         ('{"title": "\xe9"}', "not UTF-8"),
         ("{}", "its first line has no fields"),
+        ('{"A": "x"}\n{"A": "y"}\n', "its first line has 'A'"),
         ('{"A": 1}', "its first line has 'A'; expected 'title' and 'text'"),
     ]:
         (tmp_path / "z").write_bytes(content.encode("latin-1"))
@@ -151,14 +142,6 @@ def test_other_fields_are_no_titles(tmp_path, fields, fails, run):
         assert run("build-articles", tmp_path / "store", own, *keys)[0] == 0
         with ArticleStore(tmp_path / "store") as store:
             assert store.get(f"{fields[0]} 1").text == f"{fields[1]} 1"
-
-
-def test_titles_differ_from_line_to_line(tmp_path):
-    (tmp_path / "a").write_text('{"A": "x"}\n{"B": "x"}\n{"A": "x"}\n')
-    assert detect(tmp_path / "a") == "titles"
-    (tmp_path / "a").write_text('{"A": "x"}\n{"A": "y"}\n')
-    with pytest.raises(UnreadableFileError, match="no known format"):
-        detect(tmp_path / "a")
 
 
 def test_what_stays_after_bad_lines(tmp_path, lines, fails, run):

@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import sys
-import zipfile
 
 import pytest
 
@@ -106,8 +105,9 @@ def test_folders_without_files_and_odd_paths_are_refused(tmp_path):
     write(tmp_path / "empty" / "photo.png", b"")
     with pytest.raises(UnreadableFileError, match=r"holds no file that can be read: expected files that end in"):
         find_files([tmp_path / "empty"])
-    with pytest.raises(UnreadableFileError, match=r"cannot be opened|does not exist"):
-        find_files(["a\0b"])
+    for name in ("a\0b", "x" * 10_000):
+        with pytest.raises(UnreadableFileError, match=r"cannot be opened|does not exist"):
+            find_files([name])
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     with pytest.raises(UnreadableFileError, match="neither a file nor a folder"):
@@ -139,20 +139,6 @@ PAGE = """<html><head><title>Vasa - Museum</title><style>p {color: red}</style><
 <body><h1>Vasa</h1><p>The Vasa <b>sank</b> in 1628.</p></body></html>"""
 
 
-def docx(path, text):
-    namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    body = f'<w:document xmlns:w="{namespace}"><w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body></w:document>'
-    package = "http://schemas.openxmlformats.org/package/2006/relationships"
-    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
-    with zipfile.ZipFile(path, "w") as parts:
-        parts.writestr("word/document.xml", body)
-        relation = f'<Relationship Id="r" Type="{kind}" Target="word/document.xml"/>'
-        parts.writestr("_rels/.rels", f'<Relationships xmlns="{package}">{relation}</Relationships>')
-        types = "http://schemas.openxmlformats.org/package/2006/content-types"
-        parts.writestr("[Content_Types].xml", f'<Types xmlns="{types}"/>')
-    return path
-
-
 def pdf(path, text):
     content = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
     objects = [
@@ -177,7 +163,6 @@ def test_documents_are_converted_to_markdown(tmp_path):
     assert page.text == "# Vasa\n\nThe Vasa **sank** in 1628."
     assert (page.title, page.metadata) == ("", {"source": (tmp_path / "vasa.html").as_posix()})
     assert read_one(write(tmp_path / "plain.htm", PAGE.replace("h1>", "p>"))).title == "Vasa - Museum"
-    assert read_one(docx(tmp_path / "a.docx", "The Vasa sank.")).text == "The Vasa sank."
     assert read_one(pdf(tmp_path / "a.pdf", "The Vasa sank in 1628.")).text.strip() == "The Vasa sank in 1628."
     old = read_one(write(tmp_path / "vasa.html", "<p>Raised in 1961.</p>"))
     assert old.id == page.id, "an edited file must replace its old version"

@@ -47,16 +47,15 @@ def test_killed_at_each_kind_of_moment(tmp_path, undisturbed, moment):
 class Broken(Listed):
     """Fails after some records, and notes from where on it was read."""
 
-    def __init__(self, records, end):
+    def __init__(self, records, end=None):
         super().__init__(records)
         self.end, self.skipped = end, None
 
     def read(self, skip=0):
         self.skipped = skip
-        for number, record in enumerate(self.records[skip:], start=skip):
-            if number == self.end:
-                raise KeyboardInterrupt
-            yield record
+        yield from self.records[skip : self.end]
+        if self.end:
+            raise KeyboardInterrupt
 
 
 RECORDS = [Article(f"T {n}", f"text {n}") for n in range(50)]
@@ -76,18 +75,12 @@ def unfinished(tmp_path, monkeypatch):
     return path
 
 
-def test_goes_on_after_the_last_batch(unfinished):
-    source = Broken(RECORDS, None)
-    assert build_articles(unfinished, source).articles == 50
-    assert source.skipped == 20
-
-
-@pytest.mark.parametrize(("name", "resume"), [("Listed", False), ("", True)])
-def test_starts_over_on_demand_and_with_a_source_without_a_name(unfinished, name, resume):
-    source = Broken(RECORDS, None)
+@pytest.mark.parametrize(("name", "resume", "skipped"), [("Listed", True, 20), ("Listed", False, 0), ("", True, 0)])
+def test_goes_on_after_the_last_batch_or_starts_over(unfinished, name, resume, skipped):
+    source = Broken(RECORDS)
     source.name = name
     assert build_articles(unfinished, source, resume=resume).articles == 50
-    assert source.skipped == 0
+    assert source.skipped == skipped
 
 
 def test_other_sources_or_options_are_told(unfinished):

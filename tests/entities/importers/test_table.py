@@ -42,8 +42,7 @@ def write(tmp_path):
 
 def test_articles_with_their_other_names(write):
     path = write(TABLE)
-    for skip in range(6):
-        assert list(ArticleCsv(path).read(skip)) == RECORDS[skip:]
+    assert [list(ArticleCsv(path).read(skip)) for skip in range(6)] == [RECORDS[skip:] for skip in range(6)]
 
 
 @pytest.mark.parametrize(
@@ -64,9 +63,8 @@ def test_as_spreadsheets_save_it(write, content, name):
 
 @pytest.mark.parametrize(("separator", "name"), [(";", "a.csv"), ("\t", "a.csv"), ("\t", "a.tsv"), (",", "a.csv")])
 def test_separators(write, separator, name):
-    content = f"title{separator}text{separator}aliases\nSea{separator}Salt, or so{'' if separator != ',' else 'x'}"
-    content = content.replace("Salt, or so", '"Salt; or, so"') + separator + '"Ocean;Main"\n'
-    path = write(content.replace('"x', '"'), name)
+    rows = (("title", "text", "aliases"), ("Sea", '"Salt; or, so"', '"Ocean;Main"'))
+    path = write("".join(f"{separator.join(row)}\n" for row in rows), name)
     assert detect(path) == "csv"
     assert list(ArticleCsv(path).read()) == [Article("Sea", "Salt; or, so", ("Ocean", "Main"))]
 
@@ -173,21 +171,20 @@ def test_rows_of_several_files(tmp_path):
     assert next(WikipediaParquet(tmp_path).read()) == Article("T 0", "text 0")
 
 
-def test_other_columns_of_parquet(tmp_path):
-    write_parquet(tmp_path / "a.parquet", 0, 3, text=None)
-    with pytest.raises(UnreadableFileError, match="expected the columns title and text, got id, url, title: no text"):
-        list(WikipediaParquet(tmp_path / "a.parquet").read())
-
-
-def test_a_row_without_text(tmp_path):
-    write_parquet(tmp_path / "a.parquet", 0, 3, text=["x", None, "y"])
-    with pytest.raises(UnreadableFileError, match=r"a\.parquet, row 2: text must be a str, got NoneType"):
-        list(WikipediaParquet(tmp_path / "a.parquet").read())
-
-
 @pytest.mark.parametrize(
-    "damage", [lambda raw: raw[:-20], lambda raw: raw[: len(raw) // 2], lambda raw: b"", lambda raw: b"x" * 90]
+    ("texts", "message"),
+    [
+        (None, "expected the columns title and text, got id, url, title: no text"),
+        (["x", None, "y"], r"a\.parquet, row 2: text must be a str, got NoneType"),
+    ],
 )
+def test_parquet_without_texts(tmp_path, texts, message):
+    write_parquet(tmp_path / "a.parquet", 0, 3, text=texts)
+    with pytest.raises(UnreadableFileError, match=message):
+        list(WikipediaParquet(tmp_path / "a.parquet").read())
+
+
+@pytest.mark.parametrize("damage", [lambda raw: raw[: len(raw) // 2], lambda raw: b"", lambda raw: b"x" * 90])
 def test_damaged_parquet(tmp_path, damage):
     path = tmp_path / "a.parquet"
     write_parquet(path, 0, 100)

@@ -137,6 +137,7 @@ _GROUPS: dict[str, Renderer] = {
     "val": _value,
     "frac sfrac fraction": _fraction,
     "as-of": _as_of,
+    "oldstyledate": lambda args: f"{args.get('1', '')} {args.get('2', '')}",
     "start-date birth-date death-date end-date start-date-and-age birth-date-and-age death-date-and-age date dts": _date,
     "nihongo": _nihongo,
 }

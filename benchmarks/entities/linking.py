@@ -40,10 +40,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from benchmarks.entities.page import add_into, into
 from benchmarks.entities.title_sources import Question, dump, dump_titles, entity_questions, kore50, places, titles
 from factoid import SentenceTransformerEncoder
-from factoid.entities.articles.article import Article, Record
+from factoid.entities.articles.article import Article, Record, Source
 from factoid.entities.articles.build import build_articles
 from factoid.entities.articles.names import canonical_title, name_key
-from factoid.entities.articles.sources import Source
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.importers.mediawiki import MediaWikiDump
 from factoid.entities.linkers.titles import TitleLinker

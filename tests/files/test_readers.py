@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import sys
-import zipfile
 
 import pytest
 
@@ -61,6 +60,7 @@ def test_folders_are_read_in_order_without_hidden_files(tmp_path, caplog, monkey
         write(tmp_path / name, '{"text": "x"}')
     for name in (".hidden.txt", ".git/config.txt", "a/.b/c.md", "photo.png", "paper.pdf", "second.pdf", "Makefile"):
         write(tmp_path / name, b"\xff\x00")
+    (tmp_path / "loop").symlink_to(tmp_path)
     with caplog.at_level(logging.WARNING):
         found = [path.relative_to(tmp_path).as_posix() for path in find_files([tmp_path])]
     assert found == ["b.txt", "c.rst", "d.text", "e.jsonl", "a/A.MARKDOWN", "a/z.md"]
@@ -71,11 +71,9 @@ def test_folders_are_read_in_order_without_hidden_files(tmp_path, caplog, monkey
 
 
 def test_a_file_that_is_named_is_read_whatever_its_ending_and_once(tmp_path):
-    path = write(tmp_path / "notes.log", "A line.")
-    write(tmp_path / ".secret.txt", "B.")
-    found = find_files([path, tmp_path / ".secret.txt", path])
-    assert found == [path, tmp_path / ".secret.txt"]
-    assert read_one(path).text == "A line."
+    log, hidden = write(tmp_path / "notes.log", "A line."), write(tmp_path / ".secret.txt", "B.")
+    assert find_files([log, hidden, log]) == [log, hidden]
+    assert read_one(log).text == "A line."
 
 
 def test_reading_is_lazy_but_a_missing_path_is_told_at_once(tmp_path):
@@ -95,7 +93,7 @@ def test_reading_is_lazy_but_a_missing_path_is_told_at_once(tmp_path):
         (b"GIF89a\x00\x01\xff\xfe", "is a binary file"),
         (b"caf\xe9", r"is not UTF-8: byte 0xe9 at offset 3\. Convert it"),
         ("Übung".encode("utf-16"), "is UTF-16"),
-        (b"lone \xed\xa0\x80 surrogate", "is not UTF-8"),
+        (b"a" * 9000 + b"\x00\xff", "is not UTF-8"),
     ],
 )
 def test_what_is_no_text_is_refused(tmp_path, content, words):
@@ -103,31 +101,17 @@ def test_what_is_no_text_is_refused(tmp_path, content, words):
         read_one(write(tmp_path / "x.txt", content))
 
 
-def test_nul_far_into_a_broken_file_does_not_make_it_binary(tmp_path):
-    with pytest.raises(UnreadableFileError, match="is not UTF-8"):
-        read_one(write(tmp_path / "x.txt", b"a" * 9000 + b"\x00\xff"))
-
-
 def test_folders_without_files_and_odd_paths_are_refused(tmp_path):
     write(tmp_path / "empty" / "photo.png", b"")
     with pytest.raises(UnreadableFileError, match=r"holds no file that can be read: expected files that end in"):
         find_files([tmp_path / "empty"])
-    with pytest.raises(UnreadableFileError, match=r"cannot be opened|does not exist"):
-        find_files(["a\0b"])
-    with pytest.raises(UnreadableFileError, match=r"cannot be opened|does not exist"):
-        find_files(["x" * 10_000])
+    for name in ("a\0b", "x" * 10_000):
+        with pytest.raises(UnreadableFileError, match=r"cannot be opened|does not exist"):
+            find_files([name])
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     with pytest.raises(UnreadableFileError, match="neither a file nor a folder"):
         find_files([fifo])
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_file_without_permission_is_told(tmp_path):
-    path = write(tmp_path / "a.txt", "x")
-    path.chmod(0)
-    with pytest.raises(UnreadableFileError, match=r"a\.txt cannot be read: Permission denied"):
-        read_one(path)
 
 
 def test_a_file_that_fails_while_it_is_read_is_told(tmp_path, monkeypatch):
@@ -143,41 +127,16 @@ def test_a_file_that_fails_while_it_is_read_is_told(tmp_path, monkeypatch):
                 list(read_file(path))
 
 
-def test_links_that_make_circles_are_not_followed(tmp_path):
-    write(tmp_path / "a.txt", "x")
-    (tmp_path / "loop").symlink_to(tmp_path)
-    assert find_files([tmp_path]) == [tmp_path / "a.txt"]
-
-
-def test_a_line_of_two_megabytes_is_read(tmp_path):
-    text = "x" * 2_000_000
+@pytest.mark.parametrize("text", ["", "x" * 2_000_000])
+def test_empty_and_very_long_texts(tmp_path, text):
     assert read_one(write(tmp_path / "c.jsonl", json.dumps({"text": text}))).text == text
     assert read_one(write(tmp_path / "c.txt", text)).text == text
-
-
-def test_an_empty_file_is_an_empty_document(tmp_path):
-    assert read_one(write(tmp_path / "a.txt", b"")).text == ""
-    assert list(read_file(write(tmp_path / "a.jsonl", b""))) == []
 
 
 # Kinds that are not text
 
 PAGE = """<html><head><title>Vasa - Museum</title><style>p {color: red}</style></head>
 <body><h1>Vasa</h1><p>The Vasa <b>sank</b> in 1628.</p></body></html>"""
-
-
-def docx(path, text):
-    namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    body = f'<w:document xmlns:w="{namespace}"><w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body></w:document>'
-    package = "http://schemas.openxmlformats.org/package/2006/relationships"
-    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
-    with zipfile.ZipFile(path, "w") as parts:
-        parts.writestr("word/document.xml", body)
-        relation = f'<Relationship Id="r" Type="{kind}" Target="word/document.xml"/>'
-        parts.writestr("_rels/.rels", f'<Relationships xmlns="{package}">{relation}</Relationships>')
-        types = "http://schemas.openxmlformats.org/package/2006/content-types"
-        parts.writestr("[Content_Types].xml", f'<Types xmlns="{types}"/>')
-    return path
 
 
 def pdf(path, text):
@@ -204,7 +163,6 @@ def test_documents_are_converted_to_markdown(tmp_path):
     assert page.text == "# Vasa\n\nThe Vasa **sank** in 1628."
     assert (page.title, page.metadata) == ("", {"source": (tmp_path / "vasa.html").as_posix()})
     assert read_one(write(tmp_path / "plain.htm", PAGE.replace("h1>", "p>"))).title == "Vasa - Museum"
-    assert read_one(docx(tmp_path / "a.docx", "The Vasa sank.")).text == "The Vasa sank."
     assert read_one(pdf(tmp_path / "a.pdf", "The Vasa sank in 1628.")).text.strip() == "The Vasa sank in 1628."
     old = read_one(write(tmp_path / "vasa.html", "<p>Raised in 1961.</p>"))
     assert old.id == page.id, "an edited file must replace its old version"
@@ -224,12 +182,10 @@ def test_converting_needs_an_extra(tmp_path, monkeypatch):
         read_one(write(tmp_path / "a.html", PAGE))
 
 
-@pytest.mark.parametrize(
-    ("content", "kind"), [(PAGE, "HTML"), ('<?xml version="1.0"?><a/>', "XML"), ("{\\rtf1 Hello}", "RTF")]
-)
-def test_markup_under_another_name_is_refused(tmp_path, content, kind):
-    with pytest.raises(UnreadableFileError, match=f"page is {kind}, not text"):
-        read_one(write(tmp_path / "page", content))
+def test_markup_under_another_name_is_refused(tmp_path):
+    for content, kind in ((PAGE, "HTML"), ('<?xml version="1.0"?><a/>', "XML"), ("{\\rtf1 Hello}", "RTF")):
+        with pytest.raises(UnreadableFileError, match=f"page is {kind}, not text"):
+            read_one(write(tmp_path / "page", content))
 
 
 # Front matter
@@ -268,10 +224,6 @@ def test_front_matter_that_is_no_yaml_is_told_and_costs_no_text(tmp_path, caplog
     assert "a.md: its front matter is not YAML and gives no metadata: " in caplog.text
     assert list(document.metadata) == ["source"]
     assert [passage.text for passage in split_passages(document)] == ["Text."]
-
-
-def test_rules_are_no_front_matter(tmp_path):
-    assert list(read_one(write(tmp_path / "a.md", "---\nSome prose.\n---\nMore.")).metadata) == ["source"]
 
 
 def test_standard_input(monkeypatch):

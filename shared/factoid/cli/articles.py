@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,22 +13,7 @@ from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError
 from factoid.terminal import count, plain, wrap
 
-if TYPE_CHECKING:
-    from factoid.entities.articles import ArticleStore
-    from factoid.entities.articles.build import BuildReport
-
 _MOST = 20  # names that a list shows
-_KINDS = {  # of names, by the names of `NameKind`
-    "TITLE": "its title",
-    "REDIRECT": "a redirect",
-    "ALIAS": "an alias",
-    "UNACCENTED": "without its accents",
-    "SQUEEZED": "without its marks and spaces",
-    "ANCHOR": "text of links",
-    "BASE": "its title without what tells it apart",
-    "PART": "a part of its title",
-    "CAPITAL_PART": "a part of its title, in capitals",
-}
 
 
 @opts.grouped
@@ -66,20 +50,19 @@ def build_articles(
     output: opts.Output,
 ) -> None:
     """Make an article store of a Wikipedia dump, a dataset or your own articles, to find entities in."""
+    from rich.filesize import decimal
+
     from factoid.entities.articles.build import build_articles as build
+    from factoid.entities.articles.build import describe_faults
     from factoid.entities.importers.detect import make_sources
 
-    for name, number in (("workers", workers), ("words", words)):
-        if number < 1:
-            message = f"--{name} must be at least 1, got {number}"
-            raise InvalidInputError(message)
     readers = make_sources(
         [Path(source) for source in sources],
         source_format,
-        workers=workers,
-        words=words,
         title_key=title_key,
         text_key=text_key,
+        workers=workers,
+        words=words,
         allow_truncated=allow_truncated,
     )
     readers += make_sources([Path(source) for source in redirects or ()], "redirects")
@@ -92,22 +75,17 @@ def build_articles(
         show_progress=output.show_progress,
         warn=False,  # the report says it
     )
-    output.print({"path": path, **asdict(report)}, "\n".join(_described(path, report, duplicates)))
-
-
-def _described(path: str, report: BuildReport, duplicates: str) -> Iterator[str]:
-    from rich.filesize import decimal
-
-    from factoid.entities.articles.build import describe_faults
-
     built = f"{count(report.articles, 'article')}, {count(report.names, 'name')}, {decimal(report.bytes)}"
-    yield f"{path}: {built}, in {report.seconds:,.1f} s"
     aliases = "1 alias" if report.aliases == 1 else f"{report.aliases:,} aliases"
-    yield f"{count(report.redirects, 'redirect')}, {aliases}, {count(report.links, 'link')}"
-    yield from map(plain, describe_faults(report, duplicates))
+    lines = [
+        f"{path}: {built}, in {report.seconds:,.1f} s",
+        f"{count(report.redirects, 'redirect')}, {aliases}, {count(report.links, 'link')}",
+        *map(plain, describe_faults(report, duplicates)),
+    ]
     if report.left_out:
         reasons = sorted(report.left_out.items(), key=lambda item: -item[1])
-        yield f"left out of the sources: {'; '.join(f'{reason}: {number:,}' for reason, number in reasons)}"
+        lines.append(f"left out of the sources: {'; '.join(f'{reason}: {number:,}' for reason, number in reasons)}")
+    output.print({"path": path, **asdict(report)}, "\n".join(lines))
 
 
 def articles(
@@ -119,7 +97,7 @@ def articles(
     as_json: opts.AsJson = False,
 ) -> None:
     """See what an article store holds, or look a name up in it."""
-    from factoid.entities.articles import ArticleStore
+    from factoid.entities.articles import ArticleStore, first_words, name_key
 
     with ArticleStore(path) as store:
         if title is None:
@@ -135,35 +113,27 @@ def articles(
             lines = [f"{name:<20}{number:>16,}" for name, number in rows.items()]
             lines += [f"built from {plain(source)}" for source in stats.sources]
             opts.Output(as_json=as_json).print(stats, "\n".join(lines))
-        else:
-            _show_article(store, path, title, words, as_json=as_json)
-
-
-def _show_article(store: ArticleStore, path: str, title: str, words: int, *, as_json: bool) -> None:
-    from factoid.entities.articles import first_words, name_key
-
-    key = name_key(title)
-    names, article = store.names([key]).get(key, []), store.get(title)
+            return
+        names, article, target = store.names([name_key(title)]), store.get(title), store.title_of(title)
     if not names:
-        target = store.title_of(title)
         message = f"{path} knows nothing of the name {title!r}"
         if target is not None:
             message = f"{title!r} redirects to {target!r}, which is not in {path}"
         raise InvalidInputError(message)
+    listed = [(name, name.kind.name.lower()) for name in names[name_key(title)]]
     text = first_words(article.text, words) if article else ""
     if as_json:
         shown = article and {"title": article.title, "text": text, "metadata": dict(article.metadata)}
-        listed = [{**asdict(name), "kind": name.kind.name.lower()} for name in names]
-        opts.print_json({"article": shown, "names": listed})
+        opts.print_json({"article": shown, "names": [{**asdict(name), "kind": kind} for name, kind in listed]})
         return
     if article is not None:
         print(plain(article.title), wrap(plain(text)), sep="\n\n", end="\n\n")
     print(f"{plain(title)!r} names:")
-    for name in names[:_MOST]:
+    for name, kind in listed[:_MOST]:
         links = f", {count(name.count, 'link')}" if name.count else ""
-        print(f"  {plain(name.title)} ({_KINDS[name.kind.name]}{links})")
-    if len(names) > _MOST:
-        print(f"  and {count(len(names) - _MOST, 'other')}")
+        print(f"  {plain(name.title)} ({kind.replace('_', ' ')}{links})")
+    if len(listed) > _MOST:
+        print(f"  and {count(len(listed) - _MOST, 'other')}")
 
 
 def convert_spel(

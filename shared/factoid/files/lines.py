@@ -1,10 +1,11 @@
-"""Lines of users' files, plain or compressed, and the JSON objects in them."""
+"""Users' files: those of a folder, their lines, plain or compressed, and the JSON in them."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,18 +19,27 @@ DAMAGE = (EOFError, zlib.error, OSError)  # what reading a damaged archive raise
 _NOT_READ = {b"7z\xbc\xaf": "7-Zip", b"PK\x03\x04": "zip", b"\xfd7zX": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
 
 
+def refuse(path: Path, error: OSError) -> NoReturn:
+    """Raise an UnreadableFileError that says what the system reports of a file."""
+    message = f"{error.filename or path} cannot be read: {error.strerror or error}"
+    raise UnreadableFileError(message) from error
+
+
+def visible_files(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder by name, then those of its subfolders, without hidden ones and links that make circles."""
+    for root, folders, names in os.walk(folder, onerror=lambda error: refuse(folder, error)):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        files = (Path(root, name) for name in sorted(names) if not name.startswith("."))
+        yield from (file for file in files if file.is_file())
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[BufferedReader]:
-    """Open a file for reading, through gzip or bzip2 if its first bytes say so.
-
-    Raises:
-        UnreadableFileError: It cannot be read, or is an archive of another kind.
-    """
+    """Open a file, through gzip or bzip2 if its first bytes say so; raise an UnreadableFileError for other archives."""
     try:
         raw = path.open("rb")
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror or error}"
-        raise UnreadableFileError(message) from error
+        refuse(path, error)
     with raw:
         begin = raw.peek(6)
         packer = next((packer for magic, packer in _NOT_READ.items() if begin.startswith(magic)), None)
@@ -44,41 +54,33 @@ def opened(path: Path) -> Iterator[BufferedReader]:
                 yield cast(BufferedReader, unpacked)
 
 
-def read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file.
-
-    Raises:
-        UnreadableFileError: It is missing, cut short or damaged.
-    """
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers from 1 on; raise an UnreadableFileError where it is damaged."""
     number = 0
     with opened(path) as file:
         try:
-            for number, line in enumerate(file, start=1):  # noqa: B007
-                yield line
+            for number, line in enumerate(file, start=1):
+                yield number, line
         except DAMAGE as error:
             message = f"{path} is damaged or cut short after line {number}: {error}. Copy or download it again"
             raise UnreadableFileError(message) from error
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file that are not blank, with their numbers from 1 on; raise as `read_lines`."""
-    return ((number, line) for number, line in enumerate(read_lines(path), start=1) if not line.isspace())
-
-
-def parse_object(line: bytes | str) -> dict[str, Any]:
-    """Return the JSON object in a line.
-
-    Raises:
-        InvalidInputError: It holds something else, or is not UTF-8.
-    """
+def parse_json(text: bytes | str) -> Any:
+    """Return what JSON holds; raise an InvalidInputError for other text, or for what is not UTF-8."""
     try:
-        fields = json.loads(line, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         message = f"not UTF-8: {error}. Convert the file, or save it again as UTF-8"
         raise InvalidInputError(message) from error
     except (ValueError, RecursionError) as error:
-        message = f"not JSON, expected one JSON object per line: {error}"
+        message = f"not JSON: {error}"
         raise InvalidInputError(message) from error
+
+
+def parse_object(line: bytes | str) -> dict[str, Any]:
+    """Return the JSON object in a line; raise an InvalidInputError for anything else."""
+    fields = parse_json(line)
     if not isinstance(fields, dict):
         message = f"expected one JSON object per line, got {fields!r:.60}"
         raise InvalidInputError(message)
@@ -86,7 +88,7 @@ def parse_object(line: bytes | str) -> dict[str, Any]:
 
 
 @contextmanager
-def located(place: str) -> Iterator[None]:
+def located(place: object) -> Iterator[None]:
     """Turn an InvalidInputError of the block into an UnreadableFileError that says where the input stands."""
     try:
         yield

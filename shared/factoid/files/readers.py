@@ -7,22 +7,22 @@ record (a JSON line, a row of a table) is its own, or comes from its content.
 
 from __future__ import annotations
 
-import datetime
 import logging
-import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from factoid._optional import require
-from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.files.records import decode, parse_json, parse_lines, parse_table
+from factoid.errors import UnreadableFileError
+from factoid.files.lines import located, read_lines, refuse, visible_files
+from factoid.files.records import parse_file, parse_lines, parse_table
+from factoid.metadata import plain_metadata
 from factoid.sections import FRONT_MATTER
 from factoid.units import Document, content_id
 
@@ -34,6 +34,9 @@ CONVERTED_ENDINGS = frozenset({".pdf", ".docx", ".pptx", ".html", ".htm", ".epub
 
 _EXTRA = "documents"
 _MARKUP = {"<?xml": "XML", "<!doctype html": "HTML", "<html": "HTML", "{\\rtf": "RTF", "%pdf-": "PDF"}
+_BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_SNIFFED = 8192  # bytes in which a NUL tells a binary file from a text in another encoding
 _HEADING = re.compile(r"^# ", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
@@ -105,23 +108,21 @@ def read_file(path: str | Path) -> Iterator[Document]:
         if str(path) == STDIN:
             yield from _read_stdin(sys.stdin.buffer.read())
         elif ending == JSONL_ENDING:
-            with path.open("rb") as lines:
-                yield from parse_lines(lines, path)
+            yield from parse_lines(read_lines(path), path)
         elif ending == ".json":
-            yield from parse_json(path)
+            yield from parse_file(path)
         elif ending in TABLE_ENDINGS:
             yield from parse_table(path)
         else:
             document_id = content_id("file", path.resolve().as_posix())
-            text, title, metadata = (_convert if ending in CONVERTED_ENDINGS else _read_text)(path)
-            yield Document(text, title, id=document_id, metadata={"source": path.as_posix(), **metadata})
+            with located(path):
+                text, title, metadata = (_convert if ending in CONVERTED_ENDINGS else _read_text)(path)
+                document = Document(text, title, id=document_id, metadata={"source": path.as_posix(), **metadata})
+            yield document
     except UnreadableFileError:
         raise
     except OSError as error:
-        _refuse(path, error)
-    except InvalidInputError as error:
-        message = f"{path}: {error}"
-        raise UnreadableFileError(message) from error
+        refuse(path, error)
 
 
 def _list_folder(folder: Path) -> list[Path]:
@@ -129,16 +130,12 @@ def _list_folder(folder: Path) -> list[Path]:
     wanted = TEXT_ENDINGS | {JSONL_ENDING} | (CONVERTED_ENDINGS if converts else frozenset())
     files: list[Path] = []
     skipped: Counter[str] = Counter()
-    # Path.walk is younger than the oldest Python we support. Links to folders are not followed: they can make circles.
-    for root, folders, names in os.walk(folder, onerror=lambda error: _refuse(folder, error)):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(name for name in names if not name.startswith(".")):
-            path = Path(root, name)
-            ending = path.suffix.lower()
-            if ending not in wanted:
-                skipped[ending or "no ending"] += 1
-            elif path.is_file():
-                files.append(path)
+    for path in visible_files(folder):
+        ending = path.suffix.lower()
+        if ending in wanted:
+            files.append(path)
+        else:
+            skipped[ending or "no ending"] += 1
     if skipped:
         kinds = ", ".join(f"{count} {ending}" for ending, count in sorted(skipped.items()))
         noun = "file of another kind" if skipped.total() == 1 else "files of other kinds"
@@ -151,10 +148,10 @@ def _list_folder(folder: Path) -> list[Path]:
 
 
 def _read_stdin(raw: bytes) -> Iterator[Document]:
-    if raw.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-        yield from parse_lines(raw.splitlines(), Path(STDIN))
+    if raw.removeprefix(_BOM).lstrip().startswith(b"{"):
+        yield from parse_lines(enumerate(raw.splitlines(), start=1), Path(STDIN))
         return
-    text = decode(raw, "standard input")
+    text = _decode(raw, "standard input")
     title, metadata = _front_matter(text, "standard input")
     yield Document(text, title, metadata={"source": STDIN, **metadata})
 
@@ -163,7 +160,7 @@ def _read_stdin(raw: bytes) -> Iterator[Document]:
 
 
 def _read_text(path: Path) -> tuple[str, str, dict[str, Any]]:
-    text = decode(path.read_bytes(), str(path))
+    text = _decode(path.read_bytes(), str(path))
     start = text[:64].lstrip().lower()
     if kind := next((kind for mark, kind in _MARKUP.items() if start.startswith(mark)), None):
         message = f"{path} is {kind}, not text: give it the ending of its kind, or convert it to Markdown"
@@ -211,26 +208,28 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
             message = "aliases are not read"  # a few lines of them can stand for gigabytes
             raise yaml.YAMLError(message)
         fields = yaml.safe_load(block)
+        fields = fields if isinstance(fields, dict) else {}
+        metadata, _ = plain_metadata({str(name): value for name, value in fields.items()})
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the 30th of February
         reason = " ".join(str(getattr(error, "problem", None) or error).split())
         logger.warning("%s: its front matter is not YAML and gives no metadata: %s", place, reason)
         return "", {}
-    if not isinstance(fields, dict):
-        return "", {}
-    metadata = {str(name): _as_json(value) for name, value in fields.items()}
     title = metadata.pop("title", None)
     return "" if title is None else str(title), metadata
 
 
-def _as_json(value: Any) -> Any:
-    """Return a value of YAML as what JSON has for it: dates as ISO 8601, sets as lists."""
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {str(name): _as_json(item) for name, item in value.items()}
-    return [_as_json(item) for item in value] if isinstance(value, list | set | tuple) else value
-
-
-def _refuse(path: Path, error: OSError) -> NoReturn:
-    message = f"{error.filename or path} cannot be read: {error.strerror or error}"
-    raise UnreadableFileError(message) from error
+def _decode(raw: bytes, place: str) -> str:
+    """Return bytes as text, without a byte order mark."""
+    try:
+        return raw.removeprefix(_BOM).decode("utf-8")
+    except UnicodeDecodeError as error:
+        if raw.startswith(_UTF16_BOMS):
+            message = f"{place} is UTF-16: convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8"
+        elif b"\0" in raw[:_SNIFFED]:
+            message = f"{place} is a binary file: expected text in UTF-8"
+        else:
+            message = (
+                f"{place} is not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}. "
+                "Convert it, for example with iconv -f LATIN1 -t UTF-8"
+            )
+        raise UnreadableFileError(message) from error

@@ -16,20 +16,35 @@ _DECLARED_SEPARATOR = re.compile(r"\s*sep=(.)\s*")  # the first line of some, fo
 _HEAD = 100  # lines within which the head ends
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some articles have
 
+Row = tuple[int, dict[str, str]]  # number of the line in which it begins, cells by the names of their columns
 
-def read_rows(file: Path, *columns: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table that are not blank, each with the number of the line in which it begins.
+
+def read_table(file: Path, *columns: str) -> tuple[list[str], Iterator[Row]]:
+    """Return the names of a table's columns, and its rows that are not blank, from a file in UTF-8, plain or compressed.
 
     The separator is the one of comma, semicolon and tab under which the first row has the expected columns, or else the most
-    cells.
-
-    Args:
-        file: A table in UTF-8, plain or compressed by gzip or bzip2.
-        columns: Names that the first row is expected to have.
-
-    Raises:
-        UnreadableFileError: The file cannot be read, is damaged, is not UTF-8, or its quotes do not close.
+    cells. Cells in columns without a name are left out. What is no table raises an UnreadableFileError.
     """
+    lists = _read_lists(file, columns)
+    names = [name.strip() for name in next(lists, (0, []))[1]]
+    if twice := sorted({name for name in names if name and names.count(name) > 1}):
+        message = f"{file}: several columns are called {', '.join(map(repr, twice))}: give each a name of its own"
+        raise UnreadableFileError(message)
+    return names, _read_rows(file, names, lists)
+
+
+def _read_rows(file: Path, names: Sequence[str], lists: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
+    for line, cells in lists:
+        if any(map(str.strip, cells[len(names) :])):
+            message = (
+                f"{file}:{line}: {len(cells)} cells under {len(names)} names: a text that holds a separator has to stand in "
+                "double quotes"
+            )
+            raise UnreadableFileError(message)
+        yield line, {name: cell for name, cell in zip(names, cells, strict=False) if name}
+
+
+def _read_lists(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
     lines = _decoded_lines(file)
     head = list(islice(lines, _HEAD))
@@ -54,20 +69,15 @@ def read_rows(file: Path, *columns: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def has_columns(file: Path, *columns: str) -> bool:
-    """Tell whether the first line of a file names such columns. It need be no table: quotes may stand anywhere.
-
-    Raises:
-        UnreadableFileError: The file cannot be read, is damaged, or is not UTF-8.
-    """
+    """Tell whether the first line of a file names such columns. It need be no table: quotes may stand anywhere."""
     head = list(islice(_decoded_lines(file), _HEAD))
     return any(_fit(head, separator, columns)[0] for separator in _SEPARATORS)
 
 
-def find_column(names: Sequence[str], name: str) -> int | None:
-    """Return where a column is: as it is written, or else in any case; None where none or several are called so."""
-    exact = [at for at, column in enumerate(names) if column == name]
-    places = exact or [at for at, column in enumerate(names) if column.casefold() == name.casefold()]
-    return places[0] if len(places) == 1 else None
+def find_column(names: Sequence[str], name: str) -> str | None:
+    """Return the column of a name: as it is written, or else in any case; None where none or several are called so."""
+    columns = [name] if name in names else [column for column in names if column.casefold() == name.casefold()]
+    return columns[0] if len(columns) == 1 else None
 
 
 def _fit(lines: Sequence[str], separator: str, columns: Sequence[str]) -> tuple[bool, int]:
@@ -80,7 +90,7 @@ def _fit(lines: Sequence[str], separator: str, columns: Sequence[str]) -> tuple[
 
 
 def _decoded_lines(file: Path) -> Iterator[str]:
-    for number, line in enumerate(read_lines(file), start=1):
+    for number, line in read_lines(file):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from factoid.entities.articles import build_articles, staging
+from factoid.entities.articles import build_articles, finish, staging
 from tests.entities.articles.records import Listed, seeded
 
 build = sys.modules["factoid.entities.articles.build"]
@@ -37,7 +37,7 @@ def kill_at(moment, number):
 
         staging.connect = traced
     elif moment == "written":
-        build.move_into_place = kill_self
+        finish.move_into_place = kill_self
     elif moment == "moved":
         remove = build.remove_staging
         build.remove_staging = lambda path: kill_self() if path.exists() else remove(path)

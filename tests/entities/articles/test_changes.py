@@ -85,6 +85,9 @@ def test_title_and_aliases_are_read_where_they_were(tmp_path):
     with build_own_articles([first], title_key="term", aliases_key="names") as store:
         add_own_articles(store, [Document("B.", id="b", metadata={"term": "Kite", "names": ["K7"]})])
         assert store.get("k7").title == "Kite"
+        swapped = [Document("C.", id=id_, metadata={"term": term}) for id_, term in (("a", "Kite"), ("b", "Tern"))]
+        add_own_articles(store, swapped)
+        assert [store.get(title).document_id for title in ("Tern", "Kite")] == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -104,12 +107,6 @@ def test_what_cannot_be_changed_changes_nothing(tmp_path, change, message):
             change(store)
     assert (tmp_path / "s").read_bytes() == before
     assert leftovers(tmp_path / "s") == []
-
-
-def test_two_entries_exchange_their_titles():
-    with build_own_articles([entry(1, "Tern"), entry(2, "Kite")]) as store:
-        add_own_articles(store, [entry(1, "Kite"), entry(2, "Tern")])
-        assert [store.get(title).document_id for title in ("Tern", "Kite")] == ["d2", "d1"]
 
 
 def test_readers_go_on_while_it_changes(tmp_path):
@@ -197,7 +194,7 @@ def test_articles_of_one_title_without_a_filter(tenants):
     assert texts == {"first": [north], "all": [north, south], "skip": []}
 
 
-@pytest.mark.parametrize("condition", [3, {"tenant": {"$near": 1}}])
-def test_what_is_no_filter(tenants, condition):
-    with pytest.raises(InvalidInputError, match=r"filter|operator"):
-        EntityRetriever(tenants, filter=condition)
+def test_what_is_no_filter(tenants):
+    for condition in (3, {"tenant": {"$near": 1}}):
+        with pytest.raises(InvalidInputError, match=r"filter|operator"):
+            EntityRetriever(tenants, filter=condition)

@@ -9,9 +9,9 @@ import threading
 
 import pytest
 
-from factoid.entities.articles import Article, ArticleStore, build_articles
+from factoid.entities.articles import Article, ArticleStore, build_articles, finish, staging
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
-from tests.entities.articles.records import Listed, contents, leftovers
+from tests.entities.articles.records import Listed, contents, leftovers, seeded
 from tests.faults.worker import ENVIRONMENT, ROOT
 
 SEED, ARTICLES = 5, 400
@@ -47,16 +47,15 @@ def test_killed_at_each_kind_of_moment(tmp_path, undisturbed, moment):
 class Broken(Listed):
     """Fails after some records, and notes from where on it was read."""
 
-    def __init__(self, records, end):
+    def __init__(self, records, end=None):
         super().__init__(records)
         self.end, self.skipped = end, None
 
     def read(self, skip=0):
         self.skipped = skip
-        for number, record in enumerate(self.records[skip:], start=skip):
-            if number == self.end:
-                raise KeyboardInterrupt
-            yield record
+        yield from self.records[skip : self.end]
+        if self.end:
+            raise KeyboardInterrupt
 
 
 RECORDS = [Article(f"T {n}", f"text {n}") for n in range(50)]
@@ -64,27 +63,24 @@ RECORDS = [Article(f"T {n}", f"text {n}") for n in range(50)]
 
 @pytest.fixture
 def unfinished(tmp_path, monkeypatch):
-    """Where a build was interrupted after 20 records."""
-    monkeypatch.setattr("factoid.entities.articles.staging._MOST_RECORDS", 10)
+    """Where a build in the place of an earlier store was interrupted after 20 records."""
+    monkeypatch.setattr(staging, "_MOST_RECORDS", 10)
     path = tmp_path / "a"
+    build_articles(path, Listed([Article("Old", "x")]))
     with pytest.raises(KeyboardInterrupt):
         build_articles(path, Broken(RECORDS, 25))
     assert leftovers(path) == ["a.building"]
+    with ArticleStore(path) as store:
+        assert list(store.titles()) == ["Old"]
     return path
 
 
-def test_goes_on_after_the_last_batch(unfinished):
-    source = Broken(RECORDS, None)
-    assert build_articles(unfinished, source).articles == 50
-    assert source.skipped == 20
-
-
-@pytest.mark.parametrize(("name", "resume"), [("Listed", False), ("", True)])
-def test_starts_over_on_demand_and_with_a_source_without_a_name(unfinished, name, resume):
-    source = Broken(RECORDS, None)
+@pytest.mark.parametrize(("name", "resume", "skipped"), [("Listed", True, 20), ("Listed", False, 0), ("", True, 0)])
+def test_goes_on_after_the_last_batch_or_starts_over(unfinished, name, resume, skipped):
+    source = Broken(RECORDS)
     source.name = name
     assert build_articles(unfinished, source, resume=resume).articles == 50
-    assert source.skipped == 0
+    assert source.skipped == skipped
 
 
 def test_other_sources_or_options_are_told(unfinished):
@@ -116,15 +112,6 @@ def test_a_damaged_unfinished_build_is_told(unfinished):
     assert build_articles(unfinished, Listed(RECORDS)).articles == 50
 
 
-def test_the_earlier_store_stays_until_the_new_one_is_whole(tmp_path):
-    path = tmp_path / "a"
-    build_articles(path, Listed([Article("Old", "x")]))
-    with pytest.raises(KeyboardInterrupt):
-        build_articles(path, Broken(RECORDS, 25))
-    with ArticleStore(path) as store:
-        assert list(store.titles()) == ["Old"]
-
-
 def test_one_builder_at_a_time(tmp_path):
     path = tmp_path / "a"
     reading, go_on = threading.Event(), threading.Event()
@@ -153,3 +140,19 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be built there"):
         build_articles(tmp_path / "file" / "a", Listed(RECORDS))
+
+
+@pytest.mark.parametrize(
+    ("module", "limit"), [(staging, "PRAGMA max_page_count = 9"), (finish, "PRAGMA store.max_page_count = 9")]
+)
+def test_a_full_disk(tmp_path, monkeypatch, module, limit):
+    """SQLite takes a limit on the pages of a file as a full disk."""
+    path, tables = tmp_path / "a", "TABLES" if module is finish else "_TABLES"
+    monkeypatch.setattr(staging, "_MOST_RECORDS", 40)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, tables, f"{limit};{getattr(module, tables)}")
+        with pytest.raises(StoreError, match=r"cannot be built: .*full.* Free some space and run again"):
+            build_articles(path, Listed(seeded(SEED, ARTICLES)))
+    assert not path.exists()
+    assert build_articles(path, Listed(seeded(SEED, ARTICLES))).articles > 300
+    assert leftovers(path) == []

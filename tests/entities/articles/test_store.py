@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import pickle
 import random
 import sqlite3
 import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 from hypothesis import given, settings
@@ -53,11 +52,8 @@ def store(path):
         ("Café de Flore", "Café de Flore"),
         ("Cafe\u0301_de__Flore ", "Café de Flore"),
         ("CAFÉ DE FLORE", "Café de Flore"),
-        ("cafe de flore", "Café de Flore"),
-        ("łódź", "Łódź"),
         ("Rock ’n’ Roll", "Rock 'n' Roll"),
         ("\u200fירושלים\u200e", "ירושלים"),
-        ("東京", "東京"),
         ("TŌKYŌ", "東京"),
         ("Mercury", None),
         ("mercury (Planet)", "Mercury (planet)"),
@@ -70,7 +66,6 @@ def store(path):
         ("\u200e", None),
         ("nothing", None),
         ("x" * 100_000, None),
-        ("'; DROP TABLE name", None),
         ("\0", None),
     ],
 )
@@ -83,21 +78,18 @@ def test_look_up(store, name, title):
 
 
 def test_names_of_many_keys(store):
-    keys = [name_key(record.title) for record in RECORDS if isinstance(record, Article)]
+    keys = [name_key(title) for title in store.titles()]
     names = store.names([*keys, *(f"none {n}" for n in range(1000)), "mercury"])
     assert set(names) == {*keys, "mercury"}
-    assert {(name.title, name.form, name.kind) for name in names["mercury"]} == {
-        ("Mercury (planet)", "Mercury", NameKind.BASE),
-        ("Mercury (element)", "Mercury", NameKind.BASE),
-    }
+    assert {(name.form, name.kind) for name in names["mercury"]} == {("Mercury", NameKind.BASE)}
+    assert {name.title for name in names["mercury"]} == {"Mercury (planet)", "Mercury (element)"}
     assert names["łódź"] == [Name("Łódź", NameKind.TITLE, 0, 2, "Łódź")]
 
 
 def test_counts(store, path):
-    assert len(store) == 9
     assert list(store.titles()) == [record.title for record in RECORDS if isinstance(record, Article)]
     stats = store.stats()
-    assert stats.articles == 9
+    assert stats.articles == len(store) == 9
     counts = {"title": 9, "redirect": 2, "alias": 5, "unaccented": 3, "squeezed": 1, "anchor": 0, "base": 2}
     assert stats.names == {**counts, "part": 1, "capital_part": 1}
     assert (stats.sources, stats.format, stats.bytes) == (("Listed",), 1, path.stat().st_size)
@@ -114,23 +106,13 @@ def test_closed(path):
             ask()
 
 
-def test_pickled(store):
-    with pickle.loads(pickle.dumps(store)) as unpickled:
-        assert unpickled.get("Venus") == store.get("Venus")
-
-
-def built(path, records):
-    report = build_articles(path, Listed(records))
-    return report, ArticleStore(path)
-
-
-@pytest.mark.parametrize("length", [1, 2, 33, 500])
-def test_chains_of_redirects(tmp_path, length):
-    chain = [Redirect(f"Way {n}", f"Way {n + 1}") for n in range(length - 1)] + [Redirect(f"Way {length - 1}", "Goal")]
-    report, store = built(tmp_path / "a", [*chain, Article("Goal", "there")])
-    with store:
-        assert (report.redirects, report.dangling, report.circular) == (length, 0, 0)
-        assert {store.resolve(redirect.name).title for redirect in chain} == {"Goal"}
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A store, and the texts by the titles of what it was built from."""
+    path, records = tmp_path_factory.mktemp("large") / "a", seeded(9, 500)
+    build_articles(path, Listed(records))
+    articles = [record for record in records if isinstance(record, Article) and record.text]
+    return path, {article.title: article.text for article in reversed(articles)}
 
 
 def followed(redirects, titles):
@@ -159,14 +141,10 @@ def followed(redirects, titles):
 def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
     path = tmp_path_factory.mktemp("redirects") / "a"
     records = [Redirect(*pair) for pair in redirects] + [Article(title, "x") for title in [*sorted(titles), "End"]]
-    report, store = built(path, records)
+    report = build_articles(path, Listed(records))
     ends, resolved = followed(redirects, titles)
-    with store:
-        assert (report.redirects, report.circular, report.dangling) == (
-            ends["article"],
-            ends["circle"],
-            ends["nothing"],
-        )
+    assert (report.redirects, report.circular, report.dangling) == (ends["article"], ends["circle"], ends["nothing"])
+    with ArticleStore(path) as store:
         for name, title in resolved:
             known = {entry.title for entry in store.names([name.lower()]).get(name.lower(), [])}
             assert title not in titles or title in known
@@ -181,29 +159,18 @@ def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
 
 def test_redirects_out_of_the_store(tmp_path):
     records = [Redirect("USB stick", "usb drive"), Redirect("usb drive", "Flash memory"), Article("End", "x")]
-    _, store = built(tmp_path / "a", records)
-    with store:
+    build_articles(tmp_path / "a", Listed(records))
+    with ArticleStore(tmp_path / "a") as store:
         assert [store.title_of(name) for name in ("USB_stick", "usb stick", "Usb drive")] == ["Flash memory"] * 3
         assert (store.get("USB stick"), "USB stick" in store, store.stats().outside) == (None, False, 2)
         assert (store.title_of("End"), store.title_of("end"), store.title_of("Flash memory")) == ("End", "End", None)
 
 
-@pytest.fixture
-def store_file(tmp_path):
-    path = tmp_path / "store"
-    build_articles(path, Listed(seeded(9, 500)))
-    return path
-
-
-def test_a_missing_file(tmp_path):
-    for path in (tmp_path / "none", tmp_path):
-        with pytest.raises(UnreadableFileError, match="there is no article store"):
-            ArticleStore(path)
-
-
 @pytest.mark.parametrize("content", [b"", b"x" * 5000, b"SQLite format 3\0" + bytes(5000), None])
 def test_another_file(tmp_path, content):
     path = tmp_path / "a"
+    with pytest.raises(UnreadableFileError, match="there is no article store"):
+        ArticleStore(path)
     if content is None:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("CREATE TABLE article (id)")
@@ -221,12 +188,11 @@ def read_all(path):
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
-def test_a_file_that_is_cut_short(store_file, share):
-    size = store_file.stat().st_size
-    with store_file.open("r+b") as file:
-        file.truncate(int(size * share))
+def test_a_file_that_is_cut_short(large, tmp_path, share):
+    content = large[0].read_bytes()
+    (tmp_path / "a").write_bytes(content[: int(len(content) * share)])
     with pytest.raises(StoreFormatError, match=r"malformed|damaged|no article store"):
-        read_all(store_file)
+        read_all(tmp_path / "a")
 
 
 @pytest.mark.parametrize("body", [b"", b"no zlib", zlib.compress(b"\xff\xfe"), 7])
@@ -241,35 +207,19 @@ def test_a_damaged_body(tmp_path, body):
         assert store.get("Venus").text
 
 
-def test_bytes_that_are_flipped_give_an_error_or_the_article(store_file):
+def test_bytes_that_are_flipped_give_an_error_or_the_article(large, tmp_path):
     """Never another crash: the file is SQLite's, which checks what it reads, and bodies have a checksum."""
-    content = store_file.read_bytes()
+    path, expected = large
+    content, changed = path.read_bytes(), tmp_path / "a"
     chance = random.Random(4)
-    with ArticleStore(store_file) as store:
-        titles = list(store.titles())[:40]
     for _ in range(60):
-        changed = bytearray(content)
+        damaged = bytearray(content)
         for _ in range(20):
-            changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
-        store_file.write_bytes(changed)
-        try:
-            with ArticleStore(store_file) as store:
-                for title in titles:
-                    store.get(title)
-        except StoreError:
-            pass
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory):
-    path = tmp_path_factory.mktemp("large") / "a"
-    records = seeded(9, 500)
-    build_articles(path, Listed(records))
-    expected = {}
-    for record in records:
-        if isinstance(record, Article) and record.text:
-            expected.setdefault(record.title, record.text)
-    return path, expected
+            damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        changed.write_bytes(damaged)
+        with suppress(StoreError), ArticleStore(changed) as store:
+            for title in list(expected)[:40]:
+                store.get(title)
 
 
 def read_at_random(store, expected, seed):
@@ -283,8 +233,7 @@ def read_at_random(store, expected, seed):
 def test_eight_threads(large):
     path, expected = large
     with ArticleStore(path) as store, ThreadPoolExecutor(8) as threads:
-        for done in [threads.submit(read_at_random, store, expected, seed) for seed in range(8)]:
-            done.result()
+        list(threads.map(lambda seed: read_at_random(store, expected, seed), range(8)))
 
 
 def test_a_file_that_is_replaced_is_read_until_it_is_closed(tmp_path):

@@ -1,4 +1,4 @@
-"""The importer on a sample of a real dump: what is left of the markup, and where the redirects lead."""
+"""The importer on a sample of a real dump: what is left of the markup."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from factoid.entities.articles import ArticleStore, build_articles
 from factoid.entities.articles.article import Article, Redirect
 from factoid.entities.importers.mediawiki import MediaWikiDump
-from tests.entities.articles.records import Listed
 
 pytest.importorskip("mwparserfromhell")
 
@@ -71,15 +69,3 @@ def test_the_sample_is_read_as_it_was_counted(sample: list[Article | Redirect]) 
     assert ("Aristotle", "Aristotle") in articles["Ayn Rand"].links
     assert sum(len(article.links) for article in articles.values()) > 25_000
     assert all(article.text for article in articles.values())
-
-
-def test_every_redirect_resolves(sample: list[Article | Redirect], tmp_path: Path) -> None:
-    """Those whose article is in the sample to that, the others to its title."""
-    redirects = {record.name: record.target for record in sample if isinstance(record, Redirect)}
-    report = build_articles(tmp_path / "articles", Listed(sample))
-    with ArticleStore(tmp_path / "articles") as store:
-        articles = {record.title for record in sample if isinstance(record, Article)}
-        assert {name: store.title_of(name) for name in redirects} == redirects
-        into = [name for name, target in redirects.items() if target in articles]
-        assert [store.get(name).title for name in into] == [redirects[name] for name in into]
-        assert (report.redirects, report.dangling, report.circular) == (len(into), 86, 0) == (13, 86, 0)

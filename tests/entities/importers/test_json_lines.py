@@ -92,20 +92,12 @@ def text_of(importer):
 
 
 @FORMATS
-@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"])
-def test_records(tmp_path, importer, compress):
-    path = tmp_path / "any name"
-    path.write_bytes(compress(text_of(importer).encode()))
-    assert list(importer(path).read()) == RECORDS[importer]
-    assert list(importer(str(path)).read()) == RECORDS[importer]
-
-
-@FORMATS
-def test_from_any_record_on_in_two_files(tmp_path, importer):
-    paths = [tmp_path / "a", tmp_path / "b"]
-    for path in paths:
-        path.write_text(text_of(importer))
-    expected = RECORDS[importer] * 2
+def test_records_from_any_on_in_several_files(tmp_path, importer):
+    paths = [tmp_path / "any name", tmp_path / "b", tmp_path / "c"]
+    for path, compress in zip(paths, (bytes, gzip.compress, bz2.compress), strict=True):
+        path.write_bytes(compress(text_of(importer).encode()))
+    assert list(importer(str(paths[0])).read()) == RECORDS[importer]
+    expected = RECORDS[importer] * 3
     for skip in range(len(expected) + 2):
         assert list(importer(paths).read(skip)) == expected[skip:]
 
@@ -113,7 +105,7 @@ def test_from_any_record_on_in_two_files(tmp_path, importer):
 @FORMATS
 @pytest.mark.parametrize(
     "line",
-    [b"{", b"[1, 2, 3]", b'{"a": NaN}', b'{"title": 3, "text": ""}', b"[" * 100_000, b'{"a": "\xff"}', b'{"id": []}'],
+    [b"{", b"[1, 2, 3]", b'{"a": NaN}', b'{"title": 3, "text": ""}', b"[" * 100_000, b'{"a": "\xff"}'],
 )
 def test_a_damaged_line_is_named(tmp_path, importer, line):
     path = tmp_path / "a.jsonl"
@@ -125,19 +117,18 @@ def test_a_damaged_line_is_named(tmp_path, importer, line):
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
 def test_a_compressed_file_that_is_cut_short(tmp_path, compress):
-    path = tmp_path / "a.gz"
     packed = compress((text_of(KiltJsonl) * 500).encode())
-    path.write_bytes(packed[: len(packed) // 2])
+    (tmp_path / "a.gz").write_bytes(packed[: len(packed) // 2])
     with pytest.raises(UnreadableFileError, match=r"a\.gz is damaged or cut short after line \d+"):
-        list(KiltJsonl(path).read())
+        list(KiltJsonl(tmp_path / "a.gz").read())
 
 
 def test_files_that_are_missing(tmp_path):
-    with pytest.raises(UnreadableFileError, match="none does not exist"):
+    with pytest.raises(UnreadableFileError, match="none cannot be read: No such file"):
         list(ArticleJsonl(tmp_path / "none").read())
-    with pytest.raises(UnreadableFileError, match="holds no file to read: expected files"):
+    with pytest.raises(UnreadableFileError, match=f"no file to read in {tmp_path}: expected "):
         list(ArticleJsonl(tmp_path).read())
-    with pytest.raises(UnreadableFileError, match="there is no file to read"):
+    with pytest.raises(UnreadableFileError, match="no file to read in no path"):
         _ = ArticleJsonl([]).name
 
 
@@ -145,9 +136,9 @@ def test_a_name_tells_files_apart(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("{}")
     name = ArticleJsonl(path).name
-    assert name.startswith("ArticleJsonl")
-    assert str(path) in name
+    assert name.startswith(f"ArticleJsonl: {path} (2 bytes, of 20")
     assert ArticleJsonl(path).name == name
+    assert ArticleJsonl(path, title_key="term").name != name
     path.write_text("{} ")
     assert ArticleJsonl(path).name != name
 
@@ -164,20 +155,18 @@ def test_a_folder_of_wikiextractor(tmp_path):
     assert "wiki_00" in source.name
 
 
-@pytest.mark.parametrize("line", ["Main\tSea", "Main\tSea\r", "\ufeffMain\tSea", "[Main]\tSea"])
+@pytest.mark.parametrize("line", ["Main\tSea", "\ufeffMain\tSea\r", "[Main]\tSea"])
 def test_redirects_with_tabs(tmp_path, line):
-    path = tmp_path / "redirects.tsv"
-    path.write_bytes(line.encode() + b"\n")
-    (redirect,) = RedirectLines(path).read()
+    (tmp_path / "redirects.tsv").write_bytes(line.encode() + b"\n")
+    (redirect,) = RedirectLines(tmp_path).read()
     assert (redirect.name.strip("[]"), redirect.target) == ("Main", "Sea")
 
 
 @pytest.mark.parametrize("line", ["Main", "\tSea", "a\tb\tc", '{"name": "x"}', '["a", 1]'])
 def test_lines_that_are_no_redirects(tmp_path, line):
-    path = tmp_path / "redirects.tsv"
-    path.write_text(f"A\tB\n{line}\n")
+    (tmp_path / "redirects.tsv").write_text(f"A\tB\n{line}\n")
     with pytest.raises(UnreadableFileError, match=r"redirects\.tsv:2: "):
-        list(RedirectLines(path).read())
+        list(RedirectLines(tmp_path).read())
 
 
 def test_into_a_store_with_redirects_beside(tmp_path):
@@ -187,8 +176,7 @@ def test_into_a_store_with_redirects_beside(tmp_path):
     report = build_articles(tmp_path / "store", [KiltJsonl(kilt), RedirectLines(redirects)])
     assert (report.articles, report.redirects, report.aliases, report.links) == (2, 2, 2, 1)
     with ArticleStore(tmp_path / "store") as store:
-        assert store.get("the main").metadata == {"id": "1", "wikidata_id": "Q165"}
-        assert store.names(["salt"])["salt"][0].title == "Lake"
+        assert (store.get("the main").title, store.names(["salt"])["salt"][0].title) == ("Sea", "Lake")
 
 
 GLOSSARY = [
@@ -216,19 +204,11 @@ def test_other_keys():
         list(OwnDocuments([document], title_key="term").read())
 
 
-def test_several_documents_of_one_entity(tmp_path):
-    documents = [Document(f"Part {n}.", "Manual", metadata={"part": n}) for n in range(3)]
-    build_articles(tmp_path / "a", OwnDocuments(documents), duplicates="join")
-    with ArticleStore(tmp_path / "a") as store:
-        assert store.get("manual").text == "Part 0.\n\nPart 1.\n\nPart 2."
-
-
 @pytest.mark.parametrize(
     ("document", "said"),
     [
         (Document("x", id="7"), r"document 1 \(id '7'\) has no title"),
         (Document("x", metadata={"title": 3}), "has no title.*got 3"),
-        (Document("x", "A", metadata={"aliases": [1]}), "the aliases of 'A' must be a list of strings"),
         (Document("x", "A", metadata={"aliases": 1}), "the aliases of 'A' must be a list of strings"),
         ("x", "document 1 is no factoid.Document, got str"),
     ],

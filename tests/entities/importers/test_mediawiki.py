@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import multiprocessing
 import re
 import subprocess
 import sys
@@ -70,15 +71,11 @@ def test_articles_and_redirects_come_in_order(file: Path) -> None:
 
 
 def test_what_is_left_out_is_counted(file: Path) -> None:
-    source = MediaWikiDump(file)
+    source, reasons = MediaWikiDump(file), ("pages of other namespaces", "redirects to other namespaces")
     for _ in range(2):
         list(source.read())
-        assert source.left_out == {
-            "pages of other namespaces": 1,
-            "redirects to other namespaces": 1,
-            "disambiguation pages": 2,
-            "pages that are no wikitext": 1,
-        }
+        counts = {"disambiguation pages": 2, "pages that are no wikitext": 1}
+        assert source.left_out == dict.fromkeys(reasons, 1) | counts
 
 
 def test_skipping_gives_the_rest_of_several_files_and_cleans_no_more(
@@ -99,18 +96,21 @@ def test_skipping_gives_the_rest_of_several_files_and_cleans_no_more(
 
 
 def multistream(data: bytes) -> bytes:
-    third = len(data) // 3
-    return b"".join(bz2.compress(part) for part in (data[:third], data[third : 2 * third], data[2 * third :]))
+    half = len(data) // 2
+    return bz2.compress(data[:half]) + bz2.compress(data[half:])
 
 
-PACKED = pytest.mark.parametrize("pack", [bytes, bz2.compress, gzip.compress, multistream])
+PACKED = pytest.mark.parametrize("pack", [bytes, gzip.compress, multistream])
 
 
 @PACKED
-def test_packed_dumps_read_as_plain_ones(file: Path, tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
-    packed = tmp_path / "packed"
+def test_packed_dumps_in_a_folder_read_as_plain_ones(
+    file: Path, tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = tmp_path / "folder" / "wiki.xml.gz"
+    packed.parent.mkdir()
     packed.write_bytes(pack(file.read_bytes()))
-    assert list(MediaWikiDump(packed).read()) == list(MediaWikiDump(file).read())
+    assert list(MediaWikiDump(packed.parent).read()) == list(MediaWikiDump(file).read())
 
 
 def test_processes_give_what_one_gives(tmp_path: Path) -> None:
@@ -126,8 +126,6 @@ def test_processes_give_what_one_gives(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_stops_early_leaves_no_process(tmp_path: Path) -> None:
-    import multiprocessing
-
     path = tmp_path / "many.xml"
     path.write_bytes(dump(*(page(f"Page {number}", "Text.") for number in range(1000))))
     records = MediaWikiDump(path, workers=2).read()
@@ -162,9 +160,7 @@ BOMB = """<!DOCTYPE mediawiki [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&
     ("content", "expected"),
     [
         (b"", "no MediaWiki XML export"),
-        (b"Just some words.", "no MediaWiki XML export"),
         (b"<html><body/></html>", "begins with b'<html><body/></html>'. Expected XML"),
-        (b"7z\xbc\xaf\x27\x1c rest", "7-Zip"),
         (b"\x28\xb5\x2f\xfd rest", "Zstandard"),
         ((BOMB + HEAD + page("Bomb", "x") + TAIL).encode(), "declares no document type"),
         (b'<!DOCTYPE mediawiki SYSTEM "file:///etc/passwd"><mediawiki/>', "declares no document type"),
@@ -192,8 +188,6 @@ def test_a_page_without_end_is_refused_before_memory_is_full(tmp_path: Path, mon
 
 
 def test_bad_arguments(file: Path) -> None:
-    with pytest.raises(InvalidInputError, match="at least one file"):
-        MediaWikiDump([])
     for options in ({"workers": 0}, {"words": 0}):
         with pytest.raises(InvalidInputError, match="at least 1, got 0"):
             MediaWikiDump(file, **options)  # type: ignore[arg-type]
@@ -202,21 +196,17 @@ def test_bad_arguments(file: Path) -> None:
 
 
 def test_the_name_tells_what_gives_other_records(file: Path) -> None:
-    name = MediaWikiDump(file).name
-    assert name == MediaWikiDump(str(file), workers=4).name
-    assert str(file) in name
-    assert name != MediaWikiDump(file, words=50).name
-    assert name != MediaWikiDump(file, namespaces=(0, 4)).name
+    names = [MediaWikiDump(file, **options).name for options in ({}, {"words": 50}, {"namespaces": (0, 4)})]  # type: ignore[arg-type]
+    assert len(set(names)) == 3
+    assert names[0] == MediaWikiDump(str(file), workers=4).name
     file.write_bytes(file.read_bytes() + b" ")
-    assert name != MediaWikiDump(file).name
+    assert names[0] != MediaWikiDump(file).name
 
 
-def test_other_namespaces_can_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "wiki.xml"
-    path.write_bytes(
-        dump(*PAGES, page("Wikipedia:K", redirect="WP:Kilns", ns=4), page("Wikipedia:O", redirect="Oven", ns=4))
-    )
-    records = list(MediaWikiDump(path, namespaces=[4]).read())
+def test_other_namespaces_can_be_read(file: Path) -> None:
+    redirects = [page("Wikipedia:K", redirect="WP:Kilns", ns=4), page("Wikipedia:O", redirect="Oven", ns=4)]
+    file.write_bytes(dump(*PAGES, *redirects))
+    records = list(MediaWikiDump(file, namespaces=[4]).read())
     assert titles(records) == ["Wikipedia:Kilns", "Wikipedia:K"]
     assert records[1] == Redirect("Wikipedia:K", "WP:Kilns")
 
@@ -235,11 +225,10 @@ def test_old_exports_without_namespace_and_redirect_elements(tmp_path: Path) -> 
     assert titles(MediaWikiDump(path).read()) == ["Ofen", "Oven", "Re: Kiln"]
 
 
-def test_the_last_of_several_revisions_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "history.xml"
+def test_the_last_of_several_revisions_is_read(file: Path) -> None:
     twice = page("A", "new").replace("<revision>", "<revision><id>1</id><text>old</text></revision><revision>")
-    path.write_bytes(dump(twice))
-    (article,) = MediaWikiDump(path).read()
+    file.write_bytes(dump(twice))
+    (article,) = MediaWikiDump(file).read()
     assert (article.text, article.metadata["revision_id"]) == ("new", 70)
 
 

@@ -1,9 +1,8 @@
 """Articles by the names of what they are about, in one file."""
 
-from factoid.entities.articles.article import Article, Name, Record, Redirect, first_words
+from factoid.entities.articles.article import Article, Name, Record, Redirect, Source, first_words
 from factoid.entities.articles.build import BuildReport, build_articles
 from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key, split_title
-from factoid.entities.articles.sources import Source
 from factoid.entities.articles.store import ArticleStats, ArticleStore
 
 __all__ = [

@@ -1,10 +1,10 @@
-"""The records of an article store: articles, redirects to them, and the names under which they are found."""
+"""The records of an article store: articles, redirects to them, and the names under which they are found; their sources."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from factoid.entities.articles.names import NameKind
 from factoid.errors import InvalidInputError
@@ -57,6 +57,26 @@ class Redirect:
 
 
 Record = Article | Redirect
+
+
+class Source(Protocol):
+    """Articles and redirects, always in the same order.
+
+    Two more attributes are optional. `left_out` counts what was left out by reason, complete once all was read. `keys` says
+    where the metadata of documents hold titles and aliases, as `title_key` and `aliases_key`: what is added to the store later
+    is read likewise.
+    """
+
+    @property
+    def name(self) -> str:
+        """What is read, told apart from all else: a build goes on only with sources of the same names. "" starts it over."""
+
+    def read(self, skip: int = 0) -> Iterator[Record]:
+        """Yield the records from number `skip` on. To skip is much cheaper than to read.
+
+        Raises:
+            UnreadableFileError: What is read is missing or damaged; says where.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from filelock import FileLock, Timeout
 
+from factoid.entities.articles.article import Source
 from factoid.entities.articles.file import check_format, connect_immutable
-from factoid.entities.articles.finish import STEPS, Duplicates, write_store
-from factoid.entities.articles.sources import Source
+from factoid.entities.articles.finish import Duplicates, write_store
 from factoid.entities.articles.staging import Staging, remove_staging, staging_path
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError, UnreadableFileError
-from factoid.files.atomic import move_into_place, part_beside, sync_file
 from factoid.progress import progress_bar
 
 _log = logging.getLogger(__name__)
@@ -118,16 +117,22 @@ def build_articles(
         if not resume:
             remove_staging(path)
         staging = Staging(path, [source.name for source in several], words)
+        state = staging.state
         try:
             with closing(staging):
                 _read(staging, several, show_progress=show_progress)
                 keys = filter(None, (getattr(source, "keys", None) for source in several))
-                outcome = _finish(staging, duplicates, next(keys, {}), show_progress=show_progress)
+                outcome = write_store(staging, duplicates, next(keys, {}), show_progress=show_progress)
         except (InvalidInputError, UnreadableFileError) as error:
-            _clear_up(staging, error)
+            if state.articles and all(state.sources):
+                message = (
+                    f"{error}. What was read before stays in {staging_path(path)}: the same sources go on from there; with "
+                    "others, or changed ones, start over with resume=False, on the command line with --restart"
+                )
+                raise type(error)(message) from error
+            remove_staging(path)
             raise
         remove_staging(path)
-    state = staging.state
     report = BuildReport(
         **outcome,
         **{name: getattr(state, name) for name in ("aliases", "links", "empty", "left_out")},
@@ -143,20 +148,17 @@ def build_articles(
 @contextmanager
 def builder_lock(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Lock a store for one builder or writer of all processes and threads; with `wait` as soon as it is free."""
-    lock = FileLock(f"{path}.lock", timeout=-1 if wait else 0)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        lock = FileLock(f"{path}.lock").acquire(timeout=-1 if wait else 0)
     except Timeout as error:
         message = f"{path} is being built by another process: wait for it, or build another file"
         raise StoreError(message) from error
     except OSError as error:
         message = f"{path} cannot be built there: {error.strerror or error}"
         raise StoreError(message) from error
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 
 def _check_replaceable(path: Path) -> None:
@@ -191,36 +193,3 @@ def _read(staging: Staging, sources: Sequence[Source], *, show_progress: bool) -
             for reason, count in getattr(source, "left_out", {}).items():
                 state.left_out[reason] = state.left_out.get(reason, 0) + count
             bar.update(staging.commit(last=True))
-
-
-def _finish(
-    staging: Staging, duplicates: Duplicates, keys: Mapping[str, str], *, show_progress: bool
-) -> dict[str, Any]:
-    """Write the store, put it in its place, and return what a report says of it."""
-    state = staging.state
-    if not state.articles:
-        read = "; ".join(source or "the documents" for source in state.sources)
-        message = f"there is no article to store in {read}" + (f": {state.empty} without text" if state.empty else "")
-        raise InvalidInputError(message)
-    with (
-        progress_bar(show=show_progress, unit=" steps", desc="finishing", total=STEPS) as bar,
-        part_beside(staging.path) as part,
-    ):
-        outcome = write_store(staging, part, duplicates, keys, bar)
-        sync_file(part)
-        move_into_place(part, staging.path)
-    return outcome
-
-
-def _clear_up(staging: Staging, error: InvalidInputError | UnreadableFileError) -> None:
-    """Remove what a build read that failed for its sources, if a later one cannot go on with it; else say that it stays."""
-    path, state = staging.path, staging.state
-    if not state.articles or not all(state.sources):
-        remove_staging(path)
-        return
-    message = (
-        f"{error}. What was read before stays in {staging_path(path)}: the same sources go on from there; with others, or "
-        "changed ones, start over with resume=False, on the command line with --restart"
-    )
-    kind = InvalidInputError if isinstance(error, InvalidInputError) else UnreadableFileError
-    raise kind(message) from error

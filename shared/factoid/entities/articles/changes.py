@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
@@ -23,8 +24,7 @@ from factoid.words import cut_words
 def change_articles(path: Path, articles: Sequence[Article], deleted: Collection[str]) -> None:
     """Add articles, replace those of the same `document_id`, and delete others by theirs: all of it, or nothing.
 
-    Changes wait for each other, and each is made to what the one before left. A replaced article keeps its redirects and the
-    texts of links to it. See `ArticleStore.add` and `ArticleStore.delete` for what is refused.
+    Changes wait for each other. A replaced article keeps its redirects and the texts of links to it.
     """
     with builder_lock(path, wait=True):
         try:
@@ -78,17 +78,17 @@ def _check(
     for article in articles:
         title, document_id = clean_name(article.title), article.document_id
         parts = {"title": title, "document_id": document_id, "text": article.text.strip()}
-        message = None
         if missing := [name for name, value in parts.items() if not value]:
             message = f"an article needs a title, a document_id and a text: {article.title!r} has no {missing[0]}"
-        elif document_id in ids:
+            raise InvalidInputError(message)
+        if document_id in ids:
             message = f"the id {document_id!r} was given twice"
-        elif unique and (holder := holders.setdefault(title, document_id)) != document_id:
+            raise InvalidInputError(message)
+        if unique and (holder := holders.setdefault(title, document_id)) != document_id:
             message = (
                 f"the title {title!r} is that of the article with the id {holder!r}: give that id to replace it, or "
                 'build the store with duplicates="keep" to have both'
             )
-        if message:
             raise InvalidInputError(message)
         ids.add(document_id)
 
@@ -98,18 +98,16 @@ def _delete_articles(
 ) -> dict[str, list[NameForm]]:
     """Delete articles. Return all keys of their names, each with the forms that stay for an article that comes back."""
     forms: dict[str, list[NameForm]] = {}
-    connection.execute("CREATE TEMP TABLE changed (id INTEGER PRIMARY KEY)")
-    connection.executemany("INSERT INTO changed VALUES (?)", [[number] for number in deleted])
-    sql = "SELECT key, article, kind, form, count FROM name WHERE article IN (SELECT id FROM changed)"
-    for key, article, kind, form, count in connection.execute(sql).fetchall():
+    numbers, listed = [json.dumps([*deleted])], "(SELECT value FROM json_each(?))"
+    sql = f"SELECT key, article, kind, form, count FROM name WHERE article IN {listed}"  # noqa: S608
+    for key, article, kind, form, count in connection.execute(sql, numbers).fetchall():
         forms.setdefault(key, [])
         if article in replaced and kind == NameKind.REDIRECT:
             _group(forms, spelled_names(article, form or key, NameKind.REDIRECT))
         elif article in replaced and kind == NameKind.ANCHOR:
             _group(forms, [(key, article, kind, form or key, count)])
     for table, column in (("name", "article"), ("body", "id"), ("article", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT id FROM changed)")  # noqa: S608
-    connection.execute("DROP TABLE changed")
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN {listed}", numbers)  # noqa: S608
     return forms
 
 

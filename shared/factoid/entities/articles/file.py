@@ -1,6 +1,6 @@
 """The SQLite file of an article store: its tables, how it is told from other files, and a connection that reads it.
 
-A finished file is never written to. Texts stand apart from titles, so that looking up names reads no text.
+A finished file is never written to. Texts stand apart from titles, so that looking names up reads no text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _CACHE = 16 << 10  # KiB of pages that a reader keeps
 # `body.text` is zlib of UTF-8. Names stand in the order of their keys, and within a key by `rank`, the most telling first.
 # `name.form` is NULL where it follows: for a title and its base from the article, for other kinds where it is the key.
 # `outside` has the redirects whose articles are not in the store.
-TABLES = """
+TABLES = f"""
+PRAGMA store.application_id = {APPLICATION_ID};
+PRAGMA store.user_version = {FORMAT};
 CREATE TABLE store.article (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, metadata TEXT, document_id TEXT);
 CREATE TABLE store.body (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE store.name (
@@ -41,7 +43,7 @@ CREATE TABLE store.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWI
 
 
 def connect_immutable(path: Path) -> sqlite3.Connection:
-    """Open a file that nobody changes, which spares all locks."""
+    """Open a file that nobody changes, without locks."""
     return connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
 
 
@@ -52,15 +54,14 @@ def check_format(connection: sqlite3.Connection, path: Path, *, any_version: boo
     except sqlite3.DatabaseError as error:
         message = f"{path} is no article store, or is damaged: {error}. Build it again with factoid build-articles"
         raise StoreFormatError(message) from error
-    if identity.application_id == STAGING_ID:
-        message = f"{path} is an article store that is not finished: run what builds it again"
-    elif identity.application_id != APPLICATION_ID:
-        message = f"{path} is no article store. Build one with factoid build-articles"
-    elif identity.format != FORMAT and not any_version:
-        message = f"{path} is an article store of format {identity.format}, this factoid reads {FORMAT}: build it again"
-    else:
-        return
-    raise StoreFormatError(message)
+    if identity.application_id != APPLICATION_ID or (identity.format != FORMAT and not any_version):
+        reasons = {
+            STAGING_ID: "is an article store that is not finished: run what builds it again",
+            APPLICATION_ID: f"is an article store of format {identity.format}, this factoid reads {FORMAT}: build it again",
+        }
+        reason = reasons.get(identity.application_id, "is no article store. Build one with factoid build-articles")
+        message = f"{path} {reason}"
+        raise StoreFormatError(message)
 
 
 def count_names(connection: sqlite3.Connection) -> dict[str, int]:
@@ -81,14 +82,9 @@ def write_meta(connection: sqlite3.Connection, values: Mapping[str, Any]) -> Non
 
 
 class ArticleFile:
-    """A connection to a store that goes on reading its file when another one has taken its place.
+    """A connection to a store that goes on reading its file when another one has taken its place. Threads take turns.
 
-    Threads take turns: a look into the store takes less time than they need for anything else. `version` says how many other
-    files were read before, `meta` is the table of that name, `size` that of the file in bytes.
-
-    Raises:
-        UnreadableFileError: There is no such file.
-        StoreFormatError: It is no article store of this version, or is damaged.
+    `version` says how many other files were read before, `meta` is the table of that name, `size` that of the file in bytes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -125,10 +121,7 @@ class ArticleFile:
             self._connection.close()
 
     def _follow_fork(self) -> None:
-        """Open the file once more in a forked process; keep the parent's connection where another file took its place.
-
-        SQLite warns of forked connections since their locks get lost; this one has no locks.
-        """
+        """Open the file once more in a forked process; use the parent's connection where another file took its place."""
         if self._process == os.getpid():
             return
         self._process, self._lock = os.getpid(), threading.Lock()
@@ -141,11 +134,7 @@ class ArticleFile:
             message = f"there is no article store {self.path}. Build one with factoid build-articles"
             raise UnreadableFileError(message)
         self._identity = _identity(self.path)
-        try:
-            connection = connect_immutable(self.path)
-        except sqlite3.Error as error:
-            message = f"{self.path} cannot be opened: {error}"
-            raise UnreadableFileError(message) from error
+        connection = connect_immutable(self.path)
         try:
             check_format(connection, self.path)
             connection.execute(f"PRAGMA cache_size = -{_CACHE}")

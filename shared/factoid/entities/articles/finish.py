@@ -6,20 +6,20 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
-from factoid.entities.articles.file import APPLICATION_ID, FORMAT, TABLES, count_names, write_meta
+from factoid.entities.articles.file import TABLES, count_names, write_meta
 from factoid.entities.articles.name_index import find_names, write_names
 from factoid.entities.articles.names import name_key
 from factoid.entities.articles.staging import EXAMPLES, Staging, compress
 from factoid.errors import InvalidInputError, StoreError
+from factoid.files.atomic import move_into_place, part_beside, sync_file
 from factoid.files.sqlite import committing
+from factoid.progress import progress_bar
 from factoid.words import cut_words
 
 Duplicates = Literal["first", "last", "join", "keep", "error"]
 
-STEPS = 5
 _WORKING_TABLES = ("duplicate", "title", "led", "name_form")  # beside what was read
 # Follow redirects by one step: 0 for those to nothing, while NULL stays with those in circles.
 _STEP = """
@@ -33,18 +33,21 @@ _OPEN = "SELECT COUNT(*) FROM led WHERE article IS NULL"
 
 
 def write_store(
-    staging: Staging, file: Path, duplicates: Duplicates, options: Mapping[str, str], bar: Any
+    staging: Staging, duplicates: Duplicates, options: Mapping[str, str], *, show_progress: bool
 ) -> dict[str, Any]:
-    """Write the store into a new file, and return what a `BuildReport` says of it. What was read stays as it is.
-
-    Raises:
-        InvalidInputError: There are articles of one title, and `duplicates` is "error".
-        StoreError: The disk is full or fails, or what was read is damaged.
-    """
+    """Write the store into its place, and return what a `BuildReport` says of it. What was read stays as it is."""
     connection, state = staging.connection, staging.state
+    if not state.articles:
+        read = "; ".join(source or "the documents" for source in state.sources)
+        message = f"there is no article to store in {read}" + (f": {state.empty} without text" if state.empty else "")
+        raise InvalidInputError(message)
     connection.create_function("name_key", 1, name_key, deterministic=True)
-    with staging.explained():
-        connection.execute("ATTACH ? AS store", [str(file)])
+    with (
+        progress_bar(show=show_progress, unit=" steps", desc="finishing", total=4) as bar,
+        part_beside(staging.path) as part,
+        staging.explained(),
+    ):
+        connection.execute("ATTACH ? AS store", [str(part)])
         connection.execute("PRAGMA store.journal_mode = MEMORY")  # a file that is not finished is thrown away
         connection.execute("PRAGMA store.synchronous = OFF")
         with committing(connection):
@@ -63,16 +66,15 @@ def write_store(
             names = count_names(connection)
             (outside,) = connection.execute("SELECT COUNT(*) FROM outside").fetchone()
             counts = {"articles": state.articles - report["duplicates"], "outside": outside, "links": state.links}
-            read = {"words": state.words, "sources": state.sources, "duplicates": duplicates}
-            write_meta(connection, {**counts, "names": names, **read, **options})
-            connection.execute(f"PRAGMA store.application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA store.user_version = {FORMAT}")
+            read_from = {"words": state.words, "sources": state.sources, "duplicates": duplicates}
+            write_meta(connection, {**counts, "names": names, **read_from, **options})
         faults = [row[0] for row in connection.execute("PRAGMA store.quick_check(3)") if row[0] != "ok"]
         if faults:
             message = f"{staging.path} was damaged while it was built: {'; '.join(faults)}. Build it again"
             raise StoreError(message)
         connection.execute("DETACH store")
-        bar.update(1)
+        sync_file(part)
+        move_into_place(part, staging.path)
     return {**report, "articles": counts["articles"], "names": sum(names.values())}
 
 
@@ -126,10 +128,7 @@ def _join(connection: sqlite3.Connection, first_id: int, article_id: int, words:
 
 
 def _follow_redirects(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Make the table `led` (name, target, number of the article if there is one), and note what leads out of the store.
-
-    An article goes before a redirect of its name, and the first redirect of a name before others.
-    """
+    """Make the table `led` (name, target, number of the article): an article goes before a redirect of its name."""
     connection.execute("CREATE TABLE main.led (name TEXT NOT NULL, target TEXT NOT NULL, article INTEGER)")
     connection.execute(
         "INSERT INTO led SELECT name, target, (SELECT id FROM title WHERE title.title = target) "
@@ -144,10 +143,9 @@ def _follow_redirects(connection: sqlite3.Connection) -> dict[str, Any]:
         "INSERT OR IGNORE INTO outside SELECT name_key(name), name, target FROM led "
         "WHERE article = 0 AND name_key(name) != '' ORDER BY rowid"
     )
-    report = {}
+    report = {"redirects": connection.execute("SELECT COUNT(*) FROM led WHERE article > 0").fetchone()[0]}
     for kind, condition in (("circular", "article IS NULL"), ("dangling", "article = 0")):
         (report[kind],) = connection.execute(f"SELECT COUNT(*) FROM led WHERE {condition}").fetchone()  # noqa: S608
-        sql = f"SELECT name, target FROM led WHERE {condition} ORDER BY rowid LIMIT ?"  # noqa: S608
-        report[f"{kind}_examples"] = tuple(f"{name} → {to}" for name, to in connection.execute(sql, [EXAMPLES]))
-    (report["redirects"],) = connection.execute("SELECT COUNT(*) FROM led WHERE article > 0").fetchone()
+        sql = f"SELECT name || ' → ' || target FROM led WHERE {condition} ORDER BY rowid LIMIT ?"  # noqa: S608
+        report[f"{kind}_examples"] = tuple(example for (example,) in connection.execute(sql, [EXAMPLES]))
     return report

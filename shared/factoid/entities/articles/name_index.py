@@ -38,10 +38,7 @@ _NEAR = 24  # characters that `_BEFORE` looks at
 
 
 def find_names(connection: sqlite3.Connection, *, with_duplicates: bool) -> None:
-    """Make the table `name_form` of all names of all articles, as often as they occur.
-
-    With `with_duplicates` an article has the aliases of those of its title that are not in the store.
-    """
+    """Make the table `name_form` of all names of all articles; with duplicates, also of the aliases of those left out."""
     connection.execute(
         "CREATE TABLE main.name_form "
         "(key TEXT NOT NULL, article INTEGER NOT NULL, kind INTEGER NOT NULL, form TEXT, count INTEGER)"

@@ -1,7 +1,6 @@
 """What a build has read so far, in the file `NAME.building`: records become rows, one batch of them a transaction.
 
-SQLite makes a batch whole or not at all, even when the machine loses power. Tables are only appended to, so that the rollback
-journal stays small. An interrupted build goes on after the last batch.
+An interrupted build goes on after the last batch. Tables are only appended to, so that the rollback journal stays small.
 """
 
 from __future__ import annotations
@@ -27,19 +26,15 @@ from factoid.words import cut_words
 
 EXAMPLES = 10  # of each fault that a report names
 _LEVEL = 6  # of zlib: on Wikipedia's text as small as 9, and 1 % smaller than 4 in 1.3 times its time
-_INSERT = {
-    "article": "INSERT INTO article VALUES (?, ?, ?, ?)",
-    "body": "INSERT INTO body VALUES (?, ?)",
-    "alias": "INSERT INTO alias VALUES (?, ?)",
-    "redirect": "INSERT INTO redirect VALUES (?, ?)",
-    "link": "INSERT INTO link VALUES (?, ?, ?)",
-}
+_COLUMNS = {"article": 4, "body": 2, "alias": 2, "redirect": 2, "link": 3}
 _MOST_RECORDS = 20_000  # of a batch, and what else bounds its memory:
 _MOST_TEXT = 32_000_000  # characters
 _MOST_LINKS = 500_000  # different ones
 _CHUNK = 64  # bodies that are compressed at a time
 _CACHE = 256 << 10  # KiB of pages to keep in memory; SQLite sorts in as much
-_TABLES = """
+_TABLES = f"""
+PRAGMA application_id = {STAGING_ID};
+PRAGMA user_version = {FORMAT};
 CREATE TABLE article (id INTEGER PRIMARY KEY, title TEXT NOT NULL, metadata TEXT, document_id TEXT);
 CREATE TABLE body (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE redirect (name TEXT NOT NULL, target TEXT NOT NULL);
@@ -69,61 +64,48 @@ class Staging:
     """The file of what a build has read so far, opened where an earlier build of the same left off.
 
     `state` says how far the file is, and `records` how many were added since. With a nameless source a build starts over.
-
-    Raises:
-        StoreFormatError: There is another file where the store is to be built.
-        InvalidInputError: There is an unfinished build of other sources or options.
-        StoreError: The folder cannot be written.
     """
 
     def __init__(self, path: Path, sources: list[str], words: int) -> None:
         self.path = path
         with self.explained():
-            earlier = self._earlier(sources, words) if all(sources) else None
-            self.state = earlier or State(sources, words)
-            if earlier is None:
+            self.state = self._earlier(State(sources, words))
+            if not self.state.articles:
                 remove_staging(path)
-                self._create_file()
             self.connection = connect(staging_path(path))
             self.connection.execute(f"PRAGMA cache_size = -{_CACHE}")
+            if not self.state.articles:
+                with committing(self.connection):
+                    for statement in _TABLES.split(";"):
+                        self.connection.execute(statement)
+                    self.connection.execute("INSERT INTO state VALUES (?)", [json.dumps(asdict(self.state))])
         self._executor = ThreadPoolExecutor(min(4, os.cpu_count() or 1))  # zlib lets Python run beside it
         self._begin()
 
     def _begin(self) -> None:
         self.records = self._characters = 0
-        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _INSERT}
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _COLUMNS}
         self._empty: list[str] = []
         self._links: Counter[tuple[str, str]] = Counter()
         self._texts: list[str] = []
         self._bodies: list[Future[list[bytes]]] = []
 
-    def _earlier(self, sources: list[str], words: int) -> State | None:
-        """Return how far an earlier build came; None if there was none, or it had read nothing."""
+    def _earlier(self, new: State) -> State:
+        """Return how far an earlier build came; the new state if there was none, or it had read nothing."""
         with closing(connect(staging_path(self.path))) as connection:
-            if not _check_staging(connection, staging_path(self.path)):
-                return None
-            if identify(connection).format != FORMAT:
-                message = f"the unfinished build of {self.path} is another version's: start over with resume=False"
-                raise StoreFormatError(message)
+            if not _check_staging(connection, staging_path(self.path)) or not all(new.sources):
+                return new
             state = State(**json.loads(connection.execute("SELECT value FROM state").fetchone()[0]))
-        if state.articles and (state.sources, state.words) != (sources, words):
-            before = [name for name in state.sources if name not in sources] or state.sources
-            now = [name for name in sources if name not in state.sources] or sources
+        if not state.articles:
+            return new
+        if (state.sources, state.words) != (new.sources, new.words):
             message = (
-                f"the unfinished build of {self.path} was begun with {state.words} words of {'; '.join(before)}. Now it is "
-                f"{words} of {'; '.join(now)}. Build from the same again, or start over with resume=False, on the command "
-                "line with --restart"
+                f"the unfinished build of {self.path} was begun with {state.words} words of {'; '.join(state.sources)}. Now it "
+                f"is {new.words} of {'; '.join(new.sources)}. Build from the same again, or start over with resume=False, on "
+                "the command line with --restart"
             )
             raise InvalidInputError(message)
-        return state if state.articles else None
-
-    def _create_file(self) -> None:
-        with closing(connect(staging_path(self.path))) as connection, committing(connection):
-            connection.execute(f"PRAGMA application_id = {STAGING_ID}")
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
-            for statement in _TABLES.split(";"):
-                connection.execute(statement)
-            connection.execute("INSERT INTO state VALUES (?)", [json.dumps(asdict(self.state))])
+        return state
 
     @property
     def full(self) -> bool:
@@ -160,7 +142,7 @@ class Staging:
         self._texts = []
 
     def commit(self, *, last: bool) -> int:
-        """Write what was added, with `last` the last records of a source, and return how many records these are."""
+        """Write what was added, with `last` the last of a source, and return how many records these are."""
         self._compress()
         state, rows, records = self.state, self._rows, self.records
         bodies = (body for future in self._bodies for body in future.result())
@@ -169,8 +151,9 @@ class Staging:
         rows["link"] = [(to, None if form == to else form, count) for to, form, count in links if to and form]
         try:
             with self.explained(), committing(self.connection) as connection:
-                for table, insert in _INSERT.items():
-                    connection.executemany(insert, rows[table])
+                for table, columns in _COLUMNS.items():
+                    values = ", ".join("?" * columns)
+                    connection.executemany(f"INSERT INTO {table} VALUES ({values})", rows[table])  # noqa: S608
                 state.source += last
                 state.records = 0 if last else state.records + records
                 state.articles += len(rows["article"])
@@ -222,8 +205,8 @@ def _check_staging(connection: sqlite3.Connection, file: Path) -> bool:
     except sqlite3.DatabaseError as error:
         message = f"{file} is damaged, or no unfinished article store: {error}. Move or remove it"
         raise StoreFormatError(message) from error
-    if identity.application_id != STAGING_ID and identity.tables:
-        message = f"{file} is no unfinished article store. Move it, or build elsewhere"
+    if identity.tables and (identity.application_id, identity.format) != (STAGING_ID, FORMAT):
+        message = f"{file} is no unfinished article store of this version. Move or remove it"
         raise StoreFormatError(message)
     return bool(identity.tables)
 
@@ -235,14 +218,9 @@ def compress(text: str) -> bytes:
 
 def metadata_json(article: Article) -> str | None:
     """Return the metadata of an article as it is stored; None for none."""
-
-    def refuse(value: object) -> None:
-        message = f"{value!r:.60} is none of that"
-        raise TypeError(message)
-
     try:
         metadata = dict(article.metadata)
-        return json.dumps(metadata, ensure_ascii=False, allow_nan=False, default=refuse) if metadata else None
+        return json.dumps(metadata, ensure_ascii=False, allow_nan=False) if metadata else None
     except (TypeError, ValueError, RecursionError) as error:
         document = f" (id {article.document_id!r})" if article.document_id else ""
         message = f"the metadata of {article.title!r}{document} must hold what JSON can hold: {error}"

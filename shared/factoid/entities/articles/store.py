@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,12 +14,11 @@ from factoid.entities.articles.article import Article, Name
 from factoid.entities.articles.changes import change_articles
 from factoid.entities.articles.file import FORMAT, ArticleFile
 from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key, split_title
-from factoid.errors import InvalidInputError, StoreFormatError, UnreadableFileError
-from factoid.filters import All, AnyOf, Comparison, Filter, Not, matches, to_tree
+from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.filters import Filter, matches, to_tree
 from factoid.units import check_text
 
 _MOST_KEYS = 200  # of one statement
-_NAMED = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.SQUEEZED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,7 @@ class ArticleStore:
     """Find articles by their titles, redirects and aliases. Any number of processes and threads may read one file.
 
     An instance goes on reading the file that it opened when a new build, or a change by another instance, replaces that
-    file: `reload` reads the new one. An instance may be used after a fork, and it can be pickled; the copy opens the file
-    that then lies at the path.
+    file: `reload` reads the new one. It may be used after a fork, and pickled; the copy opens the file at the path.
 
     Args:
         path: A file that `build_articles` or `factoid build-articles` made.
@@ -53,7 +52,7 @@ class ArticleStore:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._file = ArticleFile(self.path)
-        self._origin: ArticleStore | None = None  # of a view: its file may be a temporary one that goes with the store
+        self._origin: ArticleStore | None = None  # of a view: a temporary file goes with the store
         self._filters: tuple[Filter, ...] = ()
         self._tests: tuple[Callable[[dict[str, Any]], bool], ...] = ()
         self._count = -1, 0  # version of the file, and articles in it that pass the filters
@@ -100,7 +99,8 @@ class ArticleStore:
         """
         view = object.__new__(ArticleStore)
         view.__dict__.update(self.__dict__, _origin=self, _count=(-1, 0))
-        view._filters, view._tests = (*self._filters, condition), (*self._tests, _test(condition))
+        test = condition if callable(condition) else partial(matches, to_tree(condition))
+        view._filters, view._tests = (*self._filters, condition), (*self._tests, test)
         return view
 
     @property
@@ -127,21 +127,18 @@ class ArticleStore:
 
     def resolve(self, title: str) -> Name | None:
         """Return the name that `get` follows, without reading the article."""
-        return _meant(title, self._named(title))
+        return _nearest(title, self._named(title))
 
     def articles_titled(self, title: str) -> list[int]:
-        """Return the numbers of the articles that a title means: the one that `get` gives, or several of this very title.
-
-        There are several only in a store that was built with `duplicates="keep"`.
-        """
+        """Return the numbers of the articles that a title means: that of `get`, or several of this very title."""
         named = self._named(title)
-        if name := _meant(title, named):
+        if name := _nearest(title, named):
             return [name.article_id]
         return list(dict.fromkeys(name.article_id for name in named if name.title in (title, canonical_title(title))))
 
     def _named(self, title: str) -> list[Name]:
         key = name_key(title)
-        return [name for name in self.names([key]).get(key, []) if name.kind in _NAMED]
+        return [name for name in self.names([key]).get(key, []) if name.kind < NameKind.ANCHOR]
 
     def title_of(self, name: str) -> str | None:
         """Return the title of the article that `get` gives, or that a redirect leads to outside the store.
@@ -149,19 +146,16 @@ class ArticleStore:
         Redirects lead outside in a part of a dump, or where an article had no text. None for any other name.
         """
         if names := self._named(name):
-            meant = _meant(name, names)
-            return None if meant is None else meant.title
-        title, seen = self._outside(name), {name}
-        while title is not None and title not in seen and (further := self._outside(title)) is not None:
-            seen.add(title)
-            title = further
+            nearest = _nearest(name, names)
+            return None if nearest is None else nearest.title
+        title: str | None = None
+        seen: set[str] = set()
+        while name not in seen:
+            seen.add(name)
+            rows = self._file.query("SELECT form, target FROM outside WHERE key = ? ORDER BY form", [name_key(name)])
+            if rows:
+                title = name = min(rows, key=lambda row: _distance(name, row[0]))[1]
         return title
-
-    def _outside(self, name: str) -> str | None:
-        written, canonical = clean_name(name), canonical_title(name)
-        rows = self._file.query("SELECT form, target FROM outside WHERE key = ? ORDER BY form", [name_key(name)])
-        nearest = min(rows, key=lambda row: (row[0] != written, canonical_title(row[0]) != canonical), default=None)
-        return None if nearest is None else nearest[1]
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
         """Return the names of some keys (see `name_key`), by key; unknown keys are left out.
@@ -178,9 +172,9 @@ class ArticleStore:
             try:
                 for key, form, kind, count, article, title, metadata in self._file.query(sql, some):
                     if self._passes(metadata):
-                        written = form if form is not None else _form(kind, key, title)
-                        check_text(written, "name")
-                        names.setdefault(key, []).append(Name(written, NameKind(kind), count, article, title))
+                        form = _form(kind, key, title) if form is None else form
+                        check_text(form, "name")
+                        names.setdefault(key, []).append(Name(form, NameKind(kind), count, article, title))
             except (ValueError, TypeError) as error:
                 message = f"the names of {self.path} are damaged: {error}. Build the store again"
                 raise StoreFormatError(message) from error
@@ -246,44 +240,23 @@ class ArticleStore:
         self.close()
 
 
-def _test(condition: Filter) -> Callable[[dict[str, Any]], bool]:
-    if callable(condition):
-        return condition
-    if not isinstance(condition, Mapping | All | AnyOf | Comparison | Not):
-        message = f"a filter must be a dict of conditions, a tree or a function, got {condition!r}"
-        raise InvalidInputError(message)
-    tree = to_tree(condition)
-    return lambda metadata: matches(tree, metadata)
+def _distance(title: str, form: str) -> int:
+    return 0 if form == clean_name(title) else 1 if canonical_title(form) == canonical_title(title) else 2
 
 
-def _meant(title: str, names: Sequence[Name]) -> Name | None:
+def _nearest(title: str, names: Sequence[Name]) -> Name | None:
     """Return the name that a title is nearest to; None if names of several articles are as near."""
-    written, canonical = clean_name(title), canonical_title(title)
-
-    def distance(name: Name) -> tuple[bool, int, int]:
-        derived = name.kind >= NameKind.UNACCENTED  # nobody's spelling, but only how others may be typed
-        spelling = 0 if name.form == written else 1 if canonical_title(name.form) == canonical else 2
-        return derived, spelling, name.kind
-
-    least = min(map(distance, names), default=None)
-    best = [name for name in names if distance(name) == least]
-    return best[0] if len({name.article_id for name in best}) == 1 else None
+    # Without accents or marks it is nobody's spelling, but only how others may be typed.
+    distances = [(name.kind >= NameKind.UNACCENTED, _distance(title, name.form), name.kind) for name in names]
+    least = min(distances, default=None)
+    nearest = [name for name, distance in zip(names, distances, strict=True) if distance == least]
+    return nearest[0] if len({name.article_id for name in nearest}) == 1 else None
 
 
 def _form(kind: int, key: str, title: str) -> str:
     """Return the form of a name for which none is stored."""
-    if kind == NameKind.TITLE:
-        return title
-    return split_title(title)[0] if kind == NameKind.BASE else key
+    return title if kind == NameKind.TITLE else split_title(title)[0] if kind == NameKind.BASE else key
 
 
 def _unpickle(path: Path, filters: Sequence[Filter]) -> ArticleStore:
-    if not path.is_file():
-        message = (
-            f"{path} is gone with the temporary article store that it belonged to: build it with path=... to keep it"
-        )
-        raise UnreadableFileError(message)
-    store = ArticleStore(path)
-    for condition in filters:
-        store = store.filtered(condition)
-    return store
+    return reduce(ArticleStore.filtered, filters, ArticleStore(path))

@@ -9,8 +9,7 @@ from factoid.entities.importers.json_lines import (
 )
 from factoid.entities.importers.mediawiki import MediaWikiDump
 from factoid.entities.importers.own_documents import OwnDocuments
-from factoid.entities.importers.parquet import WikipediaParquet
-from factoid.entities.importers.table import ArticleCsv
+from factoid.entities.importers.table import ArticleCsv, WikipediaParquet
 
 __all__ = [
     "ArticleCsv",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from factoid.entities.articles.sources import Source
+from factoid.entities.articles.article import Source
 from factoid.entities.importers.json_lines import (
     ArticleJsonl,
     KiltJsonl,
@@ -17,19 +16,18 @@ from factoid.entities.importers.json_lines import (
     WikiExtractorJson,
 )
 from factoid.entities.importers.mediawiki import MediaWikiDump
-from factoid.entities.importers.parquet import WikipediaParquet
-from factoid.entities.importers.source_files import is_named, visible_files
-from factoid.entities.importers.table import TABLES, ArticleCsv
+from factoid.entities.importers.source_files import KEYS_HINT, is_named
+from factoid.entities.importers.table import TABLES, ArticleCsv, WikipediaParquet
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.files.lines import numbered_lines, parse_object
+from factoid.files.lines import parse_object, read_lines, visible_files
 from factoid.files.tables import has_columns
 
 _XML = (b"<mediawiki", b"<?xml", b"<page")
 _NOTES = (".md", ".rst", ".txt", ".html", ".pdf")
 _SAMPLE = 20  # lines
 _FIELDS = ("title", "text", "content", "name")  # no titles, where there is but one line
-DUMP = "dump"
-IMPORTERS: dict[str, Callable[[list[Path]], Source]] = {
+IMPORTERS: dict[str, Callable[..., Source]] = {
+    "dump": MediaWikiDump,
     "wikiextractor": WikiExtractorJson,
     "kilt": KiltJsonl,
     "parquet": WikipediaParquet,
@@ -44,61 +42,46 @@ def make_sources(
     paths: Sequence[Path],
     kind: str = "auto",
     *,
-    workers: int = 1,
-    words: int = 1000,
     title_key: str = "title",
     text_key: str = "text",
-    allow_truncated: bool = False,
+    **dump_options: Any,
 ) -> list[Source]:
     """Return the sources of some files and folders: those of one format together, in the order of their first.
 
-    The kind is "dump", one of IMPORTERS, or "auto" to look at each. A dump's importer cleans no more than so many words of an
-    article. Title and text are called title_key and text_key in the lines of "jsonl" and the columns of "csv".
-
-    Raises:
-        InvalidInputError: There is no such format.
-        UnreadableFileError: A path is missing or of no known format.
+    The kind is one of IMPORTERS, or "auto" to look at each. Title and text are called title_key and text_key in the lines of
+    "jsonl" and the columns of "csv". Other options are those of `MediaWikiDump`.
     """
-    if kind not in ("auto", DUMP, *IMPORTERS):
-        message = f"unknown format {kind!r}: expected auto, {DUMP}, {', '.join(IMPORTERS)}"
-        raise InvalidInputError(message)
     files_by_kind: dict[str, list[Path]] = {}
-    for path in chain.from_iterable(map(_parts, paths)) if kind == "auto" else paths:
-        name = detect(path, title_key, text_key) if kind == "auto" else kind
-        files_by_kind.setdefault(name, []).append(path)
-    importers = IMPORTERS | {
-        DUMP: partial(MediaWikiDump, workers=workers, words=words, allow_truncated=allow_truncated),
-        "jsonl": partial(ArticleJsonl, title_key=title_key, text_key=text_key),
-        "csv": partial(ArticleCsv, title_key=title_key, text_key=text_key),
-    }
-    return [importers[name](files) for name, files in files_by_kind.items()]
+    for path in paths:
+        # In a folder with tables, each is of articles or redirects.
+        tables = [file for file in _files(path) if is_named(file, TABLES)] if kind == "auto" else []
+        for part in tables or [path]:
+            name = detect(part, title_key, text_key) if kind == "auto" else kind
+            files_by_kind.setdefault(name, []).append(part)
+    keys = {"title_key": title_key, "text_key": text_key}
+    options = {"dump": dump_options, "jsonl": keys, "csv": keys}
+    return [IMPORTERS[name](files, **options.get(name, {})) for name, files in files_by_kind.items()]
 
 
 def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
-    """Return the format of a file, or of the first file of a folder.
-
-    Raises:
-        UnreadableFileError: It is missing, empty or of no known format.
-    """
-    file = path
-    if path.is_dir():
-        files = visible_files(path)
-        if not files:
-            message = f"{path} holds no file"
-            raise UnreadableFileError(message)
-        file = next((file for file in files if file.suffix.lower() not in _NOTES), files[0])
+    """Return the format of a file, or of the first file of a folder; raise an UnreadableFileError if there is none."""
+    files = _files(path)
+    if not files:
+        message = f"{path} holds no file"
+        raise UnreadableFileError(message)
+    file = next((file for file in files if file.suffix.lower() not in _NOTES), files[0])
     if is_named(file, WikipediaParquet.patterns):
         return "parquet"
     if is_named(file, TABLES):
         return "redirects" if ".tsv" in file.name.lower() and not has_columns(file, title_key, text_key) else "csv"
-    sample = [line for _, line in islice(numbered_lines(file), _SAMPLE)]
+    sample = list(islice((line for _, line in read_lines(file) if line.strip()), _SAMPLE))
     if not sample:
         message = f"{file} is empty: expected articles, such as one JSON object per line"
         raise UnreadableFileError(message)
     if sample[0].startswith(b"PAR1"):
         return "parquet"
     if sample[0].lstrip(b"\xef\xbb\xbf \t").startswith(_XML):
-        return DUMP
+        return "dump"
     try:
         return _json_kind(sample, title_key, text_key)
     except InvalidInputError as error:
@@ -110,10 +93,8 @@ def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
         raise UnreadableFileError(message) from error
 
 
-def _parts(path: Path) -> list[Path]:
-    """Return what to look at one by one: the tables of a folder that has some, of articles or redirects; else the path."""
-    tables = [file for file in visible_files(path) if is_named(file, TABLES)] if path.is_dir() else []
-    return tables or [path]
+def _files(path: Path) -> list[Path]:
+    return list(visible_files(path)) if path.is_dir() else [path]
 
 
 def _json_kind(lines: Sequence[bytes], title_key: str, text_key: str) -> str:
@@ -128,18 +109,12 @@ def _json_kind(lines: Sequence[bytes], title_key: str, text_key: str) -> str:
         return "kilt"
     if set(first) == {"name", "target"}:
         return "redirects"
-    if usual_keys and all(map(_is_titled, objects := list(map(parse_object, lines)))):
-        keys = {key for fields in objects for key in fields}
-        if (len(lines) == 1 and first.keys().isdisjoint(_FIELDS)) or len(keys) > 1:
+    if usual_keys:
+        fields = [pair for line in lines for pair in parse_object(line).items()]
+        titles = {title for title, text in fields if title and isinstance(text, str)}
+        is_varied = len(titles) > 1 or (len(lines) == 1 and titles.isdisjoint(_FIELDS))
+        if is_varied and len(first) == 1 and len(fields) == len(lines) and titles.issuperset(dict(fields)):
             return "titles"
     names = ", ".join(map(repr, list(first)[:8])) or "no fields"
-    message = (
-        f"its first line has {names}; expected {title_key!r} and {text_key!r}. Say what the fields of the title and the text "
-        "are called (title_key and text_key, on the command line --title-key and --text-key)"
-    )
+    message = f"its first line has {names}; expected {title_key!r} and {text_key!r}{KEYS_HINT}"
     raise InvalidInputError(message)
-
-
-def _is_titled(fields: dict[str, Any]) -> bool:
-    """Tell whether an object is one title with its text."""
-    return len(fields) == 1 and all(key and isinstance(text, str) for key, text in fields.items())

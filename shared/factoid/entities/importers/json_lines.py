@@ -14,15 +14,14 @@ from urllib.parse import unquote
 
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.names import canonical_title
-from factoid.entities.articles.sources import unusual_keys
 from factoid.entities.importers.own_documents import read_names
-from factoid.entities.importers.source_files import FileSource, Paths
+from factoid.entities.importers.source_files import KEYS_HINT, FileSource, Paths
 from factoid.errors import InvalidInputError
-from factoid.files.lines import located, numbered_lines, parse_object
+from factoid.files.lines import located, parse_object, read_lines
 
 JSON_LINES = ("*.jsonl", "*.ndjson")
 _LINK = re.compile(r'<a href="([^"]*)">((?:(?!<a href=").)*?)</a>', re.DOTALL)
-_HEADING, _BULLET = "Section::::", "BULLET::::"
+_HEADING, _BULLET = "Section::::", re.compile(r"\ABULLET::::[-*#:; ]*")
 
 
 class _LineSource(FileSource):
@@ -36,7 +35,7 @@ class _LineSource(FileSource):
         Raises:
             UnreadableFileError: A file is missing or damaged, or a line does not hold what is expected; says where.
         """
-        lines = ((file, number, line) for file in self._files() for number, line in numbered_lines(file))
+        lines = ((file, number, line) for file in self._files() for number, line in read_lines(file) if line.strip())
         if self.record_per_line:
             return self._read(islice(lines, skip, None))
         return islice(self._read(lines), skip, None)
@@ -44,12 +43,10 @@ class _LineSource(FileSource):
     def _read(self, lines: Iterable[tuple[Path, int, bytes]]) -> Iterator[Record]:
         for file, number, line in lines:
             with located(f"{file}:{number}"):
-                records = self._records(line)
-            yield from records
+                yield from self._records(line)
 
     @abstractmethod
-    def _records(self, line: bytes) -> Sequence[Record]:
-        """Return the records of a line."""
+    def _records(self, line: bytes) -> Sequence[Record]: ...
 
 
 class ArticleJsonl(_LineSource):
@@ -70,24 +67,23 @@ class ArticleJsonl(_LineSource):
 
     def __init__(self, paths: Paths, *, title_key: str = "title", text_key: str = "text") -> None:
         super().__init__(paths)
-        self._title_key, self._text_key = title_key, text_key
-        self._options = unusual_keys(title_key, text_key)
+        self._options = {"title_key": title_key, "text_key": text_key}
+        self._keys = title_key, text_key
 
     def _records(self, line: bytes) -> Sequence[Record]:
         fields = parse_object(line)
-        hint = ". Say what they are called with title_key and text_key, on the command line with --title-key and --text-key"
-        title, text = (_text_field(fields, key, hint) for key in (self._title_key, self._text_key))
+        title, text = (_text_field(fields, key, KEYS_HINT) for key in self._keys)
         metadata = fields.get("metadata") or {}
         if not isinstance(metadata, dict):
             message = f"expected an object in 'metadata', got {metadata!r:.60}"
             raise InvalidInputError(message)
         aliases = tuple(dict.fromkeys(_names(fields, "aliases") + _names(metadata, "aliases")))
-        number = fields.get("id")
-        document_id = "" if number is None else str(number) if type(number) is int else number
-        if not isinstance(document_id, str):
-            message = f"expected a string or a whole number in 'id', got {number!r:.60}"
-            raise InvalidInputError(message)
-        article = Article(title, text, aliases, metadata=metadata, document_id=document_id)
+        document_id = fields.get("id")
+        if type(document_id) is int:
+            document_id = str(document_id)
+        article = Article(
+            title, text, aliases, metadata=metadata, document_id="" if document_id is None else document_id
+        )
         return [article, *(Redirect(name, title) for name in _names(fields, "redirects"))]
 
 
@@ -122,10 +118,9 @@ class WikiExtractorJson(_LineSource):
         title, text = _text_field(fields, "title"), html.unescape(_text_field(fields, "text"))
         text = text.removeprefix(f"{title}\n\n")  # versions before 3 repeat the title
         links = [(html.unescape(anchor), _link_target(address)) for address, anchor in _LINK.findall(text)]
+        links = [link for link in links if link[1]]
         metadata = {name: fields[name] for name in ("id", "url") if fields.get(name)}
-        return [
-            Article(title, _LINK.sub(r"\2", text), links=tuple(link for link in links if link[1]), metadata=metadata)
-        ]
+        return [Article(title, _LINK.sub(r"\2", text), links=tuple(links), metadata=metadata)]
 
 
 class KiltJsonl(_LineSource):
@@ -146,26 +141,17 @@ class KiltJsonl(_LineSource):
         if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
             message = f"expected a list of paragraphs in 'text', got {lines!r:.60}"
             raise InvalidInputError(message)
-        paragraphs = [line.strip() for line in lines]
+        paragraphs = [line.strip() for line in lines if not line.startswith(_HEADING)]
         if paragraphs and paragraphs[0] == title.strip():
             del paragraphs[0]
-        text = "\n".join(
-            line.removeprefix(_BULLET).lstrip("-*#:; ") if line.startswith(_BULLET) else line
-            for line in paragraphs
-            if not line.startswith(_HEADING)
-        )
+        text = "\n".join(_BULLET.sub("", paragraph) for paragraph in paragraphs)
         links: list[tuple[str, str]] = []
-        anchors = fields.get("anchors")
-        for anchor in anchors if isinstance(anchors, list) else ():
+        for anchor in fields.get("anchors") or ():
             match anchor:
                 case {"text": str(surface), "href": str(address)} if target := _link_target(address):
                     links.append((surface, target))
         wikidata = fields.get("wikidata_info") or {}
-        match wikidata:
-            case {"aliases": {"alias": [*names]}}:
-                aliases = tuple(name for name in names if isinstance(name, str))
-            case _:
-                aliases = ()
+        aliases = _names(wikidata.get("aliases") or {}, "alias")
         metadata = {"id": fields.get("wikipedia_id"), "wikidata_id": wikidata.get("wikidata_id")}
         metadata = {name: value for name, value in metadata.items() if value}
         return [Article(title, text, aliases, tuple(links), metadata)]
@@ -198,11 +184,7 @@ class RedirectLines(_LineSource):
 
 
 def _text_field(fields: dict[str, Any], name: str, hint: str = "") -> str:
-    """Return a field that is a string.
-
-    Raises:
-        InvalidInputError: It is missing, which the hint explains, or no string.
-    """
+    """Return a field that is a string; the hint goes into the error where it is missing."""
     if name not in fields:
         names = ", ".join(map(repr, list(fields)[:8])) or "an empty object"
         message = f"expected a field {name!r}, got {names}{hint}"

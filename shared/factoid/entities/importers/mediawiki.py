@@ -12,12 +12,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 
 from factoid._optional import require
 from factoid.entities.articles.article import Article, Record, Redirect
-from factoid.entities.articles.sources import describe_files
 from factoid.entities.importers.mediawiki_xml import CutOffError, Page, read_pages
+from factoid.entities.importers.source_files import FileSource, Paths
 from factoid.entities.wikitext.clean import clean, links
 from factoid.entities.wikitext.prepare import prepare
 from factoid.errors import FactoidError, InvalidInputError, UnreadableFileError
@@ -51,7 +50,7 @@ _BATCHES_AHEAD = 3  # for each process
 Batch = list[Page | Redirect]
 
 
-class MediaWikiDump:
+class MediaWikiDump(FileSource):
     """A source of articles: one or several XML dumps of a wiki.
 
     A page becomes an article, with the links of the whole page and the first words of its text; a redirect becomes a
@@ -59,7 +58,8 @@ class MediaWikiDump:
     about no entity, are left out and counted.
 
     Args:
-        paths: A file or several, read one after the other: `.xml`, or packed with bzip2 (multistream too) or gzip.
+        paths: A file, several, read one after the other, or a folder of them: `.xml`, or packed with bzip2 (multistream too)
+            or gzip.
         workers: Processes that clean pages; with 1, all is done in this one. Where more are used, a script must guard what
             it runs with `if __name__ == "__main__":`.
         namespaces: Numbers of the namespaces whose pages are read; 0 holds the articles.
@@ -70,34 +70,29 @@ class MediaWikiDump:
         left_out: How many pages the latest `read` left out, by reason. Complete when it has been read to the end.
 
     Raises:
-        InvalidInputError: No file is given, `words` or `workers` is less than 1.
+        InvalidInputError: `words` or `workers` is less than 1.
     """
+
+    patterns = ("*.xml", "*pages-articles*")
 
     def __init__(
         self,
-        paths: str | Path | Iterable[str | Path],
+        paths: Paths,
         *,
         workers: int = 1,
         namespaces: Iterable[int] = (0,),
         words: int | None = 1000,
         allow_truncated: bool = False,
     ) -> None:
-        self.paths = tuple(map(Path, [paths] if isinstance(paths, str | Path) else paths))
-        self.workers, self.words, self.allow_truncated = workers, words, allow_truncated
-        self.namespaces = frozenset(namespaces)
-        self.left_out: Counter[str] = Counter()
-        if not self.paths:
-            message = "MediaWikiDump needs at least one file, got none"
-            raise InvalidInputError(message)
+        super().__init__(paths)
         for name, number in (("workers", workers), ("words", words)):
             if number is not None and number < 1:
                 message = f"{name} must be at least 1, got {number}"
                 raise InvalidInputError(message)
-
-    @property
-    def name(self) -> str:
-        """What is read, and how: the same for two sources that give the same records as far as both give any."""
-        return describe_files("MediaWikiDump", self.paths, words=self.words, namespaces=sorted(self.namespaces))
+        self._workers, self._words, self._allow_truncated = workers, words, allow_truncated
+        self._namespaces = frozenset(namespaces)
+        self._options = {"words": words, "namespaces": sorted(self._namespaces)}
+        self.left_out: Counter[str] = Counter()
 
     def read(self, skip: int = 0) -> Iterator[Record]:
         """Yield the records from number `skip` on. What is skipped is unpacked, and not cleaned.
@@ -108,19 +103,19 @@ class MediaWikiDump:
         """
         require("mwparserfromhell", extra="wikipedia")
         self.left_out.clear()
-        batches = _batches(islice(self._pages(), skip, None))
-        to_records = partial(_to_records, words=self.words, namespaces=self.namespaces)
-        if self.workers == 1:
+        faults: list[UnreadableFileError] = []
+        batches = _batches(islice(self._pages(faults), skip, None))
+        to_records = partial(_to_records, words=self._words, namespaces=self._namespaces)
+        if self._workers == 1:
             yield from chain.from_iterable(map(to_records, batches))
         else:
-            yield from _clean_batches(to_records, batches, self.workers)
-        if self.left_out:
-            counts = ", ".join(f"{count} {reason}" for reason, count in self.left_out.most_common())
-            _log.info("Left out of the dump: %s", counts)
+            yield from _clean_batches(to_records, batches, self._workers)
+        if faults:
+            raise faults[0]
 
-    def _pages(self) -> Iterator[Page | Redirect]:
-        """Yield what gives a record, each exactly one, and count what gives none."""
-        for path in self.paths:
+    def _pages(self, faults: list[UnreadableFileError]) -> Iterator[Page | Redirect]:
+        """Yield what gives a record, each exactly one, and count what gives none. Note an error, and end."""
+        for path in self._files():
             try:
                 for page in read_pages(path):
                     record = self._record(page)
@@ -128,15 +123,16 @@ class MediaWikiDump:
                         self.left_out[record] += 1
                     else:
                         yield record
-            except CutOffError as error:
-                if not self.allow_truncated:
-                    raise
+            except UnreadableFileError as error:
+                if not (self._allow_truncated and isinstance(error, CutOffError)):
+                    faults.append(error)
+                    return
                 self.left_out["rests of files that are cut off or damaged"] += 1
                 _log.warning("%s was read only as far as it is whole: %s", path, error.__cause__)
 
     def _record(self, page: Page) -> Page | Redirect | str:
         """Return a page that gives an article, a redirect, or the reason why the page is left out."""
-        if page.namespace not in self.namespaces:
+        if page.namespace not in self._namespaces:
             return "pages of other namespaces"
         if not page.title:
             return "pages without a title"
@@ -144,7 +140,7 @@ class MediaWikiDump:
         link = written[1] if written else page.redirect
         if link is not None:
             target = page.site.target(link)
-            inside = target.namespace in self.namespaces and target.title
+            inside = target.namespace in self._namespaces and target.title
             return Redirect(page.title, target.title) if inside else "redirects to other namespaces"
         if page.model != "wikitext":
             return "pages that are no wikitext"
@@ -157,19 +153,14 @@ def is_disambiguation(title: str, wikitext: str) -> bool:
 
 
 def _batches(pages: Iterable[Page | Redirect]) -> Iterator[Batch]:
-    """Yield pages in lists, those before an error of `pages`, too, and pass the error on."""
     batch: Batch = []
     chars = 0
-    try:
-        for page in pages:
-            batch.append(page)
-            chars += len(page.text) if isinstance(page, Page) else 0
-            if chars >= _BATCH_CHARS or len(batch) >= _BATCH_PAGES:
-                yield batch
-                batch, chars = [], 0
-    except UnreadableFileError:
-        yield batch
-        raise
+    for page in pages:
+        batch.append(page)
+        chars += len(page.text) if isinstance(page, Page) else 0
+        if chars >= _BATCH_CHARS or len(batch) >= _BATCH_PAGES:
+            yield batch
+            batch, chars = [], 0
     yield batch
 
 
@@ -182,19 +173,13 @@ def _clean_batches(
         workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
     )
     waiting: deque[Future[list[Record]]] = deque()
-    fault: UnreadableFileError | None = None
     try:
-        try:
-            for batch in batches:
-                waiting.append(executor.submit(to_records, batch))
-                if len(waiting) >= _BATCHES_AHEAD * workers:
-                    yield from waiting.popleft().result()
-        except UnreadableFileError as error:
-            fault = error
+        for batch in batches:
+            waiting.append(executor.submit(to_records, batch))
+            if len(waiting) >= _BATCHES_AHEAD * workers:
+                yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
-        if fault:
-            raise fault
     except BrokenProcessPool as error:
         message = (
             "a process that cleaned pages died: out of memory, killed, or the script lacks "

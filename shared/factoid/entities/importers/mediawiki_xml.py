@@ -41,12 +41,9 @@ class Page:
 def read_pages(path: Path) -> Iterator[Page]:
     """Yield the pages of an export: XML as it is, or packed with bzip2 (also in several streams) or gzip.
 
-    Raises:
-        UnreadableFileError: There is no such file, or it is no export.
-        CutOffError: It is damaged or cut off after some page; the whole pages before have been yielded.
+    Damage after some page raises a CutOffError, when the whole pages before have been yielded.
     """
     last = None
-    again = "Download the file again and compare its checksum with the dump's"
     try:
         with opened(path) as file:
             start = file.read1(_CHUNK)  # not read(): it loses what precedes the damage
@@ -58,14 +55,15 @@ def read_pages(path: Path) -> Iterator[Page]:
                 raise UnreadableFileError(message)
             for last in _pages(start, file, path):
                 yield last
+    except UnreadableFileError:
+        raise
     except (ParseError, *DAMAGE) as error:
+        again = f"{error}. Download the file again and compare its checksum with the dump's"
         if last is None:
-            message = (
-                f"{path} is no MediaWiki XML export, or is cut off or damaged before its first page: {error}. {again}"
-            )
+            message = f"{path} is no MediaWiki XML export, or is cut off or damaged before its first page: {again}"
             raise UnreadableFileError(message) from error
         message = (
-            f"{path} is cut off or damaged after the page {last.title!r}: {error}. {again}, or do without the rest with "
+            f"{path} is cut off or damaged after the page {last.title!r}: {again}, or do without the rest with "
             "allow_truncated=True, on the command line with --allow-truncated"
         )
         raise CutOffError(message) from error
@@ -109,34 +107,25 @@ def _pages(chunk: bytes, file: BufferedReader, path: Path) -> Iterator[Page]:
 
 
 def _site(siteinfo: Element) -> Site:
-    numbers = {
-        " ".join(namespace.text.lower().split()): _number(namespace.get("key"))
-        for namespace in siteinfo.iterfind("{*}namespaces/{*}namespace")
-        if namespace.text
-    }
-    return Site(numbers)
+    namespaces = siteinfo.iterfind("{*}namespaces/{*}namespace")
+    return Site({" ".join(space.text.lower().split()): _number(space.get("key")) for space in namespaces if space.text})
 
 
 def _page(element: Element, site: Site) -> Page:
     title = element.findtext("{*}title", "").strip()
     number = element.findtext("{*}ns")  # absent in exports before 2012
-    redirect, revision = element.find("{*}redirect"), element.find("{*}revision")
-    if revision is None:
-        revision = Element("revision")
+    redirect = element.find("{*}redirect")
     return Page(
         site,
         title,
-        site.namespace(title) if number is None else _number(number),
+        site.target(title).namespace or 0 if number is None else _number(number),
         _number(element.findtext("{*}id")),
-        _number(revision.findtext("{*}id")),
+        _number(element.findtext("{*}revision/{*}id")),
         None if redirect is None else redirect.get("title"),
-        revision.findtext("{*}model", "wikitext").strip(),
-        revision.findtext("{*}text", ""),
+        element.findtext("{*}revision/{*}model", "wikitext").strip(),
+        element.findtext("{*}revision/{*}text", ""),
     )
 
 
 def _number(text: str | None) -> int:
-    try:
-        return int(text or "")
-    except ValueError:
-        return 0
+    return int(text) if text and text.strip().lstrip("-").isdecimal() else 0

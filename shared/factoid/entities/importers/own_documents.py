@@ -61,11 +61,7 @@ class OwnDocuments:
 
 
 def read_names(value: Any, expected: str) -> tuple[str, ...]:
-    """Return a list of names, or one name by itself, without null and blank ones; () for None.
-
-    Raises:
-        InvalidInputError: It is something else; the error begins with what was expected.
-    """
+    """Return a list of names, or one name by itself, without null and blank ones; an error begins with what was expected."""
     names = [value] if value is None or isinstance(value, str) else value
     if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str | None) for name in names):
         message = f"{expected}, got {value!r:.80}"

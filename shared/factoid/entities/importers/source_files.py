@@ -1,66 +1,63 @@
-"""Which files the importers read."""
+"""Files that articles are read from."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import ClassVar
 
-from factoid.entities.articles.sources import describe_files
 from factoid.errors import UnreadableFileError
+from factoid.files.lines import refuse, visible_files
 
 Paths = str | Path | Iterable[str | Path]
+KEYS_HINT = (
+    ". Say what they are called with title_key and text_key, on the command line with --title-key and --text-key"
+)
 
 
 class FileSource:
-    """Files of one format.
-
-    Args:
-        paths: A file or folder, or several. Files are taken whatever their names; folders are searched for the format's
-            usual names.
-    """
+    """Files of one format: any that are named, and in folders those with its usual names."""
 
     patterns: ClassVar[tuple[str, ...]]  # in lower case and without the ending of a compressed file
 
     def __init__(self, paths: Paths) -> None:
-        self._paths = paths
-        self._options: dict[str, str] = {}
+        self._paths = [Path(paths)] if isinstance(paths, str | Path) else [*map(Path, paths)]
+        self._options: dict[str, object] = {}  # what else the records depend on
 
     @property
     def name(self) -> str:
         """What is read: the importer, its options, and its files with their sizes and times of change."""
-        return describe_files(type(self).__name__, self._files(), **self._options)
+        described = []
+        for file in self._files():
+            state = file.stat()
+            changed = datetime.fromtimestamp(state.st_mtime, tz=UTC)
+            described.append(f"{file.absolute()} ({state.st_size:,} bytes, of {changed:%Y-%m-%d %H:%M:%S.%f})")
+        if len(described) > 3:  # a folder of many: what they are is kept as a digest
+            digest = hashlib.sha256("\n".join(described).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+            described = [described[0], f"{len(described) - 1} more files, digest {digest}"]
+        options = (f" {name}={value!r}" for name, value in sorted(self._options.items()) if name != f"{value}_key")
+        return f"{type(self).__name__}{''.join(options)}: {', '.join(described)}"
 
     def _files(self) -> list[Path]:
-        """List the files, those of folders in the order of their names.
-
-        Raises:
-            UnreadableFileError: A path is missing, or there is no file to read.
-        """
-        expected = f"expected files named {', '.join(self.patterns)}, plain, .gz or .bz2"
+        """List the files, those of folders in the order of their names."""
         files: dict[Path, None] = {}  # what is named twice is read once
-        for path in map(Path, [self._paths] if isinstance(self._paths, str | Path) else self._paths):
-            if not path.exists():
-                message = f"{path} does not exist"
-                raise UnreadableFileError(message)
+        for path in self._paths:
+            try:
+                path.stat()
+            except OSError as error:
+                refuse(path, error)
             members = (
                 [file for file in visible_files(path) if is_named(file, self.patterns)] if path.is_dir() else [path]
             )
-            if not members:
-                message = f"{path} holds no file to read: {expected}"
-                raise UnreadableFileError(message)
             files.update(dict.fromkeys(members))
         if not files:
-            message = f"there is no file to read: {expected}"
+            places = ", ".join(map(str, self._paths)) or "no path"
+            message = f"there is no file to read in {places}: expected {', '.join(self.patterns)}, plain, .gz or .bz2"
             raise UnreadableFileError(message)
         return list(files)
-
-
-def visible_files(folder: Path) -> list[Path]:
-    """List the files in a folder and its subfolders by name, without hidden ones."""
-    names = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
-    return sorted(folder / name for name in names if not any(part.startswith(".") for part in name.parts))
 
 
 def is_named(file: Path, patterns: tuple[str, ...]) -> bool:

@@ -1,23 +1,24 @@
-"""Articles of your own as a table: CSV as spreadsheets save it, separated by commas, semicolons or tabs."""
+"""Articles as tables: CSV as spreadsheets save it, and Hugging Face's `wikimedia/wikipedia` as Parquet."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice, zip_longest
+from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
+from factoid._optional import require
 from factoid.entities.articles.article import Article, Record, Redirect
-from factoid.entities.articles.sources import unusual_keys
-from factoid.entities.importers.source_files import FileSource, Paths
-from factoid.errors import InvalidInputError
+from factoid.entities.importers.source_files import KEYS_HINT, FileSource, Paths
+from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files.lines import located
-from factoid.files.tables import find_column, read_rows
+from factoid.files.tables import find_column, read_table
 
 TABLES = ("*.csv", "*.tsv")
 _BETWEEN_NAMES = re.compile(r"[|;\n]")
-_OPTIONAL = ("aliases", "redirects", "id")
+_BATCH = 1000  # rows of Parquet in memory at a time
+_COLUMNS, _METADATA = ("title", "text"), ("id", "url")  # of Parquet
 
 
 class ArticleCsv(FileSource):
@@ -36,8 +37,14 @@ class ArticleCsv(FileSource):
 
     def __init__(self, paths: Paths, *, title_key: str = "title", text_key: str = "text") -> None:
         super().__init__(paths)
-        self._title_key, self._text_key = title_key, text_key
-        self._options = unusual_keys(title_key, text_key)
+        self._options = {"title_key": title_key, "text_key": text_key}
+        self._columns = {
+            "title": title_key,
+            "text": text_key,
+            "aliases": "aliases",
+            "redirects": "redirects",
+            "id": "id",
+        }
 
     def read(self, skip: int = 0) -> Iterator[Record]:
         """Yield the records from number `skip` on: of each row the article, then its redirects.
@@ -48,51 +55,77 @@ class ArticleCsv(FileSource):
         return islice(chain.from_iterable(map(self._records, self._files())), skip, None)
 
     def _records(self, file: Path) -> Iterator[Record]:
-        rows = read_rows(file, self._title_key, self._text_key)
-        names = [name.strip() for name in next(rows, (0, []))[1]]
-        with located(str(file)):
-            columns = self._columns(names)
-        for line, row in rows:
-            with located(f"{file}:{line}"):
-                records = _row_records(row, names, columns)
-            yield from records
-
-    def _columns(self, names: Sequence[str]) -> dict[str, int]:
-        """Return where the columns of titles, texts and what is optional are."""
-        wanted = {"title": self._title_key, "text": self._text_key} | {name: name for name in _OPTIONAL}
-        columns = {role: at for role, name in wanted.items() if (at := find_column(names, name)) is not None}
-        if not {"title", "text"} <= columns.keys():
+        names, rows = read_table(file, self._columns["title"], self._columns["text"])
+        columns = {role: find_column(names, name) for role, name in self._columns.items()}
+        if columns["title"] is None or columns["text"] is None:
             message = (
-                f"expected one column {self._title_key!r} and one {self._text_key!r}, got "
-                f"{', '.join(map(repr, names[:8])) or 'an empty file'}. Say what they are called with title_key and "
-                "text_key, on the command line with --title-key and --text-key"
+                f"{file}: expected one column {self._columns['title']!r} and one {self._columns['text']!r}, got "
+                f"{', '.join(map(repr, names[:8])) or 'an empty file'}{KEYS_HINT}"
             )
-            raise InvalidInputError(message)
-        if twice := [name for name, count in Counter(filter(None, names)).items() if count > 1]:
-            message = f"several columns are called {', '.join(map(repr, twice))}: give each a name of its own"
-            raise InvalidInputError(message)
-        return columns
-
-
-def _row_records(row: Sequence[str], names: Sequence[str], columns: dict[str, int]) -> list[Record]:
-    """Return the article of a row, then its redirects."""
-    pairs = list(zip_longest(names, row, fillvalue=""))
-    if any(cell.strip() and not name for name, cell in pairs):
-        message = (
-            f"a cell under no name, {len(row)} cells and {len([*filter(None, names)])} names: a text that holds a "
-            "separator has to stand in double quotes"
-        )
-        raise InvalidInputError(message)
-    cells = {role: pairs[at][1] for role, at in columns.items()}
-    title = cells["title"].strip()
-    if not title:
-        message = "a row without a title"
-        raise InvalidInputError(message)
-    metadata = {name: cell for at, (name, cell) in enumerate(pairs) if at not in columns.values() and cell.strip()}
-    aliases, redirects = (_split_names(cells.get(role, "")) for role in ("aliases", "redirects"))
-    article = Article(title, cells["text"], aliases, metadata=metadata, document_id=cells.get("id", "").strip())
-    return [article, *(Redirect(name, title) for name in redirects)]
+            raise UnreadableFileError(message)
+        for line, cells in rows:
+            values = {role: cells.get(column or "", "") for role, column in columns.items()}
+            title = values["title"].strip()
+            aliases, redirects = (_split_names(values[role]) for role in ("aliases", "redirects"))
+            metadata = {name: cell for name, cell in cells.items() if cell.strip() and name not in columns.values()}
+            with located(f"{file}:{line}"):
+                if not title:
+                    message = "a row without a title"
+                    raise InvalidInputError(message)
+                yield Article(title, values["text"], aliases, metadata=metadata, document_id=values["id"].strip())
+            yield from (Redirect(name, title) for name in redirects)
 
 
 def _split_names(cell: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(str.strip, _BETWEEN_NAMES.split(cell)))))
+
+
+class WikipediaParquet(FileSource):
+    """Files with the columns title and text, and id and url if there are such, which become metadata.
+
+    The dataset holds no redirects: give them beside it with `RedirectLines`.
+
+    Args:
+        paths: Files, or folders of files that end in .parquet.
+    """
+
+    patterns = ("*.parquet",)
+
+    def read(self, skip: int = 0) -> Iterator[Article]:
+        """Yield the articles from number `skip` on; groups of rows before it are not read.
+
+        Raises:
+            UnreadableFileError: A file is missing, damaged, or has other columns.
+        """
+        pa, parquet = require("pyarrow", extra="parquet"), require("pyarrow.parquet", extra="parquet")
+        for path in self._files():
+            try:
+                with parquet.ParquetFile(path) as file:
+                    for number, row in _parquet_rows(file, path, skip):
+                        with located(f"{path}, row {number}"):
+                            metadata = {key: row[key] for key in _METADATA if row.get(key)}
+                            article = Article(row["title"], row["text"], metadata=metadata)
+                        yield article
+                    skip = max(0, skip - file.metadata.num_rows)
+            except UnreadableFileError:
+                raise
+            except (pa.ArrowException, OSError) as error:
+                reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+                message = f"{path} cannot be read as Parquet: {reason}. Copy or download it again"
+                raise UnreadableFileError(message) from error
+
+
+def _parquet_rows(file: Any, path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of an open file after the first `skip`, with their numbers from 1 on."""
+    names = file.schema_arrow.names
+    if missing := [name for name in _COLUMNS if name not in names]:
+        message = f"{path}: expected the columns {' and '.join(_COLUMNS)}, got {', '.join(names)}: no {missing[0]}"
+        raise UnreadableFileError(message)
+    columns = [name for name in (*_COLUMNS, *_METADATA) if name in names]
+    number = 0
+    for group in range(file.num_row_groups):
+        size = file.metadata.row_group(group).num_rows
+        batches = file.iter_batches(_BATCH, row_groups=[group], columns=columns) if number + size > skip else ()
+        rows = enumerate((row for batch in batches for row in batch.to_pylist()), start=number + 1)
+        yield from islice(rows, max(0, skip - number), None)
+        number += size

@@ -1,5 +1,1 @@
-"""Wikitext to plain text and links, without markup, boxes, tables and notes.
-
-A page is prepared once (`prepare`), which is quick. The parser, which is slow, sees one line at a time (`render`) and stops as
-soon as there are enough words (`clean`).
-"""
+"""Wikitext to plain text and links: a page is prepared once, then its lines are parsed until there are enough words."""

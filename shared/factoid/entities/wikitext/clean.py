@@ -7,11 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 
 from factoid.entities.wikitext.prepare import BREAK
-from factoid.entities.wikitext.render import Line, lines, pipe_trick, render, shown_target, shows_nothing
-from factoid.entities.wikitext.site import Place, Site
+from factoid.entities.wikitext.render import Line, lines, render, shown_target, shows_nothing
+from factoid.entities.wikitext.site import Site
 from factoid.entities.wikitext.templates import GAP
 from factoid.words import count_words
 
@@ -36,7 +35,7 @@ _BREAKS = re.compile(rf"[\n{BREAK}]")
 _TERM = re.compile(r"(?<!\s)\s++:\s*+")
 # Letters right after a link belong to it: "[[bus]]es" shows "buses". Of the scripts with spaces between words only.
 _LINK = re.compile(
-    r"\[\[([^][{}|<>\n]+)(?:(\|)([^][]*(?:\[(?!\[)[^][]*\](?!\])[^][]*)*))?\]\]([a-zß-öø-ÿā-ſά-ώа-џ]*)", re.IGNORECASE
+    r"\[\[([^][{}|<>\n]+)(?:\|([^][]*(?:\[(?!\[)[^][]*\](?!\])[^][]*)*))?\]\]([a-zß-öø-ÿā-ſά-ώа-џ]*)", re.IGNORECASE
 )
 _LONGEST = 300  # characters; what is longer is no name
 
@@ -44,7 +43,6 @@ _QUOTES = re.compile(r"'{2,}")
 _STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\{\||~~~+")
 _INVISIBLE = re.compile("[\ue001\u00ad\u200b\u200e\u200f\u2060\ufeff\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile(r"\s+")
-_LETTER_BEFORE = re.compile(r"(?:^|\s)\S$")
 _GAP_AFTER_DIGIT = re.compile(rf"(?<=\d){GAP}")
 
 # What is left of a pair of brackets whose content, or part of it, showed nothing. All of them until nothing changes.
@@ -137,15 +135,13 @@ def _add_line(page: _Page, line: Line, site: Site) -> None:
 def links(prepared: str, site: Site, *, namespaces: Collection[int] = (0,)) -> Iterator[tuple[str, str]]:
     """Yield the links of a prepared page into some namespaces in order, each as its text and its target's title."""
     for match in _LINK.finditer(prepared):
-        written, piped, text, trail = match.groups()
+        written, text, trail = match.groups()
         target = site.target(written)
-        if target.place is not Place.PAGE or target.namespace not in namespaces or not target.title:
-            continue
-        if not text:
-            text = pipe_trick(written) if piped else shown_target(written)
-        shown = tidy(render(text + trail, site) if "{{" in text else text + trail)
-        if shown and len(shown) <= _LONGEST:
-            yield shown, target.title
+        if target.title and target.is_shown and target.namespace in namespaces:
+            text = (text or shown_target(written)) + trail
+            shown = tidy(render(text, site) if "{{" in text else text)
+            if shown and len(shown) <= _LONGEST:
+                yield shown, target.title
 
 
 def tidy(line: str) -> str:
@@ -167,18 +163,15 @@ def tidy(line: str) -> str:
 
 
 def _without_quotes(line: str) -> str:
-    """Drop the quotes that stand for bold and italics, and keep those that stand for themselves, by MediaWiki's rules.
+    """Drop the quotes that stand for bold and italics, and keep those that stand for themselves, as MediaWiki does.
 
     Four are an apostrophe and bold; more than five are apostrophes and five. Where italics and bold are both left open, one of
-    the three is an apostrophe, as in "l'''Étranger''": the first after a word of one letter, else after another word.
+    the three is an apostrophe, as in "l'''Étranger''": the first after a word, else the first.
     """
     runs = list(_QUOTES.finditer(line))
     literal = {run.start(): 1 if len(run[0]) == 4 else max(0, len(run[0]) - 5) for run in runs}
-    sizes = {run.start(): len(run[0]) - literal[run.start()] for run in runs}
-    count = Counter(sizes.values())
-    if (count[3] + count[5]) % 2 and (count[2] + count[5]) % 2 and count[3]:
-        bold = [at for at, size in sizes.items() if size == 3]
-        after_letter = (at for at in bold if _LETTER_BEFORE.search(line[max(0, at - 2) : at]))
-        after_word = (at for at in bold if not line[at - 1 : at].isspace() and at)
-        literal[next(chain(after_letter, after_word, bold))] += 1
+    sizes = Counter(len(run[0]) - literal[run.start()] for run in runs)
+    bold = [run.start() for run in runs if len(run[0]) in (3, 4)]
+    if (sizes[3] + sizes[5]) % 2 and (sizes[2] + sizes[5]) % 2 and bold:
+        literal[next((at for at in bold if at and not line[at - 1].isspace()), bold[0])] += 1
     return _QUOTES.sub(lambda run: "'" * literal[run.start()], line)

@@ -1,26 +1,23 @@
-"""The quick first pass over a whole page: comments, notes, formulas and HTML tags go; templates and links stay.
-
-One scan from left to right, as MediaWiki's own, so that a comment in a note or a tag in `<nowiki>` means what it does there.
-"""
+"""The quick first pass over a whole page: comments, notes, formulas and HTML tags go; templates and links stay."""
 
 from __future__ import annotations
 
 import re
 
-# Elements whose content is no part of the text, is shown as it is, or is a formula.
+# Elements whose content is no part of the text.
 _DROPPED = (
     "ref references gallery timeline imagemap score graph mapframe maplink templatedata templatestyles syntaxhighlight "
     "source pre includeonly hiero table del s strike inputbox categorytree indicator style script"
 ).split()
 _FORMULAS = ("math", "chem", "ce")
-_LONGEST_FORMULA = 120  # characters
-_ELEMENTS = (*_DROPPED, *_FORMULAS, "nowiki")
+_SHOWN = (*_FORMULAS, "nowiki")
+_ELEMENTS = (*_DROPPED, *_SHOWN)
 _OPENING = re.compile(rf"<!--|<({'|'.join(_ELEMENTS)})(?=[\s/>])[^<>]*>", re.IGNORECASE)
 _CLOSINGS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _ELEMENTS} | {"": re.compile("-->")}
 _SMALL = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+_NO_BRACES = str.maketrans("", "", "{}")
 _RAISABLE = re.compile(r"[0-9+\-−]+|n")
 _ORDINAL = re.compile(r"st|nd|rd|th|er|re|e|o|a|TM|SM", re.IGNORECASE)
-_POWER = re.compile(r"\^\s*(?:\{([^{}]*)\}|(\w))")
 _RAISED = re.compile(r"<(sup|sub)\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 _TAG = re.compile(r"</?([a-z][a-z0-9-]*)(?:\s[^<>]*)?/?>", re.IGNORECASE)
 _NEW_LINE = frozenset("blockquote center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p poem tr ul".split())
@@ -50,14 +47,6 @@ def superscript(text: str) -> str:
     return text if not text or _ORDINAL.fullmatch(text) else f"^{text}"
 
 
-def _formula(latex: str) -> str:
-    """Return a formula without commands as text, "E=mc^2" as "E=mc²"; "" for all others, since they need LaTeX."""
-    if "\\" in latex or len(latex) > _LONGEST_FORMULA:
-        return ""
-    text = _POWER.sub(lambda power: superscript(power[1] or power[2] or ""), latex)
-    return " ".join(re.sub("[{}]", "", text).split())
-
-
 def _without_elements(wikitext: str) -> str:
     """Drop or replace comments and the elements in which wikitext means something else."""
     parts: list[str] = []
@@ -73,9 +62,9 @@ def _without_elements(wikitext: str) -> str:
         if closing:
             content = wikitext[at : closing.start()]
             at = closing.end()
-            if name in _FORMULAS:
-                content = _formula(content)
-            if name == "nowiki" or name in _FORMULAS:  # shown as it is
+            if name in _FORMULAS:  # those with commands need LaTeX
+                content = "" if "\\" in content else " ".join(content.translate(_NO_BRACES).split())
+            if name in _SHOWN:
                 parts.append(_MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", content))
         elif name:
             unclosed.add(name)

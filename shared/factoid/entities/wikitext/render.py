@@ -1,7 +1,4 @@
-"""The lines of a prepared page, and each as text, read with mwparserfromhell.
-
-A line is what stands between line ends that no template, table or link holds.
-"""
+"""The lines of a prepared page, up to line ends that no template, table or link holds, and each as text."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
-from factoid.entities.wikitext.site import Place, Site
-from factoid.entities.wikitext.templates import Arguments, renderer, template_name
+from factoid.entities.wikitext.site import Site
+from factoid.entities.wikitext.templates import renderer
 
 if TYPE_CHECKING:
     from mwparserfromhell.nodes import Template
@@ -24,7 +21,6 @@ _OPENING = {"}}": "{{", "]]": "[[", "|}": "{|"}
 _HEADING = re.compile(r"(={1,6})(.+)\1")
 _CHAPTER = re.compile(r"==[^=\n].*==[ \t]*$", re.MULTILINE)
 _NEEDS_PARSER = re.compile(r"\{\{|\[\[|\[?(?:https?:|ftp:|//|mailto:|irc:|news:)", re.IGNORECASE)
-_DISTINCTION = re.compile(r"(?!\A)(?:,\s.*|(?<!\s)\s*+\([^()]*+\))\Z", re.DOTALL)
 
 # Of what is opened and never closed, the parser reads everything that follows again and again: minutes for some thousands.
 _MOST_UNCLOSED = 30
@@ -121,9 +117,8 @@ def shows_nothing(line: Line, site: Site) -> bool:
     if line.closed != len(line.text.rstrip()) or not line.text.startswith(("{{", "[[")):
         return False
     if text.startswith("[["):
-        return site.target(text[2:].partition("|")[0].partition("]]")[0]).place is Place.HIDDEN
-    written = re.split(r"[|{}<\n]", text[2:], maxsplit=1)[0]
-    return renderer(template_name(written)) is None
+        return not site.target(text[2:].partition("|")[0].partition("]]")[0]).is_shown
+    return renderer(re.split(r"[|{}<\n]", text[2:], maxsplit=1)[0]) is None
 
 
 def _code(code: Wikicode | None, site: Site) -> str:
@@ -134,9 +129,9 @@ def _node(node: Any, site: Site) -> str:
     match type(node).__name__:
         case "Wikilink":
             written = _code(node.title, site)
-            if site.target(written).place is Place.HIDDEN:
+            if not site.target(written).is_shown:
                 return ""
-            return shown_target(written) if node.text is None else _code(node.text, site) or pipe_trick(written)
+            return _code(node.text, site) or shown_target(written)
         case "Template":
             return _template(node, site)
         case "ExternalLink":
@@ -145,8 +140,6 @@ def _node(node: Any, site: Site) -> str:
             return _code(node.contents, site)
         case "Argument":
             return _code(node.default, site)
-        case "Comment":
-            return ""
         case _:  # Text, HTMLEntity, and Heading where it is none
             return str(node)
 
@@ -157,24 +150,12 @@ def shown_target(written: str) -> str:
     return (page or section).replace("_", " ").strip()
 
 
-def pipe_trick(written: str) -> str:
-    """Return the text of `[[written|]]`: the title without its namespace and what tells it from others of its name."""
-    title = shown_target(written)
-    return _DISTINCTION.sub("", title.partition(":")[2] or title).strip()
-
-
 def _template(template: Template, site: Site) -> str:
-    show = renderer(template_name(str(template.name)))
+    show = renderer(str(template.name))
     if show is None:
         return ""
-    listed: list[str] = []
-    named: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     for parameter in template.params:
-        shown, name = _code(parameter.value, site), str(parameter.name).strip()
-        if not parameter.showkey:
-            listed.append(shown.strip("\n"))
-        else:
-            named[name] = shown.strip()
-            if name == str(len(listed) + 1):  # {{lang|1=fr|2=…}}
-                listed.append(shown.strip())
-    return show(Arguments(tuple(listed), named))
+        shown = _code(parameter.value, site)
+        arguments[str(parameter.name).strip()] = shown.strip() if parameter.showkey else shown.strip("\n")
+    return show(arguments)

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from factoid.entities.articles.names import canonical_title
@@ -28,21 +28,12 @@ _OTHER_WIKIS = frozenset(
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?|simple")
 
 
-class Place(Enum):
-    """What a link leads to."""
-
-    PAGE = "a page of this wiki, or a section of the page itself where the title is empty"
-    ELSEWHERE = "another wiki; shown in the text"
-    HIDDEN = "nothing that is shown in the text: a file, a category, or the same article in another language"
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """Where a link leads."""
 
-    place: Place
-    title: str  # as MediaWiki shows it, without section; of another wiki, without the wiki's prefix
-    namespace: int = 0
+    title: str  # as MediaWiki shows it, without section; "" for a section of the page itself
+    namespace: int | None = 0  # None for another wiki
+    is_shown: bool = True  # in the text, unlike files, categories and the same article in another language
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +41,6 @@ class Site:
     """What a wiki calls its namespaces: their numbers by their names, in lower case."""
 
     namespaces: Mapping[str, int] = field(default_factory=dict)
-
-    def namespace(self, title: str) -> int:
-        """Return the number of a title's namespace."""
-        prefix, colon, _ = title.partition(":")
-        return (self._number(prefix) or 0) if colon else 0
 
     def target(self, link: str) -> Target:
         """Return where the link `[[link]]` leads."""
@@ -64,16 +50,12 @@ class Site:
         page = link.partition("#")[0].strip()
         is_shown = page.startswith(":")  # [[:File:…]] is shown as a link, [[File:…]] is the picture
         page = page.lstrip(": ")
-        prefix, colon, rest = page.partition(":")
-        prefix = prefix.strip()
-        if colon and (number := self._number(prefix)) is not None:
-            place = Place.HIDDEN if number in _HIDDEN and not is_shown else Place.PAGE
-            return Target(place, canonical_title(page), number)
-        if colon and (prefix.lower() in _OTHER_WIKIS or _LANGUAGE.fullmatch(prefix)):
-            is_shown = is_shown or prefix.lower() in _OTHER_WIKIS
-            return Target(Place.ELSEWHERE if is_shown else Place.HIDDEN, canonical_title(rest))
-        return Target(Place.PAGE, canonical_title(page))
-
-    def _number(self, prefix: str) -> int | None:
+        prefix, colon, _ = page.partition(":")
         name = " ".join(prefix.replace("_", " ").lower().split())
-        return self.namespaces.get(name, _EVERYWHERE.get(name))
+        if not colon:
+            return Target(canonical_title(page))
+        if (number := self.namespaces.get(name, _EVERYWHERE.get(name))) is not None:
+            return Target(canonical_title(page), number, is_shown or number not in _HIDDEN)
+        if name in _OTHER_WIKIS or _LANGUAGE.fullmatch(prefix.strip()):
+            return Target("", None, is_shown or name in _OTHER_WIKIS)
+        return Target(canonical_title(page))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from factoid.propositions.syntax.tree import Tree
+from factoid.propositions.syntax.tree import PROPER, Tree
 
 # "It is said that", "it has been argued that": what is said follows.
 _SAID = frozenset(
@@ -68,6 +68,6 @@ def is_expletive(tree: Tree, index: int) -> bool:
         return not later.isdisjoint(("to", "that", "if", "for", "whether", "how"))
     if tree.tags[head].startswith("JJ") and not later.isdisjoint(("that", "whether", "how", "why", "what")):
         return True
-    if tree.is_proper(head) or tree.deps[head] == "advmod":
+    if tree.tags[head] in PROPER or tree.deps[head] == "advmod":
         return not next_words.isdisjoint(("who", "that", "which"))  # "It was Kublai who …"
     return words[:1] == ["is"] and "up" in words[1:3]

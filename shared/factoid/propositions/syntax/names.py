@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from factoid.propositions.syntax.inflect import article
 from factoid.propositions.syntax.lists import below, mended
 from factoid.propositions.syntax.phrases import determiner, replaced, strip, text_of, tokens, without
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import PROPER, Item, Tree
 
 # What is published, so that a year in brackets is the year of that.
 _WORKS = frozenset(
@@ -65,7 +65,7 @@ def _named(tree: Tree, items: Sequence[Item], noun: int) -> tuple[list[int], lis
             at += 1
     name: list[int] = []
     for item in items[at:]:
-        proper = isinstance(item, int) and (tree.is_proper(item) or (name and tree.tags[item] == "CD"))
+        proper = isinstance(item, int) and (tree.tags[item] in PROPER or (name and tree.tags[item] == "CD"))
         if not proper or (name and item != name[-1] + 1):
             break
         name.append(int(item))
@@ -122,9 +122,9 @@ def example_kinds(tree: Tree, noun: int, named: int, present: set[int]) -> Itera
         apart = tree.all(head, "conj", "cc", "case", "punct", "appos")
         gone = set().union(*(tree.subtree(child) for child in apart))
         name = strip(tree, sorted(below(tree, head, present) - gone), head)
-        if not any(map(tree.is_proper, name)):
+        if PROPER.isdisjoint(tree.tags[token] for token in name):
             continue
-        if tree.is_proper(name[0]) or tree.words[name[0]][0].isupper() or tree.tags[name[0]] == "DT":
+        if tree.tags[name[0]] in PROPER or tree.words[name[0]][0].isupper() or tree.tags[name[0]] == "DT":
             plain, about = _released(tree, name, kind)
             yield [*plain, "is", *_indefinite(tree, [*modifiers, kind])]
             yield from about

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from factoid.errors import InvalidInputError
 from factoid.markdown import is_code
-from factoid.sentences import MAX_CHARS, MAX_WORDS, sentence_spans, trim
+from factoid.sentences import MAX_CHARS, MAX_WORDS, sentence_spans
 from factoid.words import count_words
 
 PROSE = """
@@ -204,25 +204,12 @@ def test_a_sentence_without_end_is_cut_at_clauses_else_words_else_anywhere():
     assert sentences(" ".join(words[:200])) == [" ".join(words[:200])]
 
 
-def test_trim():
-    assert trim("  a b \n", 0, 7) == (2, 5)
-    assert trim("xx a b yy", 2, 7) == (3, 6)
-    assert trim(" \n ", 0, 3) is None
-
-
 def test_any_spacy_pipeline_with_sentence_ends():
     spacy = pytest.importorskip("spacy")
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     assert sentences("Dr. Smith left. He ran.\n\nThe end", nlp) == ["Dr. Smith left.", "He ran.", "The end"]
     assert sentences("", nlp) == sentences(" \n", nlp) == []
-    nlp.max_length = 40
-    text = "The tower leans. It is old. " * 20
-    spans = sentence_spans(text, nlp)
-    holds(text, spans)
-    assert {"The tower leans.", "It is old."} <= {text[slice(*span)] for span in spans}
-    assert all(end - start <= 40 for start, end in spans)
-    holds("y" * 100, sentence_spans("y" * 100, nlp))
 
 
 def test_a_spacy_pipeline_without_sentence_ends_is_refused():

@@ -89,6 +89,7 @@ def test_any_text_gives_clean_propositions(text: str) -> None:
         ),
         ("Kafka (software)", "Kafka is a platform named after Franz Kafka. He wrote novels.", "He wrote novels."),
         ("", "Its colour is red. It has 4 wheels.", "It has 4 wheels."),
+        ("Heron T40s", "The warranty lasts 24 months. It weighs 59 kg.", "It weighs 59 kg."),
         ("", "He met Anna Berg and Lise Holm. Their house burned. They have 4 wheels.", "They have 4 wheels."),
     ],
 )

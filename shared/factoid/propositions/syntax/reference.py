@@ -30,14 +30,8 @@ _GENDERED = {
     ),
 }
 _PEOPLES = ("ish", "ese", "ean", "ian", "can", "man", "ench", "utch", "eek", "iss")  # "English chemists"
-_ORGANISATIONS = frozenset(
-    "agency bank board club company firm group network organisation organization party team".split()
-)
 _VAGUE = frozenset("day man name number people person place set thing time value way woman word year".split())
-# "The second is a wolf", "the name": words that stand for something else.
-_NOBODY = frozenset(
-    "all both few first former last latter many most name one other others second several some third word".split()
-)
+_ASPECTS = LEXICON["aspects"] | LEXICON["aspects alone"]
 _SUBJECT = ("nsubj", "nsubj:pass")
 _OBJECT = frozenset({"obj", "iobj", "obl:agent"})
 _LONGEST_NAME = 8
@@ -168,6 +162,8 @@ class Discourse:
             return Entity(heading.name, heading.kind, proper=True) if heading else None
         if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
             return None
+        if not self.subject.proper and head_noun(self.subject.name) in _ASPECTS and self._heading(pronoun):
+            return None  # "The warranty lasts 24 months. It weighs 59 kg.": what the heading names may be meant
         # A thing that was the object may be meant as well.
         return None if (self.objects if pronoun == "they" else self.object) else self.subject
 
@@ -194,7 +190,7 @@ class Discourse:
         heading = next((heading for heading in self.headings.entities() if head_noun(heading.name) == word), None)
         if heading is None or " " not in heading.name:
             return None
-        if word in _ORGANISATIONS and self._is_other(tree, index, heading):
+        if word in LEXICON["organisations"] and self._is_other(tree, index, heading):
             return None
         name = _without_article(heading.name)
         return Mention(name, f"the {name}", range(noun, noun + 1))
@@ -390,7 +386,7 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     """Tell whether a noun phrase names nothing that a pronoun may mean."""
-    if any(tree.words[token][0] in '([“"/' for token in phrase) or tree.lower[phrase[-1]] in _NOBODY:
+    if any(tree.words[token][0] in '([“"/' for token in phrase) or tree.lower[phrase[-1]] in LEXICON["nobody"]:
         return True
     if tree.tags[phrase[0]] in ("IN", "TO") or any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
         return True

@@ -172,4 +172,6 @@ def test_spans_are_exact_and_nothing_is_lost(text):
     for line in text.split("\n"):
         missed = "".join(char for char, times in zip(line, seen[at : at + len(line)], strict=True) if not times)
         at += len(line) + 1
-        assert UNSEEN.fullmatch(missed.strip("\\")) or " ".join(missed.replace("#", "").split()) in headed.replace("#", "")
+        assert UNSEEN.fullmatch(missed.strip("\\")) or " ".join(missed.replace("#", "").split()) in headed.replace(
+            "#", ""
+        )

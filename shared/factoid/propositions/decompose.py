@@ -14,10 +14,10 @@ from factoid.markdown import is_code, visible
 from factoid.propositions.ground import Source, is_supported
 from factoid.propositions.parse import mended
 from factoid.propositions.protocol import (
+    AsyncPropositionizer,
     NoPropositions,
     Propositionizer,
     Report,
-    apropositions,
     check_outputs,
     check_passages,
     check_propositionizer,
@@ -80,7 +80,11 @@ async def adecompose(
 ) -> Decomposition:
     """Do as `decompose`, without blocking the event loop."""
     _check(passages, propositionizer, unsupported)
-    outputs = await apropositions(propositionizer, passages) if passages else []
+    outputs: list[list[str]] = []
+    if isinstance(propositionizer, AsyncPropositionizer) and passages:
+        outputs = await propositionizer.apropositionize(passages)
+    elif passages:
+        outputs = await asyncio.to_thread(propositionizer.propositionize, passages)
     return await asyncio.to_thread(ground, passages, outputs, unsupported=unsupported)
 
 

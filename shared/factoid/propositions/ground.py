@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from factoid.markdown import visible
@@ -46,9 +47,10 @@ def content_tokens(text: str) -> tuple[Token, ...]:
     return tuple(tokens)
 
 
-def content_words(text: str) -> set[str]:
+@lru_cache(4096)
+def content_words(text: str) -> frozenset[str]:
     """Return the words of `content_tokens`."""
-    return {word for word, _, _ in content_tokens(text)}
+    return frozenset([word for word, _, _ in content_tokens(text)])
 
 
 def is_supported(proposition: str, known: Collection[str]) -> bool:
@@ -79,7 +81,7 @@ class Sentence(NamedTuple):
 
     unit: Unit
     tokens: list[Token]
-    words: set[str]
+    words: frozenset[str]
     readings: list[tuple[str, Sequence[int]]]
 
 
@@ -96,12 +98,9 @@ class Source:
         self.sentences = [_read(unit) for unit in split_sentences(passage)]
         self.context = content_words(passage.title) | content_words(passage.section)
         self.known = content_words(passage.text) | self.context
-        self._span = (
-            (self.sentences[0].unit.start, self.sentences[-1].unit.end)
-            if self.sentences
-            else (passage.start, passage.end)
-        )
-        self._spread = Counter(word for sentence in self.sentences for word in sentence.words)
+        first, last = (self.sentences[0].unit, self.sentences[-1].unit) if self.sentences else (passage, passage)
+        self._span = first.start, last.end
+        self._spread = Counter(chain.from_iterable([sentence.words for sentence in self.sentences]))
 
     def align(self, proposition: str) -> tuple[int, int, int]:
         """Find where a proposition comes from: where it stands, else the sentence that shares most of its rarer words.
@@ -141,7 +140,7 @@ class Source:
         shared = sentence.words.intersection(words)
         distinctive = shared.intersection(words[length:]).difference(context)
         if distinctive and shared.issuperset(name):
-            distinctive.update(name)
+            distinctive = distinctive.union(name)
         start, end = _shortest_window(sentence.tokens, distinctive or shared)
         # At either end of the sentence the function words and the full stop belong to it as well.
         unit = sentence.unit
@@ -154,7 +153,7 @@ class Source:
 
         A sentence of function words only ("So be it.") is covered by a proposition that holds it as it stands.
         """
-        covering = set().union(*map(content_words, propositions))
+        covering: set[str] = set().union(*map(content_words, propositions))
         missed = []
         for index, sentence in enumerate(self.sentences):
             if sentence.words:
@@ -178,7 +177,7 @@ def _read(unit: Unit) -> Sentence:
             if len(places) > 1:  # marks around the sentence go with its first and last word
                 places = [unit.start, *places[1:-1], unit.end - 1]
             readings.append((line, places))
-    return Sentence(unit, tokens, {word for word, _, _ in tokens}, readings)
+    return Sentence(unit, tokens, content_words(seen), readings)
 
 
 def _find_verbatim(proposition: str, sentences: Sequence[Sentence]) -> tuple[int, int, int] | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from factoid.propositions.syntax.expletives import is_expletive
 from factoid.propositions.syntax.headings import Heading, Headings, headings
 from factoid.propositions.syntax.kinds import HONORIFICS, PEOPLE, Kind, head_noun, kind
 from factoid.propositions.syntax.lexicon import LEXICON
@@ -32,6 +31,9 @@ _GENDERED = {
 _PEOPLES = ("ish", "ese", "ean", "ian", "can", "man", "ench", "utch", "eek", "iss")  # "English chemists"
 _VAGUE = frozenset("day man name number people person place set thing time value way woman word year".split())
 _ASPECTS = LEXICON["aspects"] | LEXICON["aspects alone"]
+_WEATHER = frozenset("rain rains rained raining snow snows snowed snowing freezes thunders".split())
+_CONTENT_CLAUSE = frozenset("that whether if how what why when which who until".split())
+_BE = frozenset("is was be been are were 's ’s became becomes".split())
 _SUBJECT = ("nsubj", "nsubj:pass")
 _OBJECT = frozenset({"obj", "iobj", "obl:agent"})
 _LONGEST_NAME = 8
@@ -118,7 +120,7 @@ class Discourse:
         holder = _subject_above(tree, index)
         if holder is None or (not possessive and holder != index):
             return None  # an object, or a possessive that the clause's own subject explains
-        if tree.heads[holder] != head or is_expletive(tree, index) or _is_quoted(tree, index):
+        if tree.heads[holder] != head or _is_expletive(tree, index) or _is_quoted(tree, index):
             return None  # in a subordinate clause the main clause's own subject competes
         before = [token for token in tree.subtree(head) if token < index]
         if any(tree.tags[token] in NOUN and tree.deps[token] in _SUBJECT for token in before):
@@ -231,7 +233,7 @@ class Discourse:
         noun = tree.lower[subject]
         if (
             noun == "it"
-            and is_expletive(tree, subject)
+            and _is_expletive(tree, subject)
             and not any(tree.deps[token] in _SUBJECT for token in clause if token != subject)
         ):
             return  # "It is recommended to wait." says nothing of anything
@@ -418,3 +420,43 @@ def _is_quoted(tree: Tree, index: int) -> bool:
     """Tell whether a token stands in quotation marks: what is said there, somebody else says."""
     before = "".join(tree.words[:index])
     return before.count('"') % 2 == 1 or before.count("“") > before.count("”")
+
+
+def _is_expletive(tree: Tree, index: int) -> bool:
+    """Tell whether an "it" that is a subject may stand for nothing: in doubt it does."""
+    if tree.lower[index] != "it":
+        return False
+    head = tree.heads[index]
+    predicate = tree.lower[head]
+    words = tree.lower[index + 1 :]
+    follows = tree.lower[max(index, head) + 1 :]
+    next_words, later = set(follows[:4]), set(follows)
+    if predicate in _WEATHER or not follows:
+        return predicate in _WEATHER
+    if predicate in ("become", "becomes", "became") and "that" in next_words:
+        return True
+    if predicate in LEXICON["seem"]:
+        return not next_words.isdisjoint(("that", "as", "out", "from"))
+    if predicate in ("take", "takes", "took", "taken"):
+        return "to" in later
+    if predicate in LEXICON["said"]:
+        subjects = (token for token in range(index + 1, len(tree.words)) if tree.deps[token] in ("nsubj", "nsubj:pass"))
+        clause = any(tree.heads[token] != head for token in subjects)
+        return (
+            clause or not _CONTENT_CLAUSE.isdisjoint(follows[:8]) or (predicate in LEXICON["wished"] and "to" in later)
+        )
+    if predicate in ("mean", "means", "meant", "make", "makes", "made"):
+        return follows[0] == "that" or not next_words.isdisjoint(("possible", "easy", "easier", "difficult", "clear"))
+    if all(tree.lower[token] not in _BE for token in (*tree.auxiliaries(head), head)):
+        return False
+    if not {"not", "only"}.isdisjoint(words[:3]) and not {"until", "when", "after", "that", "because"}.isdisjoint(
+        words
+    ):
+        return True  # "It was not until 1965 that …"
+    if predicate in LEXICON["easy"]:
+        return not later.isdisjoint(("to", "that", "if", "for", "whether", "how"))
+    if tree.tags[head].startswith("JJ") and not later.isdisjoint(("that", "whether", "how", "why", "what")):
+        return True
+    if tree.tags[head] in PROPER or tree.deps[head] == "advmod":
+        return not next_words.isdisjoint(("who", "that", "which"))  # "It was Kublai who …"
+    return words[:1] == ["is"] and "up" in words[1:3]

@@ -82,13 +82,15 @@ class Tree:
         tags, deps, spaces = [], [], []
         heads = (rows[:, 3].view(np.int64) + np.arange(len(rows))).tolist()
         children: list[list[int]] = [[] for _ in heads]
+        root = -1
         for index, (tag, dep, space, _) in enumerate(rows.tolist()):
             tags.append(names[tag])
             deps.append(_FROM_CLEARNLP.get(names[dep], names[dep]))
             spaces.append(" " if space else "")
             if heads[index] != index:
                 children[heads[index]].append(index)
-        root = next(filter(lambda index: heads[index] == index, range(len(heads))))
+            elif root < 0:
+                root = index
         lower = [word.lower() for word in words]
         tree = cls(source, words, lower, spaces, tags, deps, heads, children, root, places, times)
         if "VBN" in tags:

@@ -108,7 +108,7 @@ def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
     patterns = _PATTERNS if masked else _CODE_ONLY
     unmasked: set[int] = set()  # masks that are no token of their own, as in "(John/Smith)"
     while True:
-        plain, masks = sentence, []
+        plain, masks = sentence, list[_Mask]()
         if (masked or "`" in sentence) and len(sentence) <= _LONGEST:
             plain, masks = _mask(sentence, unmasked, patterns)
         doc = nlp.make_doc(plain)

@@ -45,10 +45,14 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
     before: Item = -1
     previous = ""  # the word of the item before
     for item in items:
-        if item in covered:
-            before, previous = item, tree.words[item]
-            continue
-        word = item if isinstance(item, str) else tree.words[item]
+        mention = None
+        if isinstance(item, str):
+            word = item
+        else:
+            word, mention = tree.words[item], mentions.get(item)
+            if item in covered:
+                before, previous = item, word
+                continue
         if isinstance(item, int) and isinstance(before, int) and before == item - 1:
             spaced = before >= 0 and bool(tree.spaces[before])
         else:
@@ -56,8 +60,8 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
         before, previous = item, word
         if item == 0 and text and not tree.tags[0].startswith("NNP") and not word[1:].isupper() and word != "I":
             word = word[0].lower() + word[1:]  # it opened the sentence, and no longer does
-        if item in mentions and mentions[item].entity.casefold() not in text.casefold():
-            word, covered = mentions[item].text, mentions[item].covers
+        if mention and mention.entity.casefold() not in text.casefold():
+            word, covered = mention.text, mention.covers
         text += " " + word if spaced and text else word
     return _tidy(text)
 

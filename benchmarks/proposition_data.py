@@ -15,7 +15,7 @@ import numpy as np
 
 from factoid import Granularity
 from factoid.encode import SentenceTransformerEncoder, Vectors
-from factoid.propositions.ground import content_tokens
+from factoid.propositions.ground import content_words
 from factoid.units import Unit, make_unit
 
 HALVES = ("development", "held-out")
@@ -75,9 +75,9 @@ def read_densex(folder: Path) -> list[Example]:
     passages = {passage.id: passage for views in shown for text in views["passage"].values() for passage in _own(text)}
     found: dict[str, dict[str, None]] = {}
     for title, proposition in {pair: None for views in shown for pair in _listed(views["word"]["proposition"])}:
-        words = {token.word for token in content_tokens(proposition)}
+        words = content_words(proposition)
         held = {
-            own.id: len(words & {token.word for text in (own.text, title) for token in content_tokens(text)})
+            own.id: len(words & (content_words(own.text) | content_words(title)))
             for own in passages.values()
             if own.title == title
         }

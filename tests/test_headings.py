@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from factoid import Document, Granularity, Unit, UnitStore, pack_context, propositionize, split_passages
+from factoid import Document, Granularity, Unit, UnitStore, pack_context
 from factoid.encode import EMBED_TEMPLATE, with_heading
 from factoid.entities.articles.article import Article
 from factoid.entities.granular import BestUnits
@@ -110,11 +108,6 @@ def test_templates_name_what_is_wanted():
         assert (with_heading(both, template), with_heading(neither, template)) == (of_both, of_neither)
 
 
-@given(st.text("Ab — :#", max_size=8), st.text("Ab, :", max_size=8), st.text("Ab .", min_size=1, max_size=12))
-def test_a_text_always_ends_what_is_encoded(title, section, text):
-    assert with_heading(unit(text, title, section)).endswith(text)
-
-
 @pytest.mark.parametrize("template", ["", "{title}", "{text} {text}", "{text", 3])
 def test_templates_that_are_none(template):
     with pytest.raises(InvalidInputError, match="template"):
@@ -196,9 +189,3 @@ def test_the_best_units_of_an_article_stand_under_their_sections():
     packed, hits = best.best(best.query("Which weight?"), Article("Tern", text), 9)
     assert packed == "Weight: It weighs 59 kg. It is heavy."
     assert {hit.unit.text for hit in hits} == {"It weighs 59 kg.", "It is heavy."}
-
-
-def test_passages_and_propositions_keep_their_texts():
-    passages = split_passages(CATALOGUE)
-    assert all(CATALOGUE.text[passage.start : passage.end] == passage.text for passage in passages)
-    assert [unit.text for unit in propositionize(passages, SENTENCES)] == [passage.text for passage in passages]

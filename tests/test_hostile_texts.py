@@ -27,6 +27,7 @@ _FRAGMENTS = (
     "* a\n", "# a\n", "#", " #", "=", "?!", "! ", "x", "word ",
     "漢", "\u00a0", "[1]", ".[1]", '." ', "\n- a",
     "A\n\n", "| a | b |\n", "a\n", "&amp;", "<ref>", "```\n", '"A"', "In A, ", "http://", "[a](", "{{{|", "{{{|}", "<think>",
+    '["', '", "', "”, “", 'a", "b" c', '{"a":', '."\n', "</think>[", '["a"]Input:',
 )  # fmt: skip
 _SHORT, _LONG = 5_000, 20_000  # characters
 _QUICK = 0.5  # seconds

@@ -9,10 +9,9 @@ import pkgutil
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from re import _constants, _parser  # type: ignore[attr-defined]
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +22,7 @@ _METHODS = {"match": "match", "fullmatch": "fullmatch"} | dict.fromkeys(
 )
 _ATOMS = (" ", "a", "A", "1", ".", "\n", "(", "-", ",", "'", '"')  # besides those that a pattern names itself
 _MOST_ATOMS = 8
+_CLASS, _NAMED = re.compile(r"\\[AbBdDsSwWZ]|\(\?[:>!=]|\?P<\w+>"), re.compile(r"[^\W_]+|[^\w\s]")
 _SHORT, _LONG = 1_000, 4_000  # characters
 _QUICK = 0.0005  # seconds; no quadratic pattern gets through the short text in that time
 _MOST_GROWTH = 8  # from the short text to the long one: linear is 4, quadratic 16
@@ -140,35 +140,10 @@ def _seconds(pattern: re.Pattern[str], method: str, text: str) -> float:
 
 def _texts(pattern: re.Pattern[str]) -> Iterator[Callable[[int], str]]:
     """Yield repeated atoms, repeated pairs, and repeated atoms after another; what follows keeps a match from ending well."""
-    atoms = sorted({*_ATOMS, *sorted(_literals(pattern), key=lambda literal: (len(literal), literal))[:_MOST_ATOMS]})
+    named = _NAMED.findall(_CLASS.sub(" ", pattern.pattern).replace("\\", ""))  # characters and words of the pattern
+    atoms = sorted({*_ATOMS, *sorted(set(named), key=lambda literal: (len(literal), literal))[:_MOST_ATOMS]})
     for atom in atoms:
         yield lambda size, atom=atom: atom * (size // len(atom))  # type: ignore[misc]
     for first, second in itertools.permutations(atoms, 2):
         yield lambda size, pair=first + second: pair * (size // len(pair)) + "\0"  # type: ignore[misc]
         yield lambda size, first=first, second=second: first + second * (size // len(second)) + "\0"  # type: ignore[misc]
-
-
-def _literals(pattern: re.Pattern[str]) -> set[str]:
-    """Return the characters that a pattern names, and the words."""
-    literals: set[str] = set()
-
-    def walk(parts: Iterable[tuple[object, Any]]) -> None:
-        word = ""
-        for kind, value in [*parts, (None, None)]:
-            if kind is _constants.LITERAL:
-                word += chr(value)
-                continue
-            literals.update({word, word[:1]} - {""})
-            word = ""
-            if kind is _constants.IN:
-                literals.update(chr(inner) for part, inner in value if part is _constants.LITERAL)
-            elif kind is _constants.BRANCH:
-                for branch in value[1]:
-                    walk(branch)
-            elif isinstance(value, _parser.SubPattern):
-                walk(value)
-            elif isinstance(value, tuple) and isinstance(value[-1], _parser.SubPattern):
-                walk(value[-1])
-
-    walk(_parser.parse(pattern.pattern, pattern.flags))
-    return literals

@@ -10,60 +10,44 @@ from hypothesis import strategies as st
 
 from factoid.errors import InvalidInputError
 from factoid.markdown import is_code
-from factoid.sentences import MAX_CHARS, MAX_WORDS, sentence_spans, trim
+from factoid.sentences import MAX_CHARS, MAX_WORDS, sentence_spans
 from factoid.words import count_words
 
 PROSE = """
 Dr. Smith met Mrs. Jones and Prof. Lee.|They left.
-Mr. and Mrs. Smith left.|Mt. Everest is high.
-Gov. Brown and Sen. Lee spoke.|Rep. Doe did not.
 Rev. Dr. Martin Luther King Jr. spoke.|Many heard.
 He met Sammy Davis Jr.|They danced.
 J. R. R. Tolkien wrote The Hobbit.|George W. Bush did not.
 M. Dupont est ici.|Il part.
 He lives in the U.S. and works in Washington, D.C. for the U.S. Army.|He is happy.
-He moved to the U.S. in 1990.|Then he went to the U.K. with her.
 She was born in the U.S.|She moved to Paris.
 The U.S. Supreme Court ruled.|It was final.
 World War I.|It began in 1914.
-World War II ended in 1945.|The U.N. was founded.
 Edward III.|He was king.
-He joined the F.B.I. and C.I.A. in 1980.|He left.
-The film E.T. was good.|It won.
-He likes Washington D.C.|It is big.
 The value is 3.14 and 2.5 percent.|It rose to 1,000.50 dollars.
 It cost $5.|It was cheap.
-It cost 5.|It was cheap.
 He was 35.|She was 40.
 It ended in 1999.|2000 was new.
 He scored 5.|10 others did not.
 The temperature was −5.5 °C.|It was cold.
 Version 2.0.1 was released.|Python 3.11 followed.
 See No. 5 for details.|There is no No. 6.
-He is No. 1.|She is No. 2.
 He said no.|They left.
-Figs. 3 and 4 show it.|See Eq. 5.
 He was late (see Fig. 3).|She was early.
 I saw it in Vol. 3, pp. 5-7.|It was good.
-See p. 5.|See pp. 6.
 St. Petersburg is a city.|It was named Leningrad.
 Smith et al. (2020) showed this.|Jones et al. disagreed.
 She holds a Ph.D. in physics.|He holds an M.D. from Yale.
 Apple Inc. was founded in 1976.|Microsoft Corp. followed.
-He works for Apple Inc.|The company is large.
 The company (Acme Inc.) grew.|It sold.
 Many animals, e.g. Dogs, are nice.|Cats too.
 e.g. this one is fine.|And i.e. that one.
-The dog vs. The cat.|Who wins?
 Apples, pears, etc. are fruit.|They grow.
 Apples, pears, etc.|They grow.
 The mass is approx. 5 kg.|It is heavy.
-He lived c. 1450 in Rome.|He died.
 It was founded ca. 1200 B.C. by monks.|It fell in 300 A.D.|The end.
-He is 5 ft. 11 in. tall.|She is not.
 He woke at 6 a.m. and slept at 10 p.m.|The next day he left.
 The meeting is at 9 a.m. Monday.|Bring food.
-Jan. 5 was cold.|Feb. was warm.
 It opened on Dec. 25.|The church was full.
 "Stop!" he shouted.|She stopped.
 "Are you sure?" she asked.|"Yes."
@@ -73,7 +57,6 @@ He said, "I am here."|Then he left.
 He asked "why?" and left.|She stayed.
 He wrote "A. B. Smith" on it.|Then he left.
 Wait... what happened?|Nothing.
-He paused...|Then he spoke.
 He paused… then spoke.|He paused…|Then he spoke.
 What?!|Really?
 Is it?|Yes!|No.
@@ -83,9 +66,6 @@ The tower leans.[3]|It was restored.[1][2]|It stands.
 The tower leans. [3]|It was restored.
 It fell.[12, 13]|Then it rose.[citation needed]|Nobody knows.
 He came (it was late. Everyone slept.) and left.|She stayed.
-(He was late.)|She was early.
-[It is cold.]|It snows.
-It is cold (below zero).|It snows.
 Visit https://example.com/a.b?c=d.|It is good.
 Mail me at a.b@example.com.|Thanks.
 It works.|iPhone and eBay work too.|mRNA does.
@@ -97,7 +77,6 @@ Das ist z.B. ein Satz.|Noch einer.
 مرحبا بك؟|نعم.
 یہ ایک جملہ ہے۔|یہ دوسرا ہے۔
 यह एक वाक्य है।|यह दूसरा है।
-Это предложение.|Это другое.
 """
 
 
@@ -204,25 +183,12 @@ def test_a_sentence_without_end_is_cut_at_clauses_else_words_else_anywhere():
     assert sentences(" ".join(words[:200])) == [" ".join(words[:200])]
 
 
-def test_trim():
-    assert trim("  a b \n", 0, 7) == (2, 5)
-    assert trim("xx a b yy", 2, 7) == (3, 6)
-    assert trim(" \n ", 0, 3) is None
-
-
 def test_any_spacy_pipeline_with_sentence_ends():
     spacy = pytest.importorskip("spacy")
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     assert sentences("Dr. Smith left. He ran.\n\nThe end", nlp) == ["Dr. Smith left.", "He ran.", "The end"]
     assert sentences("", nlp) == sentences(" \n", nlp) == []
-    nlp.max_length = 40
-    text = "The tower leans. It is old. " * 20
-    spans = sentence_spans(text, nlp)
-    holds(text, spans)
-    assert {"The tower leans.", "It is old."} <= {text[slice(*span)] for span in spans}
-    assert all(end - start <= 40 for start, end in spans)
-    holds("y" * 100, sentence_spans("y" * 100, nlp))
 
 
 def test_a_spacy_pipeline_without_sentence_ends_is_refused():

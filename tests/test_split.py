@@ -83,14 +83,6 @@ def test_against_an_independent_retelling(paragraphs, words, share):
     assert [unit.text for unit in split_passages(document, words=words, min_words=min_words)] == expected
 
 
-def test_passages_never_cross_paragraphs_or_sections():
-    assert [(unit.section, unit.text) for unit in split_passages(Document(TEXT))] == [
-        ("", "The tower leans. It is old."),
-        ("History", "Building began in 1173. The tower began to lean.[1]"),
-        ("History", "It was restored."),
-    ]
-
-
 def test_all_that_a_passage_and_its_sentences_carry():
     document = Document(TEXT, section="Towers", id="pisa", metadata={"year": 1173})
     passage = split_passages(document)[1]
@@ -116,13 +108,6 @@ def test_nothing_comes_of_nothing(text):
 def test_options_out_of_range(words, min_words):
     with pytest.raises(InvalidInputError, match=f"got words={words}, min_words={min_words}"):
         split_passages(Document("text"), words=words, min_words=min_words)
-
-
-def test_one_word_a_passage():
-    document = Document("One two. Three.\n\nFour")
-    assert [unit.text for unit in split_passages(document, words=1, min_words=0)] == ["One two.", "Three.", "Four"]
-    # The last one is merged only if it is smaller than the threshold.
-    assert [unit.text for unit in split_passages(document, words=1, min_words=1)] == ["One two.", "Three.", "Four"]
 
 
 def test_characters_count_where_no_spaces_are_written():
@@ -187,4 +172,6 @@ def test_spans_are_exact_and_nothing_is_lost(text):
     for line in text.split("\n"):
         missed = "".join(char for char, times in zip(line, seen[at : at + len(line)], strict=True) if not times)
         at += len(line) + 1
-        assert not missed.strip(" \r=-+_~#`*|>1.)\\") or " ".join(missed.strip(" \r#").split()) in headed
+        assert UNSEEN.fullmatch(missed.strip("\\")) or " ".join(missed.replace("#", "").split()) in headed.replace(
+            "#", ""
+        )

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from factoid import Document, Granularity, Hit, Unit
-from factoid.errors import FactoidError, InvalidInputError
-from factoid.units import check_text, content_id, make_unit
+from factoid import Document, Granularity, Hit
+from factoid.errors import InvalidInputError
+from factoid.units import check_text, make_unit
 
 # Ids that stores on disk hold: a change here makes every store index everything again.
 PINNED_DOCUMENT = "c3ec2feb-cfc7-50e4-8720-ac75fb051a3d"
@@ -128,18 +128,3 @@ def test_an_id_with_a_nul_byte_is_refused_and_a_text_is_not():
     with pytest.raises(InvalidInputError, match="NUL byte"):
         Document("x", id="a\0b")
     assert Document("a\0b").text == "a\0b"
-
-
-def test_units_default_to_no_title_section_or_metadata():
-    plain = Unit("i", "t", Granularity.PASSAGE, "d", "d", 0, 1)
-    assert (plain.title, plain.section, plain.metadata) == ("", "", {})
-
-
-def test_content_ids_do_not_run_together():
-    assert content_id("ab", "c") != content_id("a", "bc") != content_id("abc")
-    assert content_id({"a": 1, "b": 2}) == content_id({"b": 2, "a": 1})
-
-
-def test_errors_can_be_caught_as_what_they_are_elsewhere():
-    assert issubclass(InvalidInputError, ValueError)
-    assert issubclass(InvalidInputError, FactoidError)

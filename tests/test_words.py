@@ -22,6 +22,7 @@ def test_words_are_runs_of_characters_and_single_characters_of_scripts_without_s
     assert count_words("カタカナ 한글") == 5
     assert count_words("नमस्ते दुनिया") == 2
     assert count_words(" \t\n") == 0
+    assert [count_words(text) for text in ("「東京」は", "《红楼梦》", "「「」」", "東。京")] == [3, 3, 1, 2]
 
 
 @given(SPACED, st.integers(1, 9))
@@ -69,8 +70,3 @@ def test_scripts_without_spaces(text, words, cut):
 )
 def test_a_text_in_another(part, text, stands):
     assert stands_in(part, text) is stands
-
-
-@pytest.mark.parametrize(("text", "words"), [("「東京」は", 3), ("《红楼梦》", 3), ("「「」」", 1), ("東。京", 2)])
-def test_brackets_are_no_words(text, words):
-    assert count_words(text) == words

@@ -94,17 +94,17 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
                 year = _YEAR.search(before)
                 underlined = token.type == "heading_open" and token.markup in ("=", "-")
                 stop = lines[last - 1] - 1 if underlined else end
-                yield from filter(None, [_prose(text, begin + (year.start() if year else len(before)), stop)])
+                yield from _prose(text, begin + (year.start() if year else len(before)), stop)
         elif token.type == "fence" and token.content.strip():
             yield Block("code", text.index(token.markup, begin), begin + len(text[begin:end].rstrip()))
         elif token.type == "code_block":
             if _is_code_like(token.content):
                 yield Block("code", begin, begin + len(text[begin:end].rstrip()))
             else:
-                yield from filter(None, [_prose(text, begin, end)])
+                yield from _prose(text, begin, end)
         elif token.type == "html_block":
             if visible(text[begin:end]).text.strip():
-                yield from filter(None, [_prose(text, begin, end)])
+                yield from _prose(text, begin, end)
         elif (
             token.type == "tr_open"
             or (
@@ -113,7 +113,7 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
                 and re.search(r"\w\w", text[begin:end])
             )
         ):
-            yield from filter(None, [_prose(text, begin, end)])
+            yield from _prose(text, begin, end)
 
 
 def is_code(text: str) -> bool:
@@ -183,18 +183,17 @@ def _inline_tokens(text: str) -> Iterator[tuple[Any, int]]:
 
 def _plain_paragraphs(text: str, start: int) -> Iterator[Block]:
     for match in _BLANK_LINES.finditer(text, start):
-        yield from filter(None, [_prose(text, start, match.start())])
+        yield from _prose(text, start, match.start())
         start = match.end()
-    yield from filter(None, [_prose(text, start, len(text))])
+    yield from _prose(text, start, len(text))
 
 
-def _prose(text: str, start: int, end: int) -> Block | None:
+def _prose(text: str, start: int, end: int) -> Iterator[Block]:
     part = text[start:end]
     stripped = part.strip()
-    if not stripped or ONLY_MARKS.fullmatch(stripped):
-        return None
-    start += _indent(part)
-    return Block("prose", start, start + len(stripped))
+    if stripped and not ONLY_MARKS.fullmatch(stripped):
+        start += _indent(part)
+        yield Block("prose", start, start + len(stripped))
 
 
 def _indent(line: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from factoid.markdown import read_blocks, visible
@@ -18,6 +18,7 @@ from factoid.units import Document
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
 _FRONT_TITLE = re.compile(r"^title:(.*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
+_LINE = re.compile(r"[^\n]+")  # a form feed is no line end in prose
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 
 # Nobody wraps lines at this width: in such a block every line is a paragraph.
@@ -45,40 +46,6 @@ class _Heading:
     used: bool = False
 
 
-@dataclass(slots=True)
-class _Outline:
-    """Paragraphs in order of reading, and the headings open at this point."""
-
-    document: Document
-    title: str
-    open: list[_Heading] = field(default_factory=list)
-    paragraphs: list[Paragraph] = field(default_factory=list)
-
-    def add_heading(self, heading: _Heading) -> None:
-        self.close(heading.level)
-        first = not self.open and not self.paragraphs
-        if first and (heading.text == self.title or (not self.title and heading.level == 1)):
-            self.title = heading.text
-            heading.level = 0  # above all others, and no part of the section
-        self.open.append(heading)
-
-    def add_paragraph(self, start: int, end: int) -> None:
-        for heading in self.open:
-            heading.used = True
-        self.paragraphs.append(Paragraph(start, end, self._section()))
-
-    def close(self, level: int) -> None:
-        """Leave the headings of this level and below; what no text followed becomes a paragraph."""
-        while self.open and self.open[-1].level >= level:
-            heading = self.open.pop()
-            if not heading.used:
-                self.add_paragraph(heading.start, heading.end)
-
-    def _section(self) -> str:
-        path = [heading.text for heading in self.open if heading.level > 0]
-        return ", ".join(filter(None, [self.document.section, *path]))
-
-
 def outline(document: Document) -> tuple[str, list[Paragraph]]:
     """Return the document's title and its paragraphs in order.
 
@@ -94,23 +61,34 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     blocks = list(_blocks(text, start))
     if not any(isinstance(block, _Heading) for block in blocks):
         blocks = _with_plain_headings(text, blocks)
-    result = _Outline(document, title)
+    open_headings: list[_Heading] = []
+    paragraphs: list[Paragraph] = []
+
+    def add(start: int, end: int) -> None:
+        path = [document.section, *(heading.text for heading in open_headings if heading.level > 0)]
+        for heading in open_headings:
+            heading.used = True
+        paragraphs.append(Paragraph(start, end, ", ".join(filter(None, path))))
+
+    def close(level: int) -> None:
+        """Leave the headings of this level and below; what no text followed becomes a paragraph."""
+        while open_headings and open_headings[-1].level >= level:
+            heading = open_headings.pop()
+            if not heading.used:
+                add(heading.start, heading.end)
+
     for block in blocks:
-        if isinstance(block, _Heading):
-            result.add_heading(block)
-        else:
-            result.add_paragraph(*block)
-    result.close(0)
-    return result.title, result.paragraphs
-
-
-def _lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Spans of the lines, without their line ends. Only newlines count: a form feed is no line end in prose."""
-    while start < stop:
-        end = text.find("\n", start, stop)
-        end = stop if end < 0 else end
-        yield start, end
-        start = end + 1
+        if not isinstance(block, _Heading):
+            add(*block)
+            continue
+        close(block.level)
+        first = not open_headings and not paragraphs
+        if first and (block.text == title or (not title and block.level == 1)):
+            title = block.text
+            block.level = 0  # above all others, and no part of the section
+        open_headings.append(block)
+    close(0)
+    return title, paragraphs
 
 
 def _blocks(text: str, start: int) -> Iterator[_Heading | tuple[int, int]]:
@@ -132,17 +110,14 @@ def _blocks(text: str, start: int) -> Iterator[_Heading | tuple[int, int]]:
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield a block of lines as it is, or every line that begins afresh where nobody wraps lines."""
-    lines = list(_lines(text, start, end))
-    start, end = lines[0]
-    unwrapped = any(end - start > _UNWRAPPED for start, end in lines)
-    for (above, _), (begin, stop) in pairwise(lines):
-        # A line that goes on in the middle of things (as in "CO⏎2") belongs to the one before.
-        fresh = text[above:end].rstrip()[-1:] in _TERMINATORS or text[begin:stop].lstrip()[:1].isupper()
-        if unwrapped and fresh:
-            yield from filter(None, [trim(text, start, end)])
-            start = begin
-        end = stop
-    yield from filter(None, [trim(text, start, end)])
+    lines = [match.span() for match in _LINE.finditer(text, start, end)]
+    if any(end - start > _UNWRAPPED for start, end in lines):
+        for (line, above), (begin, _) in pairwise(lines):
+            # A line that goes on in the middle of things (as in "CO⏎2") belongs to the one before.
+            if text[line:above].rstrip()[-1:] in _TERMINATORS or text[begin:end].lstrip()[:1].isupper():
+                yield from trim(text, start, above)
+                start = begin
+    yield from trim(text, start, end)
 
 
 def _plain(heading: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,15 @@ def sentence_spans(text: str, nlp: Language | None = None) -> list[Span]:
     Raises:
         InvalidInputError: The pipeline sets no sentence boundaries.
     """
+    return list(_rule_spans(text)) if nlp is None else _spans(text, nlp)
+
+
+@lru_cache(1024)
+def _rule_spans(text: str) -> tuple[Span, ...]:
+    return tuple(_spans(text, None))
+
+
+def _spans(text: str, nlp: Language | None) -> list[Span]:
     spans: list[Span] = []
     for block in read_blocks(text):
         if block.kind == "code":
@@ -99,9 +109,7 @@ def _prose_spans(source: str, nlp: Language | None) -> Iterator[Span]:
     sentences: list[Span] = []
     begin = 0
     for end in [*(_rule_ends(rest) if nlp is None else _spacy_ends(rest, nlp)), len(rest)]:
-        span = trim(seen, begin, end)
-        if span and not ONLY_MARKS.fullmatch(seen, *span):
-            sentences.append(span)
+        sentences += [span for span in trim(seen, begin, end) if not ONLY_MARKS.fullmatch(seen, *span)]
         begin = end
     begin = 0
     for index, (first, last) in enumerate(sentences):
@@ -143,14 +151,12 @@ def _code_spans(text: str, start: int, end: int) -> Iterator[Span]:
         yield from _bounded(text, begin, stop)
 
 
-def trim(text: str, start: int, end: int) -> Span | None:
-    """Return the span without white space at its ends, or None if nothing is left."""
+def trim(text: str, start: int, end: int) -> list[Span]:
+    """Return the span without white space at its ends, in a list that is empty if nothing is left."""
     part = text[start:end]
     stripped = part.strip()
-    if not stripped:
-        return None
     start += len(part) - len(part.lstrip())
-    return start, start + len(stripped)
+    return [(start, start + len(stripped))] if stripped else []
 
 
 def _rule_ends(text: str) -> Iterator[int]:
@@ -210,26 +216,12 @@ def _token_ends_sentence(token: str, text: str, at: int, starts: bool, digit: bo
 
 
 def _spacy_ends(text: str, nlp: Language) -> Iterator[int]:
-    for start, end in _pieces(text, nlp.max_length):
-        doc = nlp(text[start:end])
-        if not doc.has_annotation("SENT_START"):
-            message = (
-                f"the spaCy pipeline {nlp.pipe_names} sets no sentence ends: add one with nlp.add_pipe('sentencizer')"
-            )
-            raise InvalidInputError(message)
-        for sentence in doc.sents:
-            yield start + sentence.end_char
-
-
-def _pieces(text: str, size: int) -> Iterator[Span]:
-    """Cut a text that is longer than a spaCy pipeline takes, at white space where there is some."""
-    start = 0
-    while len(text) - start > size:
-        space = max(text.rfind(" ", start, start + size), text.rfind("\n", start, start + size))
-        end = space if space > start else start + size
-        yield start, end
-        start = end
-    yield start, len(text)
+    doc = nlp(text)
+    if not doc.has_annotation("SENT_START"):
+        message = f"the spaCy pipeline {nlp.pipe_names} sets no sentence ends: add one with nlp.add_pipe('sentencizer')"
+        raise InvalidInputError(message)
+    for sentence in doc.sents:
+        yield sentence.end_char
 
 
 def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
@@ -238,8 +230,7 @@ def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
         return
     while start < end:
         cut = _cut(text, start, end)
-        if trimmed := trim(text, start, cut):
-            yield trimmed
+        yield from trim(text, start, cut)
         start = cut
 
 

@@ -32,8 +32,8 @@ class HashEncoder:
         """Return float32 unit vectors (zero for texts without content words). Shape: (len(texts), dim)."""
         vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
         for row, text in enumerate(texts):
-            for token in content_tokens(text):
-                digest = hashlib.sha256(token.word.encode()).digest()
+            for word, _, _ in content_tokens(text):
+                digest = hashlib.sha256(word.encode()).digest()
                 vectors[row, int.from_bytes(digest[:4], "big") % self.dim] += 1 if digest[4] % 2 else -1
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(norms > 0, norms, 1)

@@ -179,7 +179,11 @@ async def test_async_awaits_what_can_await_and_moves_the_rest_to_a_thread():
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.lists(st.sampled_from([*FACTS, "Napoleon came.", "tower", "1990", "", " ", "So be it.", "😀"]), max_size=6),
+    st.lists(
+        st.sampled_from([*FACTS, "Napoleon came.", "tower", "1990", "", " ", "So be it.", "😀"])
+        | st.text("ab .,[]\"'`1\n", max_size=20),
+        max_size=6,
+    ),
     st.sampled_from(["drop", "keep", "sentence"]),
 )
 def test_whatever_is_said_every_sentence_is_found_again(propositions, policy):

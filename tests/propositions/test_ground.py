@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from factoid import Document, split_passages, split_sentences
 from factoid.propositions import decompose
-from factoid.propositions.ground import align, content_tokens, is_supported, read_source, source_words, uncovered
+from factoid.propositions.ground import Source, content_tokens, is_supported
 from factoid.testing import ScriptedPropositionizer
 
 EOSTRE = (
@@ -43,12 +43,6 @@ FIGURE_8 = [
         "remained unknown in other parts of Germany until the 18th century.",
     ),
     ("Richard Sermon was a scholar.", 1, "Scholar Richard Sermon"),
-    (
-        "Richard Sermon writes a hypothesis about the possible explanation for the connection between hares and the "
-        "tradition during Easter",
-        1,
-        "Richard Sermon writes",
-    ),
     ("Hares were frequently seen in gardens in spring.", 1, "were frequently seen in gardens in spring"),
     (
         "Hares may have served as a convenient explanation for the origin of the colored eggs hidden in gardens for "
@@ -56,28 +50,17 @@ FIGURE_8 = [
         1,
         "served as a convenient explanation for the origin of the colored eggs hidden there for children.",
     ),
-    ("There is a European tradition that hares laid eggs.", 2, "European tradition that hares laid eggs"),
     (
         "A hare’s scratch or form and a lapwing’s nest look very similar.",
         2,
         "scratch or form and a lapwing’s nest look very similar",
     ),
-    (
-        "Both hares and lapwing’s nests occur on grassland and are first seen in the spring.",
-        2,
-        "occur on grassland and are first seen in the spring.",
-    ),
+    ("There is a European tradition that hares laid eggs.", 2, "European tradition that hares laid eggs"),
     (
         "In the nineteenth century the influence of Easter cards, toys, and books was to make the Easter Hare/Rabbit "
         "popular throughout Europe.",
         3,
-        "In the nineteenth century the influence of Easter cards, toys, and books was to make the Easter Hare/Rabbit "
-        "popular throughout Europe.",
-    ),
-    (
-        "German immigrants exported the custom of the Easter Hare/Rabbit to Britain and America.",
-        4,
-        "German immigrants then exported the custom to Britain and America",
+        "In the nineteenth century",
     ),
     (
         "The custom of the Easter Hare/Rabbit evolved into the Easter Bunny in Britain and America.",
@@ -92,15 +75,9 @@ def passage_of(text, title="", section=""):
     return passage
 
 
-def sources_of(passage):
-    return [read_source(sentence) for sentence in split_sentences(passage)]
-
-
 def source_of(proposition, text, title=""):
     """Return the stretch of the text that a proposition is aligned with."""
-    passage = passage_of(text, title)
-    context = {token.word for token in content_tokens(title)}
-    _, start, end = align(proposition, sources_of(passage), context)
+    _, start, end = Source(passage_of(text, title)).align(proposition)
     return text[start:end]
 
 
@@ -142,7 +119,7 @@ TOWER = "Prior to restoration between 1990 and 2001, the tower leaned at 5.5 deg
     ],
 )
 def test_names_numbers_and_most_words_must_be_known(proposition, supported):
-    assert is_supported(proposition, source_words(passage_of(TOWER, "Leaning Tower of Pisa"))) is supported
+    assert is_supported(proposition, Source(passage_of(TOWER, "Leaning Tower of Pisa")).known) is supported
 
 
 @pytest.mark.parametrize(
@@ -158,9 +135,9 @@ def test_names_numbers_and_most_words_must_be_known(proposition, supported):
 )
 def test_content_words(text, words):
     tokens = content_tokens(text)
-    assert [token.word for token in tokens] == words
-    for token in tokens:
-        assert text[token.start : token.end].lower().startswith(token.word)
+    assert [word for word, _, _ in tokens] == words
+    for word, start, end in tokens:
+        assert text[start:end].lower().startswith(word)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +154,7 @@ def test_content_words(text, words):
         ("Paris lies on the Seine.", "It is old. Long is the Seine, on which Paris lies.", "", "Seine, on which Paris lies."),
         ("In 2001 it opened.", "The tower shut in 1990, opened in 2001, and grew.", "", "opened in 2001"),
         ("Rome.", "Rome and Milan and Rome.", "", "Rome."),
+        ("Cheese smells.", "The tower leans. It is old.", "", "The tower leans. It is old."),
     ],
 )  # fmt: skip
 def test_alignment(proposition, text, title, expected):
@@ -220,36 +198,30 @@ WORDS = st.lists(
 def test_verbatim_spans_are_exact(words, start, length):
     """Any stretch of a sentence, and any run of sentences, gets a span that reads the same."""
     for passage in split_passages(Document(" ".join(words)), words=1000):
-        sources = sources_of(passage)
-        line = sources[start % len(sources)].readings[0][0]
+        source = Source(passage)
+        line = source.sentences[start % len(source.sentences)].readings[0][0]
         runs = [_flat(line[start % len(line) :][:length]), line]
         for proposition in filter(None, runs):
-            _, begin, end = align(proposition, sources)
+            _, begin, end = source.align(proposition)
             assert _flat(passage.text[begin - passage.start : end - passage.start]) == proposition
-
-
-def test_words_shared_with_no_sentence_get_the_whole_passage():
-    text = "The tower leans. It is old."
-    assert source_of("Cheese smells.", text) == text
-    assert align("Cheese smells.", sources_of(passage_of(text)))[0] == -1
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.text("ab AB.12 \n", max_size=60), st.lists(st.text("ab AB.12", max_size=30).map(str.strip), max_size=4))
 def test_spans_lie_in_the_sentence(text, propositions):
     for passage in split_passages(Document(text, title="A b")):
-        sources = sources_of(passage)
+        source = Source(passage)
         for proposition in propositions:
-            index, start, end = align(proposition, sources, {"a"})
-            sentence = sources[index].sentence if index >= 0 else passage
+            index, start, end = source.align(proposition)
+            sentence = source.sentences[index].unit if index >= 0 else passage
             stands_across = _flat(proposition) in _flat(passage.text)  # then it may run on into the next sentences
             assert sentence.start <= start < sentence.end
             assert start < end <= (passage if stands_across else sentence).end
 
 
 def test_a_sentence_is_covered_if_half_of_its_words_are_said():
-    sources = sources_of(passage_of("The tower leans today. It was restored in 1990. So be it. …"))
-    assert uncovered(sources, ["The tower leans."]) == [1, 2]
-    assert uncovered(sources, ["A restored tower."]) == [0, 2]
-    assert uncovered(sources, ["A tower that leans was restored.", "so be it"]) == []
-    assert uncovered(sources, []) == [0, 1, 2, 3]
+    source = Source(passage_of("The tower leans today. It was restored in 1990. So be it. …"))
+    assert source.uncovered(["The tower leans."]) == [1, 2]
+    assert source.uncovered(["A restored tower."]) == [0, 2]
+    assert source.uncovered(["A tower that leans was restored.", "so be it"]) == []
+    assert source.uncovered([]) == [0, 1, 2, 3]

@@ -212,32 +212,3 @@ def test_any_text_gives_clean_strings_or_the_one_error(output):
         assert text == " ".join(text.split()) != ""
         assert not any(category(character) == "Cc" for character in text)
         text.encode()
-
-
-GARBAGE = {
-    "quotes": '"',
-    "brackets": "[",
-    "opened lists": '["',
-    "separators": '", "',
-    "other separators": "', “",
-    "phrases": 'a", "b" c',
-    "backslashes": "\\",
-    "braces": '{"',
-    "key values": '{"a":',
-    "blanks": " ",
-    "line ends": " \n",
-    "bullets": "\n- ",
-    "wrapped": "\n b",
-    "numbers": "1, ",
-    "hashes": ", #\n",
-    "sentences": '."\n',
-    "thoughts": "</think>[",
-    "inputs": '["a"]Input:',
-}
-
-
-@pytest.mark.parametrize("unit", GARBAGE.values(), ids=GARBAGE)
-@pytest.mark.parametrize("start", ["", '["a", ', "- a"])
-def test_time_is_linear_in_garbage(unit, start):
-    # A quadratic scan of so much would take minutes to hours, so that to come to an end is to pass.
-    read_propositions(start + unit * (400_000 // len(unit)))

@@ -8,21 +8,10 @@ import pytest
 
 from factoid import SyntaxPropositionizer
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions import CachedPropositionizer, adecompose, decompose, propositionize
-from langchain_factoid import PropositionTextSplitter
+from factoid.propositions import CachedPropositionizer, adecompose, decompose
 from tests.propositions.passages import Batching, passages
 
-WAYS = [decompose, propositionize, lambda *of: asyncio.run(adecompose(*of))]
-
-
-class Returning:
-    name = "returning@1"
-
-    def __init__(self, outputs):
-        self.outputs = outputs
-
-    def propositionize(self, units):
-        return self.outputs
+WAYS = [decompose, lambda *of: asyncio.run(adecompose(*of))]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -55,16 +44,12 @@ def test_what_is_no_propositionizer(way, value, message):
         way(passages(1), value)
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", [None, (["a"] for _ in range(1)), {"a": 1}, "a"])
-def test_what_are_no_results(way, outputs, tmp_path):
-    for propositionizer in (Returning(outputs), CachedPropositionizer(Returning(outputs), tmp_path / "c")):
+def test_what_are_no_results(outputs, tmp_path):
+    class Returning(Batching):
+        def propositionize(self, units):
+            return outputs
+
+    for propositionizer in (Returning(), CachedPropositionizer(Returning(), tmp_path / "c")):
         with pytest.raises(PropositionizerError, match=r"returned .*expected a list with one list of strings for each"):
-            way(passages(1), propositionizer)
-
-
-def test_what_a_splitter_refuses():
-    with pytest.raises(InvalidInputError, match="expected the path of a cache's file, a str or Path, got 5"):
-        PropositionTextSplitter(propositionizer=Batching(), cache=5)
-    with pytest.raises(InvalidInputError, match="expected a propositionizer"):
-        PropositionTextSplitter(propositionizer="flan")
+            decompose(passages(1), propositionizer)

@@ -5,24 +5,24 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Literal, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.markdown import is_code, visible
-from factoid.propositions.ground import align, context_words, is_supported, read_source, source_words, uncovered
+from factoid.propositions.ground import Source, is_supported
 from factoid.propositions.parse import mended
 from factoid.propositions.protocol import (
+    AsyncPropositionizer,
     NoPropositions,
     Propositionizer,
     Report,
-    apropositions,
     check_outputs,
     check_passages,
     check_propositionizer,
 )
-from factoid.split import split_sentences
-from factoid.units import Granularity, Unit, make_unit
+from factoid.units import Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
 # Why a sentence stands in for a proposition, where nothing failed.
@@ -80,7 +80,11 @@ async def adecompose(
 ) -> Decomposition:
     """Do as `decompose`, without blocking the event loop."""
     _check(passages, propositionizer, unsupported)
-    outputs = await apropositions(propositionizer, passages) if passages else []
+    outputs: list[list[str]] = []
+    if isinstance(propositionizer, AsyncPropositionizer) and passages:
+        outputs = await propositionizer.apropositionize(passages)
+    elif passages:
+        outputs = await asyncio.to_thread(propositionizer.propositionize, passages)
     return await asyncio.to_thread(ground, passages, outputs, unsupported=unsupported)
 
 
@@ -119,35 +123,35 @@ def _check(passages: Sequence[Unit], propositionizer: Propositionizer, policy: P
 
 
 def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tuple[list[Unit], Report]:
-    sources = [read_source(sentence) for sentence in split_sentences(passage)]
+    source = Source(passage)
+    sentences = source.sentences
     cleaned = [" ".join(mended(text).split()) for text in texts]
     distinct = [text for text in dict.fromkeys(cleaned) if text]
     cached = int(getattr(texts, "cached", False))
     if not distinct:
         reason = texts.reason if isinstance(texts, NoPropositions) else "empty output"
-        failed = [_stand_in(passage, source.sentence, reason) for source in sources]
-        transient = int(bool(sources) and getattr(texts, "transient", False))
-        return failed, Report(1, len(failed), {reason: 1} if sources else {}, cached=cached, transient=transient)
-    known, context = source_words(passage), context_words(passage)
+        failed = [_stand_in(passage, sentence.unit, reason) for sentence in sentences]
+        transient = int(bool(sentences) and getattr(texts, "transient", False))
+        return failed, Report(1, len(failed), {reason: 1} if sentences else {}, cached=cached, transient=transient)
     placed: list[tuple[int, Unit]] = []
     unsupported = 0
     for text in distinct:
-        supported = is_supported(text, known)
+        supported = is_supported(text, source.known)
         unsupported += not supported
         if not supported and policy == "drop":
             continue
-        index, start, end = align(text, sources, context) if sources else (-1, passage.start, passage.end)
+        index, start, end = source.align(text)
         if not supported and policy == "sentence":
-            if sources:
-                placed.append((index, _stand_in(passage, sources[max(index, 0)].sentence, UNSUPPORTED)))
+            if sentences:
+                placed.append((index, _stand_in(passage, sentences[max(index, 0)].unit, UNSUPPORTED)))
             continue
-        if index >= 0 and text == sources[index].readings[0][0] and is_code(sources[index].sentence.text):
-            code = sources[index].sentence  # with its lines and its indentation
+        if index >= 0 and text == sentences[index].readings[0][0] and is_code(sentences[index].unit.text):
+            code = sentences[index].unit  # with its lines and its indentation
             text, start, end = code.text, code.start, code.end
         placed.append((index, _proposition(passage, text, start, end)))
-    missed = uncovered(sources, [unit.text for _, unit in placed])
-    placed += [(index, _stand_in(passage, sources[index].sentence, UNCOVERED)) for index in missed]
-    placed.sort(key=lambda pair: pair[0])  # stable: reading order by sentence, then the propositionizer's order
+    missed = source.uncovered([unit.text for _, unit in placed])
+    placed += [(index, _stand_in(passage, sentences[index].unit, UNCOVERED)) for index in missed]
+    placed.sort(key=itemgetter(0))  # stable: reading order by sentence, then the propositionizer's order
     units: dict[str, Unit] = {}
     for _, unit in placed:
         if unit.id not in units or unit.metadata == passage.metadata:  # a proposition goes before a stand-in
@@ -157,17 +161,8 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
 
 
 def _proposition(passage: Unit, text: str, start: int, end: int, fallback: str = "") -> Unit:
-    return make_unit(
-        text,
-        Granularity.PROPOSITION,
-        document_id=passage.document_id,
-        parent_id=passage.id,
-        start=start,
-        end=end,
-        title=passage.title,
-        section=passage.section,
-        metadata={"fallback": fallback, **passage.metadata} if fallback else passage.metadata,
-    )
+    unit = child_unit(passage, text, Granularity.PROPOSITION, start, end)
+    return replace(unit, metadata={"fallback": fallback, **passage.metadata}) if fallback else unit
 
 
 def _stand_in(passage: Unit, sentence: Unit, reason: str) -> Unit:

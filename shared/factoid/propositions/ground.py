@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain
 from typing import NamedTuple
 
 from factoid.markdown import visible
+from factoid.split import split_sentences
 from factoid.units import Unit
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|\d*[^\W_]+")
@@ -32,159 +33,194 @@ _RESOLVED = 1 / 4
 _COVERED = 1 / 2
 
 
-class Token(NamedTuple):
-    """A word as it is compared, and its span in the text it stands in."""
-
-    word: str
-    start: int
-    end: int
+Token = tuple[str, int, int]  # a word as it is compared, and its span in the text that it stands in
 
 
-def content_tokens(text: str) -> list[Token]:
+@lru_cache(4096)
+def content_tokens(text: str) -> tuple[Token, ...]:
     """Return the numbers and content words of a text, in order."""
-    matches = ((match[0].lower(), match.start(), match.end()) for match in _TOKEN.finditer(text))
-    return [Token(_stem(word), start, end) for word, start, end in matches if word not in _FUNCTION_WORDS]
+    tokens = []
+    for match in _TOKEN.finditer(text):
+        word = match[0].lower()
+        if word not in _FUNCTION_WORDS:
+            tokens.append((_stem(word), *match.span()))
+    return tuple(tokens)
 
 
-def is_supported(proposition: str, source: set[str]) -> bool:
+@lru_cache(4096)
+def content_words(text: str) -> frozenset[str]:
+    """Return the words of `content_tokens`."""
+    return frozenset([word for word, _, _ in content_tokens(text)])
+
+
+def is_supported(proposition: str, known: Collection[str]) -> bool:
     """Tell whether a proposition says only what its source says.
 
     Args:
         proposition: The text.
-        source: Words of passage, title and section, as `content_tokens` gives them.
+        known: Words of passage, title and section, as `content_words` gives them.
     """
     tokens = content_tokens(proposition)
-    known = 0
-    for token in tokens:
-        if token.word in source:
-            known += 1
-        elif any(map(str.isdigit, token.word)) or proposition[token.start].isupper():
+    unknown = [token for token in tokens if token[0] not in known]
+    for word, start, _ in unknown:
+        if proposition[start].isupper() or any(map(str.isdigit, word)):
             return False
-    return known >= _SUPPORT * len(tokens)
+    return len(tokens) - len(unknown) >= _SUPPORT * len(tokens)
 
 
-class Source(NamedTuple):
-    """A sentence of a passage.
+class Sentence(NamedTuple):
+    """A sentence of a passage, as propositions are compared with it.
 
     Attributes:
-        sentence: The sentence.
+        unit: The sentence.
         tokens: Its content words as a reader sees them, by where they stand in its text.
+        words: The same without their places.
         readings: Its text on one line as it stands and, if that differs, as a reader sees it, each with the position of every
             character in the document.
     """
 
-    sentence: Unit
+    unit: Unit
     tokens: list[Token]
+    words: frozenset[str]
     readings: list[tuple[str, Sequence[int]]]
 
 
-def read_source(sentence: Unit) -> Source:
-    """Read a sentence for `align`."""
-    seen, offsets, _ = visible(sentence.text)
-    tokens = [Token(word, offsets[start], offsets[end - 1] + 1) for word, start, end in content_tokens(seen)]
-    readings = [_one_line(sentence.text, range(len(sentence.text)), sentence.start)]
-    if seen != sentence.text and seen.strip():
-        line, places = _one_line(seen, offsets, sentence.start)
-        if len(places) > 1:  # marks around the sentence go with its first and last word
-            places = [sentence.start, *places[1:-1], sentence.end - 1]
-        readings.append((line, places))
-    return Source(sentence, tokens, readings)
+class Source:
+    """A passage that propositions are compared with.
 
-
-def source_words(passage: Unit) -> set[str]:
-    """Return all words that may support a proposition of this passage."""
-    return {token.word for token in content_tokens(passage.text)} | context_words(passage)
-
-
-def context_words(passage: Unit) -> set[str]:
-    """Return the words of title and section, with which propositions are made to stand alone."""
-    return {token.word for text in (passage.title, passage.section) for token in content_tokens(text)}
-
-
-def align(proposition: str, sources: Sequence[Source], context: Collection[str] = ()) -> tuple[int, int, int]:
-    """Find the source of a proposition: where it stands, else the sentence that shares most of its rarer words.
-
-    What stands in the passage as it is, first letter, final stop, white space and Markdown's marks aside, gets exactly that
-    span: in the sentence of which it is the largest part. Else, a name that the proposition starts with and the words of
-    `context` count little: where the sentence has a pronoun, the propositionizer took them from somewhere else.
-
-    Args:
-        proposition: The text, without white space at its ends.
-        sources: The sentences of its passage, at least one.
-        context: Words of title and section, as `content_tokens` gives them.
-
-    Returns:
-        (index of the first sentence, start, end) in characters of the document. Where the proposition is in other words, the
-        span is the shortest stretch of the sentence that holds the words shared. A proposition that shares no word with any
-        sentence gets the whole passage, index -1.
+    Attributes:
+        sentences: Its sentences.
+        known: All words that may support a proposition: those of passage, title and section.
+        context: Words of title and section, with which propositions are made to stand alone.
     """
-    if verbatim := _find_verbatim(proposition, sources):
-        return verbatim
-    proposition_tokens = content_tokens(proposition)
-    words = [token.word for token in proposition_tokens]
-    name = [token.word for token in takewhile(lambda token: proposition[token.start].isupper(), proposition_tokens)]
-    weights = {word: _RESOLVED if word in name or word in context else 1.0 for word in words}
-    spread = Counter(word for source in sources for word in {token.word for token in source.tokens})
-    scores = []
-    for source in sources:
-        shared = {token.word for token in source.tokens}
-        scores.append(sum(weight / spread[word] for word, weight in weights.items() if word in shared))
-    if not any(scores):
-        return -1, sources[0].sentence.start, sources[-1].sentence.end
-    every = set(proposition.lower().split())
-    tied = [index for index, score in enumerate(scores) if score == max(scores)]
-    best = max(tied, key=lambda index: len(every.intersection(sources[index].sentence.text.lower().split())))
-    sentence, tokens, _ = sources[best]
-    shared = {token.word for token in tokens}.intersection(words)
-    distinctive = shared.intersection(words[len(name) :]).difference(context)
-    if distinctive and shared.issuperset(name):
-        distinctive = distinctive.union(name)
-    start, end = _shortest_window(tokens, distinctive or shared)
-    # At either end of the sentence the function words and the full stop belong to it as well.
-    start = sentence.start if start == tokens[0].start else sentence.start + start
-    end = sentence.end if end == tokens[-1].end else sentence.start + end
-    return best, start, end
+
+    def __init__(self, passage: Unit) -> None:
+        self.sentences = [_read(unit) for unit in split_sentences(passage)]
+        self.context = content_words(passage.title) | content_words(passage.section)
+        self.known = content_words(passage.text) | self.context
+        first, last = (self.sentences[0].unit, self.sentences[-1].unit) if self.sentences else (passage, passage)
+        self._span = first.start, last.end
+        self._spread = Counter(chain.from_iterable([sentence.words for sentence in self.sentences]))
+
+    def align(self, proposition: str) -> tuple[int, int, int]:
+        """Find where a proposition comes from: where it stands, else the sentence that shares most of its rarer words.
+
+        What stands in the passage as it is, first letter, final stop, white space and Markdown's marks aside, gets exactly
+        that span: in the sentence of which it is the largest part. Else, a name that the proposition starts with and the words
+        of title and section count little: where the sentence has a pronoun, the propositionizer took them from elsewhere.
+
+        Args:
+            proposition: The text, without white space at its ends.
+
+        Returns:
+            (index of the first sentence, start, end) in characters of the document. Where the proposition is in other words,
+            the span is the shortest stretch of the sentence that holds the words shared. A proposition that shares no word
+            with any sentence gets the whole passage, index -1.
+        """
+        if verbatim := _find_verbatim(proposition, self.sentences):
+            return verbatim
+        tokens = content_tokens(proposition)
+        words = [word for word, _, _ in tokens]
+        length = next((at for at, token in enumerate(tokens) if not proposition[token[1]].isupper()), len(tokens))
+        name, context, spread = words[:length], self.context, self._spread
+        weights = {
+            word: (_RESOLVED if word in name or word in context else 1.0) / spread[word]
+            for word in words
+            if word in spread
+        }
+        if not weights:
+            return -1, *self._span
+        scores = [sum([weights[word] for word in weights if word in sentence.words]) for sentence in self.sentences]
+        best = max(scores)
+        tied = [index for index, score in enumerate(scores) if score == best]
+        if len(tied) > 1:
+            every = set(proposition.lower().split())
+            tied.sort(key=lambda index: -len(every.intersection(self.sentences[index].unit.text.lower().split())))
+        sentence = self.sentences[tied[0]]
+        shared = sentence.words.intersection(words)
+        distinctive = shared.intersection(words[length:]).difference(context)
+        if distinctive and shared.issuperset(name):
+            distinctive = distinctive.union(name)
+        start, end = _shortest_window(sentence.tokens, distinctive or shared)
+        # At either end of the sentence the function words and the full stop belong to it as well.
+        unit = sentence.unit
+        start = unit.start if start == sentence.tokens[0][1] else unit.start + start
+        end = unit.end if end == sentence.tokens[-1][2] else unit.start + end
+        return tied[0], start, end
+
+    def uncovered(self, propositions: Sequence[str]) -> list[int]:
+        """Return the indices of sentences of whose content words less than half stand in any proposition.
+
+        A sentence of function words only ("So be it.") is covered by a proposition that holds it as it stands.
+        """
+        covering: set[str] = set().union(*map(content_words, propositions))
+        missed = []
+        for index, sentence in enumerate(self.sentences):
+            if sentence.words:
+                covered = len(sentence.words & covering) >= _COVERED * len(sentence.words)
+            else:
+                bare = sentence.unit.text.strip(_PUNCTUATION).casefold()
+                covered = any(bare in text.casefold() for text in propositions)
+            if not covered:
+                missed.append(index)
+        return missed
 
 
-def _find_verbatim(proposition: str, sources: Sequence[Source]) -> tuple[int, int, int] | None:
+def _read(unit: Unit) -> Sentence:
+    seen, offsets, _ = visible(unit.text)
+    readings = [_one_line(unit.text, range(unit.start, unit.end))]
+    tokens = list(content_tokens(seen))
+    if seen != unit.text:
+        tokens = [(word, offsets[start], offsets[end - 1] + 1) for word, start, end in tokens]
+        if seen.strip():
+            line, places = _one_line(seen, [unit.start + offset for offset in offsets])
+            if len(places) > 1:  # marks around the sentence go with its first and last word
+                places = [unit.start, *places[1:-1], unit.end - 1]
+            readings.append((line, places))
+    return Sentence(unit, tokens, content_words(seen), readings)
+
+
+def _find_verbatim(proposition: str, sentences: Sequence[Sentence]) -> tuple[int, int, int] | None:
     """Return the sentence and the span where a proposition stands, None if it stands nowhere."""
     lowered = proposition[:1].lower() + proposition[1:]
     variants = dict.fromkeys([proposition, proposition.rstrip("."), lowered, lowered.rstrip(".")])
     for text in filter(None, variants):
         for reading in (0, 1):
             places = []
-            for index, source in enumerate(sources):
-                for line, at in source.readings[reading : reading + 1]:
-                    if (begin := _find_words(text, line)) >= 0:
+            for index, sentence in enumerate(sentences):
+                for line, at in sentence.readings[reading : reading + 1]:
+                    if text in line:
+                        begin = _find_words(text, line)
                         places.append((len(line), index, at[begin], at[begin + len(text) - 1] + 1))
             if places:
-                return min(places, key=lambda entry: entry[0])[1:]
-        if text is proposition and len(sources) > 1 and (across := _find_across(text, sources)):
+                return min(places)[1:]
+        if text is proposition and len(sentences) > 1 and (across := _find_across(text, sentences)):
             return across
     return None
 
 
-def _find_across(proposition: str, sources: Sequence[Source]) -> tuple[int, int, int] | None:
+def _find_across(proposition: str, sentences: Sequence[Sentence]) -> tuple[int, int, int] | None:
     """Return the first sentence and the span of a proposition that stands in several sentences in a row."""
     for reading in (0, -1):
-        line = ""
-        at: list[int] = []
-        for before, source in zip([None, *sources], sources, strict=False):
-            if before and before.sentence.end < source.sentence.start:
-                line += " "
-                at.append(before.sentence.end)
-            text, places = source.readings[reading]
-            line += text
+        lines, at = [], []
+        for index, sentence in enumerate(sentences):
+            if index and sentences[index - 1].unit.end < sentence.unit.start:
+                lines.append(" ")
+                at.append(sentences[index - 1].unit.end)
+            text, places = sentence.readings[reading]
+            lines.append(text)
             at.extend(places)
-        if (begin := _find_words(proposition, line)) >= 0:
+        line = "".join(lines)
+        if proposition in line:
+            begin = _find_words(proposition, line)
             start, end = at[begin], at[begin + len(proposition) - 1] + 1
-            return next(index for index, source in enumerate(sources) if start < source.sentence.end), start, end
+            return next(index for index, one in enumerate(sentences) if start < one.unit.end), start, end
     return None
 
 
 def _find_words(text: str, line: str) -> int:
-    """Return where a text stands in a line, as whole words if it does so anywhere; -1 if it does not."""
-    first = begin = line.find(text)
+    """Return where a text stands in a line that holds it, as whole words if it does so anywhere."""
+    first = begin = line.index(text)
     while begin >= 0:
         end = begin + len(text)
         if not (line[begin - 1 : begin].isalnum() and text[0].isalnum()) and not (
@@ -195,51 +231,29 @@ def _find_words(text: str, line: str) -> int:
     return first
 
 
-def _one_line(text: str, offsets: Sequence[int], shift: int) -> tuple[str, Sequence[int]]:
-    """Return a text on one line, and where in the document each of its characters stands."""
+def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
+    """Return a text on one line, and the places of its characters."""
     if " ".join(text.split()) == text:
-        return text, [shift + offset for offset in offsets]
-    positions = [
-        at for at, character in enumerate(text) if not character.isspace() or (at and not text[at - 1].isspace())
-    ]
-    while positions and text[positions[-1]].isspace():
-        positions.pop()
-    line = "".join(" " if text[at].isspace() else text[at] for at in positions)
-    return line, [shift + offsets[at] for at in positions]
+        return text, places
+    kept = [at for at, character in enumerate(text) if not character.isspace() or (at and not text[at - 1].isspace())]
+    while kept and text[kept[-1]].isspace():
+        kept.pop()
+    return "".join([" " if text[at].isspace() else text[at] for at in kept]), [places[at] for at in kept]
 
 
-def uncovered(sources: Sequence[Source], propositions: Sequence[str]) -> list[int]:
-    """Return the indices of sentences of whose content words less than half stand in any proposition.
-
-    A sentence of function words only ("So be it.") is covered by a proposition that holds it as it stands.
-    """
-    covering = {token.word for text in propositions for token in content_tokens(text)}
-    missed = []
-    for index, source in enumerate(sources):
-        words = {token.word for token in source.tokens}
-        if words:
-            covered = len(words & covering) >= _COVERED * len(words)
-        else:
-            bare = source.sentence.text.strip(_PUNCTUATION).casefold()
-            covered = any(bare in text.casefold() for text in propositions)
-        if not covered:
-            missed.append(index)
-    return missed
-
-
-def _shortest_window(tokens: Sequence[Token], words: Collection[str]) -> tuple[int, int]:
+def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[int, int]:
     """Return the span of the shortest run of tokens that holds all the words, in any order; they stand in the tokens."""
-    hits = [token for token in tokens if token.word in words]
-    counts: Counter[str] = Counter()
+    hits = [token for token in tokens if token[0] in words]
+    counts: dict[str, int] = {}
     first = 0
     runs = []
-    for token in hits:
-        counts[token.word] += 1
-        while counts[hits[first].word] > 1:
-            counts[hits[first].word] -= 1
+    for word, _, end in hits:
+        counts[word] = counts.get(word, 0) + 1
+        while counts[hits[first][0]] > 1:
+            counts[hits[first][0]] -= 1
             first += 1
         if len(counts) == len(words):
-            runs.append((token.end - hits[first].start, hits[first].start, token.end))
+            runs.append((end - hits[first][1], hits[first][1], end))
     return min(runs)[1:]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -67,13 +66,6 @@ class AsyncStreamingPropositionizer(AsyncPropositionizer, Protocol):
     def astream(self, passages: Sequence[Unit]) -> AsyncIterator[tuple[int, list[str]]]:
         """Do as `StreamingPropositionizer.stream`, without blocking the event loop."""
         ...
-
-
-async def apropositions(propositionizer: Propositionizer, passages: Sequence[Unit]) -> list[list[str]]:
-    """Await a propositionizer: natively where it can, in a worker thread where it cannot."""
-    if isinstance(propositionizer, AsyncPropositionizer):
-        return await propositionizer.apropositionize(passages)
-    return await asyncio.to_thread(propositionizer.propositionize, passages)
 
 
 def check_propositionizer(propositionizer: object) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import spacy
 
 from factoid import Document, SyntaxPropositionizer, split_passages
 from factoid.propositions.syntax.clauses import split_clauses
-from factoid.propositions.syntax.lists import conjuncts
 from factoid.propositions.syntax.render import render
-from tests.propositions.syntax.trees import doc, tree
+from tests.propositions.syntax.trees import tree
 
 
 def facts(text: str, title: str = "") -> list[str]:
@@ -116,13 +112,6 @@ def test_no_content_word_is_left_unsaid() -> None:
     assert "The film stars Lee as a spy and Kim as a thief." in facts("The film stars Lee as a spy and Kim as a thief.")
 
 
-def test_a_whole_encyclopedia_is_taken_apart() -> None:
-    files = sorted((Path(__file__).parents[3] / "examples" / "data").rglob("*.md"))
-    passages = [passage for file in files for passage in split_passages(Document(file.read_text(encoding="utf-8")))]
-    assert len(passages) > 50
-    assert all(SyntaxPropositionizer(atomic=True).propositionize(passages))
-
-
 def test_short_clauses_are_facts() -> None:
     found = facts("Anna Berg was interned in a camp in India, but she escaped and made her way to Tibet.", "Anna Berg")
     assert "Anna Berg escaped." in found
@@ -150,68 +139,3 @@ def test_an_enumeration_of_enumerations_is_cut_short() -> None:
     text = " ".join(render(parsed, items, {}) for items in found)
     assert all(f"{kind}{number}" in text for kind in "PQ" for number in range(count))
     assert "and" in text
-
-
-def test_a_pipeline_of_the_users() -> None:
-    parsed = doc(
-        "Anna NNP 2 nsubj\nplayed VBD 0 root\nin IN 4 case\nOslo NNP 2 obl\nand CC 6 cc\nLund_ NNP 4 conj\n. . 2 punct"
-    )
-    nlp = spacy.blank("en")
-
-    @spacy.Language.component("parse_for_atoms_test")
-    def parse(made: spacy.tokens.Doc) -> spacy.tokens.Doc:
-        assert [token.text for token in made] == [token.text for token in parsed]
-        return parsed
-
-    nlp.add_pipe("parse_for_atoms_test")
-    found = SyntaxPropositionizer(nlp, atomic=True).propositionize(
-        split_passages(Document("Anna played in Oslo and Lund."))
-    )
-    assert found == [["Anna played in Oslo.", "Anna played in Lund."]]
-
-
-@pytest.mark.parametrize(
-    ("rows", "parts"),
-    [
-        (
-            "Eva NNP 4 nsubj\nis VBZ 4 cop\na DT 4 det\nsinger NN 0 root\nand CC 6 cc\nactor_ NN 4 conj\n. . 4 punct",
-            ["Eva is a singer.", "Eva is an actor."],
-        ),
-        (
-            "Eva NNP 2 nsubj\nplays VBZ 0 root\nthe DT 4 det\nflute NN 2 obj\nand CC 6 cc\nharp_ NN 4 conj\n. . 2 punct",
-            ["Eva plays the flute.", "Eva plays the harp."],
-        ),
-        (
-            "Eva NNP 2 nsubj\nsold VBD 0 root\nher PRP$ 4 nmod:poss\ncar NN 2 obj\nand CC 6 cc\nboat_ NN 4 conj\n. . 2 punct",
-            ["Eva sold her car.", "Eva sold her boat."],
-        ),
-        (
-            "Eva NNP 2 nsubj\nsang VBD 0 root\nin IN 4 case\nLund_ NNP 2 obl\n, , 6 punct\nOslo NNP 4 conj\nand CC 8 cc\n"
-            "Rome_ NNP 4 conj\n. . 2 punct",
-            ["Eva sang in Lund.", "Eva sang in Oslo.", "Eva sang in Rome."],
-        ),
-        (
-            "Eva NNP 7 nsubj\nis VBZ 7 cop\nan DT 7 det\nIrish JJ 7 amod\nand CC 6 cc\nFrench JJ 4 conj\n"
-            "poet_ NN 0 root\n. . 7 punct",
-            ["Eva is an Irish poet.", "Eva is a French poet."],
-        ),
-    ],
-)
-def test_parts_of_a_list(rows: str, parts: list[str]) -> None:
-    parsed = tree(rows)
-    found = conjuncts(parsed, list(range(len(parsed.words))))
-    assert found is not None
-    assert [render(parsed, items, {}) for items in found] == parts
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        "Eva NNP 2 nsubj\nplays VBZ 0 root\nflute NN 2 obj\nor CC 5 cc\nharp NN 3 conj",
-        "It PRP 2 nsubj\nruns VBZ 0 root\nbetween IN 4 case\nLund NNP 2 obl\nand CC 6 cc\nOslo NNP 4 conj",
-        "Eva NNP 4 nsubj\nand CC 3 cc\nJan NNP 1 conj\nsang VBD 0 root",
-    ],
-)
-def test_what_is_left_whole(rows: str) -> None:
-    parsed = tree(rows)
-    assert conjuncts(parsed, list(range(len(parsed.words)))) is None

@@ -11,8 +11,11 @@ VOCAB = Vocab()
 
 
 def doc(rows: str) -> Doc:
-    """Read `word tag head relation` rows; heads count from 1, 0 is the root. `_` after a word: no space follows it."""
-    fields = [line.split() for line in rows.strip().splitlines()]
+    """Read `word tag head relation` rows; heads count from 1, 0 is the root. `_` after a word: no space follows it.
+
+    Between rows stands a line end or a bar.
+    """
+    fields = [row.split() for row in rows.replace("|", "\n").strip().splitlines() if row.strip()]
     return Doc(
         VOCAB,
         words=[word[:-1] if len(word) > 1 and word.endswith("_") else word for word, *_ in fields],
@@ -28,90 +31,29 @@ def tree(rows: str) -> Tree:
 
 
 PISA = """
-    Prior IN 3 mark
-    to IN 1 fixed
-    1990_ CD 7 obl
-    , , 3 punct
-    the DT 6 det
-    tower NN 7 nsubj
-    leaned VBD 0 root
-    at IN 9 case
-    5.5 CD 10 nummod
-    degrees_ NNS 7 obl
-    , , 15 punct
-    but CC 15 cc
-    it PRP 15 nsubj
-    now RB 15 advmod
-    leans VBZ 7 conj
-    at IN 17 case
-    3.99 CD 18 nummod
-    degrees_ NNS 15 obl
-    . . 7 punct
+    Prior IN 3 mark | to IN 1 fixed | 1990_ CD 7 obl | , , 3 punct | the DT 6 det | tower NN 7 nsubj |
+    leaned VBD 0 root | at IN 9 case | 5.5 CD 10 nummod | degrees_ NNS 7 obl | , , 15 punct | but CC 15 cc |
+    it PRP 15 nsubj | now RB 15 advmod | leans VBZ 7 conj | at IN 17 case | 3.99 CD 18 nummod |
+    degrees_ NNS 15 obl | . . 7 punct
 """
 
 CURIE = """
-    Marie NNP 14 nsubj
-    Curie_ NNP 1 flat
-    , , 5 punct
-    a DT 5 det
-    physicist NN 1 appos
-    who WP 7 nsubj
-    won VBD 5 acl:relcl
-    two CD 9 nummod
-    prizes_ NNS 7 obj
-    , , 5 punct
-    later RB 14 advmod
-    had VBD 14 aux
-    been VBN 14 aux:pass
-    buried VBN 0 root
-    in IN 16 case
-    Sceaux NNP 14 obl
-    and CC 18 cc
-    moved VBN 14 conj
-    to IN 21 case
-    the DT 21 det
-    Panthéon_ NNP 18 obl
-    . . 14 punct
+    Marie NNP 14 nsubj | Curie_ NNP 1 flat | , , 5 punct | a DT 5 det | physicist NN 1 appos | who WP 7 nsubj |
+    won VBD 5 acl:relcl | two CD 9 nummod | prizes_ NNS 7 obj | , , 5 punct | later RB 14 advmod | had VBD 14 aux |
+    been VBN 14 aux:pass | buried VBN 0 root | in IN 16 case | Sceaux NNP 14 obl | and CC 18 cc |
+    moved VBN 14 conj | to IN 21 case | the DT 21 det | Panthéon_ NNP 18 obl | . . 14 punct
 """
 
 VASA = """
-    The DT 2 det
-    Vasa NNP 11 nsubj
-    (_ -LRB- 4 punct
-    built VBN 2 acl
-    1628_ CD 4 obl
-    ) -RRB- 4 punct
-    was VBD 11 cop
-    a DT 11 det
-    large JJ 11 amod
-    Swedish JJ 11 amod
-    warship NN 0 root
-    that WDT 13 nsubj
-    sank VBD 11 acl:relcl
-    in IN 15 case
-    Stockholm_ NNP 13 obl
-    . . 11 punct
+    The DT 2 det | Vasa NNP 11 nsubj | (_ -LRB- 4 punct | built VBN 2 acl | 1628_ CD 4 obl | ) -RRB- 4 punct |
+    was VBD 11 cop | a DT 11 det | large JJ 11 amod | Swedish JJ 11 amod | warship NN 0 root | that WDT 13 nsubj |
+    sank VBD 11 acl:relcl | in IN 15 case | Stockholm_ NNP 13 obl | . . 11 punct
 """
 
 # The same two facts with ClearNLP's labels and structure: prepositions above nouns, the copula above its predicate.
 CLEARNLP = """
-    Oslo_ NNP 10 nsubj
-    , , 1 punct
-    which WDT 5 nsubjpass
-    was VBD 5 auxpass
-    founded VBN 1 relcl
-    in IN 5 prep
-    1048_ CD 6 pobj
-    , , 1 punct
-    now RB 10 advmod
-    is VBZ 0 ROOT
-    the DT 12 det
-    capital NN 10 attr
-    of IN 12 prep
-    Norway NNP 13 pobj
-    and CC 10 cc
-    has VBZ 10 conj
-    a DT 18 det
-    port_ NN 16 dobj
-    . . 10 punct
+    Oslo_ NNP 10 nsubj | , , 1 punct | which WDT 5 nsubjpass | was VBD 5 auxpass | founded VBN 1 relcl |
+    in IN 5 prep | 1048_ CD 6 pobj | , , 1 punct | now RB 10 advmod | is VBZ 0 ROOT | the DT 12 det |
+    capital NN 10 attr | of IN 12 prep | Norway NNP 13 pobj | and CC 10 cc | has VBZ 10 conj | a DT 18 det |
+    port_ NN 16 dobj | . . 10 punct
 """

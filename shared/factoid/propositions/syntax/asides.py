@@ -15,10 +15,11 @@ from factoid.propositions.syntax.phrases import (
     is_set_off,
     repeatable,
 )
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, Item, Tree
 
 _RELATIVES = frozenset("who which that whom whose where".split())
-_CLAUSES = frozenset("acl:relcl advcl:relcl advcl parataxis acl ccomp conj".split())
+ASIDES = frozenset({"appos", "acl", "acl:relcl"})  # of nouns
+CLAUSES = frozenset("acl:relcl advcl:relcl advcl parataxis acl ccomp conj".split())
 # "X is a name given to …" says nothing without the clause.
 _GENERIC = frozenset(
     "name term word process method way part type kind form place thing one group set number state".split()
@@ -104,13 +105,13 @@ def _swapped(pronoun: int, word: str, antecedent: list[Item]) -> dict[int, list[
 
 def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[int]) -> Statement | None:
     """State "X, a chemist, …" as "X is a chemist", and "his wife, Anna, …" as "Anna is his wife"."""
-    if not is_set_off(tree, child) or not tree.is_noun(child) or not tree.is_noun(noun):
+    if not is_set_off(tree, child) or tree.tags[child] not in NOUN or tree.tags[noun] not in NOUN:
         return None
-    reverse = tree.is_proper(child)  # then the apposition is the name
+    reverse = tree.tags[child] in PROPER  # then the apposition is the name
     name, role = (child, noun) if reverse else (noun, child)
     determined = tree.child(role, "nmod:poss") is not None or determiner(tree, role) in ("a", "an", "the")
-    bare_role = tree.tags[role] == "NN" and tree.is_proper(name) and tree.child(role, "nmod") is not None
-    if tree.is_proper(role) or not (determined or bare_role) or not is_identified(tree, name):
+    bare_role = tree.tags[role] == "NN" and tree.tags[name] in PROPER and tree.child(role, "nmod") is not None
+    if tree.tags[role] in PROPER or not (determined or bare_role) or not is_identified(tree, name):
         return None  # "Paris, France" describes nothing
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that the parser took for one
@@ -148,7 +149,7 @@ def nearest_relative(tree: Tree, verb: int) -> dict[int, list[Item]] | None:
 
     Parsers hang such clauses anywhere; where they stand is surer. None where that is no such phrase.
     """
-    if tree.deps[verb] not in _CLAUSES or not tree.is_clause(verb):
+    if not tree.is_clause(verb):
         return None
     clause = tree.subtree(verb)
     while clause and tree.deps[clause[0]] == "punct":
@@ -164,7 +165,7 @@ def nearest_relative(tree: Tree, verb: int) -> dict[int, list[Item]] | None:
         return None
     if word == "when":
         return {pronoun: []}
-    if word == "that" and not comma and not tree.is_proper(last):
+    if word == "that" and not comma and tree.tags[last] not in PROPER:
         return None
     antecedent = _phrase_before(tree, last, verb)
     if not antecedent:
@@ -176,15 +177,17 @@ def nearest_relative(tree: Tree, verb: int) -> dict[int, list[Item]] | None:
 
 def _phrase_before(tree: Tree, last: int, verb: int) -> list[Item]:
     """Return the name, or the definite phrase, that ends with a token."""
-    if tree.is_proper(last):
+    if tree.tags[last] in PROPER:
         start = last
         while (
-            start > 0 and tree.lower[start] != "the" and (tree.is_proper(start - 1) or tree.lower[start - 1] == "the")
+            start > 0
+            and tree.lower[start] != "the"
+            and (tree.tags[start - 1] in PROPER or tree.lower[start - 1] == "the")
         ):
             start -= 1
         return list(range(start, last + 1))
     noun = last
-    while not tree.is_noun(noun):
+    while tree.tags[noun] not in NOUN:
         if tree.heads[noun] == noun or noun - tree.heads[noun] > 6:
             return []
         noun = tree.heads[noun]

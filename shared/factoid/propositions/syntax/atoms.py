@@ -8,7 +8,7 @@ from itertools import pairwise
 from factoid.propositions.syntax.lists import below, conjuncts, examples
 from factoid.propositions.syntax.names import example_kinds, naming, origin
 from factoid.propositions.syntax.phrases import NEGATIONS, bracketed, tokens, without
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree
 
 _MOST = 32  # facts from one statement; a longer enumeration of enumerations is left whole
 _PHRASES = ("obl", "obl:unmarked", "obl:tmod", "advcl", "nmod", "nmod:unmarked")
@@ -73,8 +73,8 @@ def _phrases(tree: Tree, head: int, items: list[Item]) -> Iterator[list[Item]]:
             for inner in extent[phrase].intersection(phrases) - {phrase}:
                 del phrases[inner], extent[inner]
     objects = [child for child in tree.all(head, "obj", "iobj", "xcomp", "ccomp") if child in present]
-    intransitive = tree.is_verb(head) and not objects
-    if not phrases or (tree.is_noun(head) and _is_ranked(tree, head)) or (intransitive and len(phrases) == 1):
+    intransitive = tree.tags[head] in VERB and not objects
+    if not phrases or (tree.tags[head] in NOUN and _is_ranked(tree, head)) or (intransitive and len(phrases) == 1):
         yield items
         return
     every = set().union(*extent.values())

@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from factoid.propositions.syntax.asides import adverbial, describe, nearest_relative
+from factoid.propositions.syntax.asides import ASIDES, CLAUSES, adverbial, describe, nearest_relative
 from factoid.propositions.syntax.atoms import atoms
 from factoid.propositions.syntax.doubt import is_doubtful
 from factoid.propositions.syntax.inflect import article
@@ -38,7 +38,7 @@ from factoid.propositions.syntax.phrases import (
     without,
     without_loose_commas,
 )
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
 _NEGATION = frozenset("not n't n’t never neither nor no".split())
@@ -47,6 +47,8 @@ _SUBORDINATORS = frozenset(
     "although though while when if as once because unless until since than where whereas".split()
 )
 _TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
+# Relations in which something may be split off.
+_SPLIT = frozenset({*ASIDES, "conj", "parataxis", "advcl", "xcomp"})
 _BE_HAVE = frozenset("be is are was were been being has have had having".split())
 
 
@@ -58,6 +60,7 @@ class _Splitter:
     min_words: int
     names: Mapping[int, int]
     atomic: bool
+    relations: set[str]
     statements: list[list[Item]] = field(default_factory=list)
     heads: list[int | None] = field(default_factory=list)  # the predicate of each; None for a finished fact
 
@@ -73,29 +76,35 @@ class _Splitter:
         The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its antecedent; `dropped` are
         left out with what hangs on them, such as a conjunction.
         """
-        tree = self.tree
+        tree, relations = self.tree, self.relations
         place = len(self.statements)
         self.statements.append([])
         self.heads.append(head)
         cut: set[int] = set(dropped)
-        subject_head = tree.subject(head)
-        antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
         if self.atomic:
             self._relatives(head, cut)
-        self._describe(head, cut, antecedent)
-        shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
-        self._adverbial(head, cut, shared)
-        self._coordinate(head, cut, shared)
+        if not relations.isdisjoint(_SPLIT):
+            subject_head = tree.subject(head)
+            antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
+            if not relations.isdisjoint(ASIDES):
+                self._describe(head, cut, antecedent)
+            shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
+            self._adverbial(head, cut, shared)
+            self._coordinate(head, cut, shared)
         rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
-        self.statements[place] = [*subject, *(item for token in rest for item in swap.get(token, [token]))]
+        items = [*subject]
+        for token in rest:
+            items += swap.get(token, [token])
+        self.statements[place] = items
 
     def _describe(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         """State the relative clauses, appositions and parentheticals of the nouns in a clause."""
-        for noun in nouns(self.tree, head):
-            for child in self.tree.children[noun]:
-                if child in cut or child < noun or not is_whole(self.tree, child):
+        tree = self.tree
+        for noun in nouns(tree, head):
+            for child in tree.all(noun, *ASIDES):
+                if child in cut or child < noun or not is_whole(tree, child):
                     continue
-                statement = describe(self.tree, head, noun, child, cut, subject)
+                statement = describe(tree, head, noun, child, cut, subject)
                 if statement is None:
                     continue
                 swapped = [item for items in statement.swap.values() for item in items]
@@ -110,7 +119,7 @@ class _Splitter:
         """State the relative clauses of names and definite phrases in a clause."""
         tree = self.tree
         for verb in tree.subtree(head, cut):
-            if verb == head or any(verb in tree.subtree(gone) for gone in cut):
+            if verb == head or tree.deps[verb] not in CLAUSES or any(verb in tree.subtree(gone) for gone in cut):
                 continue
             swap = nearest_relative(tree, verb)
             if swap is not None and is_whole(tree, verb):
@@ -150,8 +159,8 @@ class _Splitter:
             breaks = tree.words[max(subtree[0] - 1, 0) : subtree[0] + 1]
             after_break = any(word in (";", ":", "–", "—", "--") for word in breaks)
             return after_break and tree.is_clause(joined) and tree.subject(joined) is not None
-        verbal = tree.is_verb(joined) or tree.is_clause(joined) or bool(tree.auxiliaries(joined))
-        if not verbal and (tree.is_verb(head) or tree.child(head, "cop") is None):
+        verbal = tree.tags[joined] in VERB or tree.is_clause(joined) or bool(tree.auxiliaries(joined))
+        if not verbal and (tree.tags[head] in VERB or tree.child(head, "cop") is None):
             return False
         negated = any(tree.lower[child] in _NEGATION for child in tree.children[head] if child < head)
         return not negated or bool(tree.auxiliaries(joined)) or tree.subject(joined) is not None
@@ -173,11 +182,16 @@ class _Splitter:
             return None  # "in Dublin and Cork"
         subject_head = tree.subject(head)
         cleft = subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that")
-        if tree.child(head, "cop") is None or cleft or tree.is_verb(joined) or tree.child(joined, "obj") is not None:
+        if (
+            tree.child(head, "cop") is None
+            or cleft
+            or tree.tags[joined] in VERB
+            or tree.child(joined, "obj") is not None
+        ):
             return None
         word = determiner(tree, head)
         bare = tree.child(joined, "det", "nmod:poss", "nummod") is None
-        if not word or not bare or not tree.is_noun(joined) or tree.is_proper(joined):
+        if not word or not bare or tree.tags[joined] not in NOUN or tree.tags[joined] in PROPER:
             return before
         first = tree.words[strip(tree, tree.subtree(joined), joined)[0]]
         return [*before, article(first) if word in ("a", "an") else word]
@@ -248,7 +262,7 @@ def split_clauses(
         atomic: Go on to the smallest facts (see `atoms`); changes the tree's words where verbs become finite.
     """
     before = tree.words[:], tree.lower[:], tree.tags[:]
-    splitter = _Splitter(tree, min_words, names, atomic)
+    splitter = _Splitter(tree, min_words, names, atomic, set(tree.deps))
     splitter.clause(tree.root)
     pairs = [pair for pair in zip(splitter.heads, splitter.statements, strict=True) if pair[1]]
     statements = [items for _, items in pairs]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from factoid.propositions.syntax.phrases import RELATIVE_TAGS, tokens
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import PROPER, VERB, Item, Tree
 
 _CONTENT = ("NN", "JJ", "VB", "CD", "FW")
 _OPENING = {")": "(", "]": "[", "”": "“", '"': '"', "`": "`"}
@@ -61,7 +61,11 @@ def _is_torn(tree: Tree, present: set[int], pairs: Iterable[tuple[int, int]]) ->
         first, second = tree.words[left], tree.words[right]
         if not tree.spaces[left] and _is_joined(first[-1]) and _is_joined(second[0]):
             return True
-        if not first[0].isupper() or not second[0].isupper() or not (tree.is_proper(left) or tree.is_proper(right)):
+        if (
+            not first[0].isupper()
+            or not second[0].isupper()
+            or not (tree.tags[left] in PROPER or tree.tags[right] in PROPER)
+        ):
             continue
         if tree.tags[left].startswith(_CONTENT) and tree.tags[right].startswith(_CONTENT):
             return True
@@ -80,7 +84,7 @@ def _is_spliced(tree: Tree, items: Sequence[Item]) -> bool:
         if tree.words[item + 1] != ",":
             continue
         for token, behind in pairwise(items[at + 1 :]):
-            if isinstance(token, str) or tree.is_verb(token) or tree.tags[token] == "MD":
+            if isinstance(token, str) or tree.tags[token] in VERB or tree.tags[token] == "MD":
                 break
             if tree.words[token] == ",":
                 if isinstance(behind, int) and tree.is_finite(behind):

@@ -43,13 +43,8 @@ _FIRST_NAMES = (
 PEOPLE = LEXICON["people"]
 _LEGAL = "ab ag bv co corp corporation gmbh inc incorporated limited llc llp ltd nv oy plc pty sa sarl se spa".split()
 _NOMINAL = re.compile(r"(?:tion|sion|ment|ness|ance|ence|ship|ism|ology|ware|hood|ics)s?$")
-_PLURAL = re.compile(r"(?:[^suiy']|[aeo]y|ie|(?:ch|sh|x|ss)e)s$")
+_PLURAL = re.compile(r"(?:^\d+|[^suiy'\d]|[aeo]y|ie|(?:ch|sh|x|ss)e)s$")
 _PLURALS = frozenset("people children men women feet teeth mice".split())
-_SINGULARS = frozenset(
-    "series species news lens gas bus physics mathematics texas kansas wales athens brussels paris adams collins daniels "
-    "davies davis edwards evans harris hicks hughes james jones matthews peters phillips rivers roberts rogers stevens thomas "
-    "williams".split()
-)
 _PARTICLES = frozenset("de del della der den di da dos du von van zu bin ibn al el la le ter y of".split())
 _NO_NAMES = frozenset("who what when where why how which you your me my we our us it and or not no".split())
 _DISTINCTION = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
@@ -114,7 +109,7 @@ def head_noun(phrase: str) -> str:
 def is_plural(phrase: str) -> bool:
     """Tell whether a phrase's head looks like a plural."""
     head = head_noun(phrase)
-    return head in _PLURALS or (head not in _SINGULARS and len(head) > 3 and bool(_PLURAL.search(head)))
+    return head in _PLURALS or (head not in LEXICON["singulars"] and len(head) > 3 and bool(_PLURAL.search(head)))
 
 
 def _is_thing(word: str) -> bool:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from factoid.propositions.syntax.inflect import article
 from factoid.propositions.syntax.phrases import determiner, replaced, strip, text_of, tokens, without
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
 
 _EXAMPLE_MARKS = frozenset({"including", "such", "like", "namely"})
 _RECIPROCAL = frozenset({"between", "among", "amongst"})
@@ -63,7 +63,7 @@ def conjuncts(tree: Tree, items: Sequence[Item]) -> list[list[Item]] | None:
 
 
 def _is_distributive(tree: Tree, first: int, conjunct_heads: Sequence[int]) -> bool:
-    if not all(tree.is_noun(token) or tree.tags[token] in _JOINABLE for token in (first, *conjunct_heads)):
+    if not all(tree.tags[token] in NOUN or tree.tags[token] in _JOINABLE for token in (first, *conjunct_heads)):
         return False
     if tree.deps[first] in ("nsubj", "nsubj:pass") or any(tree.auxiliaries(joined) for joined in conjunct_heads):
         return False
@@ -77,22 +77,22 @@ def _is_distributive(tree: Tree, first: int, conjunct_heads: Sequence[int]) -> b
 
 def _is_alike(tree: Tree, first: int, joined: int) -> bool:
     """Tell whether two parts of a list are of one kind, so that each can stand in the other's place."""
-    indefinite = determiner(tree, joined) in ("a", "an") and not tree.is_proper(joined)
-    if tree.is_proper(first) and (indefinite or tree.child(joined, "nmod:poss") is not None):
+    indefinite = determiner(tree, joined) in ("a", "an") and tree.tags[joined] not in PROPER
+    if tree.tags[first] in PROPER and (indefinite or tree.child(joined, "nmod:poss") is not None):
         return False  # "Anna Berg, a nurse, and …", "the town of Elm and its hospital"
     if tree.child(joined, "case") is not None and tree.child(first, "case") is None:
         return False  # "minister of finance in 2001 and of defence in 2004"
     tags = tree.tags[first], tree.tags[joined]
     if "CD" in tags:
         return all(tree.words[token][:4].isdigit() and tree.child(token, "nmod") is None for token in (first, joined))
-    return tags[0] == tags[1] or not (tree.is_verb(first) or tree.is_verb(joined))
+    return tags[0] == tags[1] or not (tree.tags[first] in VERB or tree.tags[joined] in VERB)
 
 
 def _determined(tree: Tree, first: int, joined: int, phrase: list[Item]) -> list[Item]:
     """Give a part of a list the article or possessive that stands before the first: "a singer and (a) dancer"."""
-    if not tree.is_noun(joined) or tree.child(joined, "det", "nmod:poss", "nummod") is not None or not phrase:
+    if tree.tags[joined] not in NOUN or tree.child(joined, "det", "nmod:poss", "nummod") is not None or not phrase:
         return phrase
-    if tree.is_proper(joined):
+    if tree.tags[joined] in PROPER:
         return phrase
     owner, det = tree.child(first, "nmod:poss"), tree.child(first, "det")
     if owner is not None and owner < first:

@@ -6,15 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from factoid.propositions.syntax.inflect import article
+from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.lists import below, mended
 from factoid.propositions.syntax.phrases import determiner, replaced, strip, text_of, tokens, without
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import PROPER, Item, Tree
 
-# What is published, so that a year in brackets is the year of that.
-_WORKS = frozenset(
-    "album book comedy drama ep film game memoir movie musical novel opera play serial series show single sitcom song "
-    "soundtrack thriller".split()
-)
 _GENERIC = frozenset("name nickname pseudonym alias title term word label moniker number".split())
 _CALLED = frozenset({"called", "titled", "named", "entitled", "dubbed"})
 _YEAR = re.compile(r" \((\d{4})\)$")
@@ -34,7 +30,7 @@ def naming(tree: Tree, items: Sequence[Item]) -> tuple[list[Item], list[list[Ite
         noun = _singular(tree.words[token])
         owned = any(tree.tags[item] in ("PRP$", "POS") or tree.deps[item] == "nmod:poss" for item in phrase)
         years = [item for item in phrase if tree.tags[item] == "CD" and len(tree.words[item]) == 4]
-        left_out = ("DT", "PDT", "CD") if noun in _WORKS else ("DT", "PDT")
+        left_out = ("DT", "PDT", "CD") if noun in LEXICON["works"] else ("DT", "PDT")
         kind: list[Item] = [
             item
             for item in phrase
@@ -65,7 +61,7 @@ def _named(tree: Tree, items: Sequence[Item], noun: int) -> tuple[list[int], lis
             at += 1
     name: list[int] = []
     for item in items[at:]:
-        proper = isinstance(item, int) and (tree.is_proper(item) or (name and tree.tags[item] == "CD"))
+        proper = isinstance(item, int) and (tree.tags[item] in PROPER or (name and tree.tags[item] == "CD"))
         if not proper or (name and item != name[-1] + 1):
             break
         name.append(int(item))
@@ -97,7 +93,7 @@ def _belongs(tree: Tree, noun: int, name: Sequence[int]) -> bool:
 
 def _released(tree: Tree, name: Sequence[Item], noun: str, year: str = "") -> tuple[list[Item], list[list[Item]]]:
     """Take the year in brackets off the name of a work, and state that it, or the year given, is that of its release."""
-    if noun not in _WORKS:
+    if noun not in LEXICON["works"]:
         return list(name), []
     plain = list(name)
     last = text_of(tree, name[-1])
@@ -122,9 +118,9 @@ def example_kinds(tree: Tree, noun: int, named: int, present: set[int]) -> Itera
         apart = tree.all(head, "conj", "cc", "case", "punct", "appos")
         gone = set().union(*(tree.subtree(child) for child in apart))
         name = strip(tree, sorted(below(tree, head, present) - gone), head)
-        if not any(map(tree.is_proper, name)):
+        if PROPER.isdisjoint(tree.tags[token] for token in name):
             continue
-        if tree.is_proper(name[0]) or tree.words[name[0]][0].isupper() or tree.tags[name[0]] == "DT":
+        if tree.tags[name[0]] in PROPER or tree.words[name[0]][0].isupper() or tree.tags[name[0]] == "DT":
             plain, about = _released(tree, name, kind)
             yield [*plain, "is", *_indefinite(tree, [*modifiers, kind])]
             yield from about

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
 
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
+_FINITE = frozenset({"VBD", "VBZ", "VBP", "MD", "NNS"})  # tags that a finite verb may have
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
 NEGATIONS = frozenset("not n't n’t never no hardly rarely neither nor few none nobody nothing".split())
 _LONGEST = 15  # words; a longer phrase would drown the fact that it is repeated for
@@ -47,6 +48,8 @@ def replaced(items: Sequence[Item], gone: Collection[int], phrase: Sequence[Item
 def bracketed(tree: Tree) -> set[int]:
     """Return the tokens between brackets, and the brackets."""
     inside: set[int] = set()
+    if "(" not in tree.words and "[" not in tree.words:
+        return inside
     depth = 0
     for token, word in enumerate(tree.words):
         depth += word in ("(", "[")
@@ -64,33 +67,31 @@ def determiner(tree: Tree, noun: int) -> str:
 
 def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     """Return a noun phrase without its preposition, asides and `cut`; nothing if it is too long to repeat, or no noun's."""
-    if tree.is_verb(noun):
+    if tree.tags[noun] in VERB:
         return []
     predicate = tree.child(noun, "cop") is not None
-    left_out = {
-        child
-        for child in tree.children[noun]
-        if tree.deps[child] not in _NOMINAL or (predicate and tree.deps[child] in _CLAUSAL)
-    }
-    left_out |= {child for child in tree.subtree(noun) if child != noun and _is_aside(tree, child)}
-    phrase = strip(tree, tree.subtree(noun, left_out.union(cut)), noun)
-    if any(tree.lower[token] == "but" for token in phrase):
+    left_out = set(cut)
+    for child in tree.children[noun]:
+        if tree.deps[child] not in _NOMINAL or (predicate and tree.deps[child] in _CLAUSAL):
+            left_out.add(child)
+    for child in tree.subtree(noun):
+        dep = tree.deps[child]
+        if child != noun and (
+            dep in ("appos", "parataxis") or (dep in ("acl", "acl:relcl") and is_set_off(tree, child))
+        ):
+            left_out.add(child)
+    phrase = strip(tree, tree.subtree(noun, left_out), noun)
+    if "but" in [tree.lower[token] for token in phrase]:
         return []  # two phrases set against each other are not one subject
     if tree.tags[phrase[0]] in ("IN", "TO"):
         phrase = phrase[1:]  # a preposition that the parser hung elsewhere
     return list(phrase) if len(phrase) <= _LONGEST else []
 
 
-def _is_aside(tree: Tree, child: int) -> bool:
-    if tree.deps[child] in ("acl", "acl:relcl"):
-        return is_set_off(tree, child)
-    return tree.deps[child] in ("appos", "parataxis")
-
-
 def is_identified(tree: Tree, noun: int) -> bool:
     """Tell whether a noun phrase names something that a statement by itself can be about: not "a report" or "ships"."""
     definite = determiner(tree, noun) in ("the", "this", "that", "these", "those")
-    return tree.is_proper(noun) or definite or tree.child(noun, "nmod:poss") is not None
+    return tree.tags[noun] in PROPER or definite or tree.child(noun, "nmod:poss") is not None
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:
@@ -107,14 +108,12 @@ def nouns(tree: Tree, head: int) -> list[int]:
     pending = [head]
     while pending:
         index = pending.pop()
-        if tree.is_noun(index) or tree.tags[index] in ("CD", "PRP"):
+        if tree.tags[index] in NOUN or tree.tags[index] in ("CD", "PRP"):
             indices.append(index)
-        pending += [
-            child
-            for child in tree.children[index]
-            if tree.deps[child] not in _CLAUSES
-            and not (tree.deps[child] == "conj" and (tree.is_verb(child) or tree.auxiliaries(child)))
-        ]
+        for child in tree.children[index]:
+            dep = tree.deps[child]
+            if dep not in _CLAUSES and not (dep == "conj" and (tree.tags[child] in VERB or tree.auxiliaries(child))):
+                pending.append(child)
     return sorted(indices)
 
 
@@ -154,10 +153,16 @@ def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> b
 
 def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
     """Tell whether items make a statement: a finite verb (or an inserted form of "be"), and at least some words."""
-    finite = any(
-        item in ("is", "are", "was", "were") if isinstance(item, str) else tree.is_finite(item) for item in items
-    )
-    return finite and sum(len(text_of(tree, item).split()) for item in items) >= words
+    finite, length = False, 0
+    for item in items:
+        if isinstance(item, str):
+            finite = finite or item in ("is", "are", "was", "were")
+            length += len(item.split())
+            continue
+        if not finite and tree.tags[item] in _FINITE:
+            finite = tree.is_finite(item)
+        length += len(tree.words[item].split())
+    return finite and length >= words
 
 
 def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False) -> Sequence[int]:

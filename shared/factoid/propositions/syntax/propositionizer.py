@@ -5,32 +5,31 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import as_file, files
+from itertools import tee
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
 from factoid.markdown import is_code, visible
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.phrases import stands_alone
-from factoid.propositions.syntax.reading import Reading, read
+from factoid.propositions.syntax.reading import read
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import Tree
 from factoid.sentences import sentence_spans
 from factoid.units import Unit
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
 
 logger = logging.getLogger(__name__)
 
 _ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) …; (b) …": the parts mean nothing by themselves
 _BREAK = re.compile(r"[;:]\s+")
-VERSION = 3  # raise when the same text may give other propositions
+VERSION = 4  # raise when the same text may give other propositions
 
 _UNUSED = ("ner", "lemmatizer", "attribute_ruler", "entity_linker", "textcat", "senter", "sentencizer", "morphologizer")
 # Bounds of the time that a passage takes.
@@ -85,25 +84,17 @@ class SyntaxPropositionizer:
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
         nlp = _shipped() if self._nlp is None else self._nlp
         unused = [name for name in nlp.pipe_names if name in _UNUSED]
-        under_way: deque[tuple[str, Reading]] = deque()
-
-        def docs() -> Iterator[Doc]:
-            for text in texts:
-                reading = read(nlp, text, masked=self.atomic)
-                under_way.append((text, reading))
-                for token in reading.doc:  # sentences that the parser ends by itself break names
-                    token.is_sent_start = token.i == 0
-                yield reading.doc
-
-        for doc in nlp.pipe(docs(), batch_size=256, disable=unused):
-            if not doc.has_annotation("DEP"):
+        readings, pending = tee(read(nlp, text, masked=self.atomic) for text in texts)
+        docs = nlp.pipe((reading.doc for reading in readings), batch_size=256, disable=unused)
+        checked = False
+        for doc, reading in zip(docs, pending, strict=True):
+            if not checked and not doc.has_annotation("DEP"):
                 message = (
                     f"the spaCy pipeline {nlp.pipe_names} has no dependency parser: a tagger and a parser are needed"
                 )
                 raise InvalidInputError(message)
-            text, reading = under_way.popleft()
-            same = len(doc) == len(reading.words)  # a pipeline may have a tokeniser's mind of its own
-            yield Tree.from_doc(doc, reading if same else None, text if same else doc.text)
+            checked = True
+            yield Tree.from_doc(doc, reading)
 
     def _propositions(self, passage: Unit, sentences: Iterable[tuple[str, Sequence[Tree]]]) -> list[str]:
         """Return the propositions of a passage, whose sentences come with the trees of what was parsed of them."""
@@ -126,16 +117,18 @@ class SyntaxPropositionizer:
 
     def _split(self, tree: Tree, sentence: str, discourse: Discourse) -> list[str]:
         mentions = discourse.read(tree)
-        whole: list[Item] = list(range(len(tree.words)))
-        if len(whole) > _WHOLE or _ENUMERATION.search(sentence):
+        if len(tree.words) > _WHOLE or _ENUMERATION.search(sentence):
             return [sentence]
-        names = {token: len(mention.text.split()) for token, mention in mentions.items()}
+        names = {token: len(mention.text.split()) for token, mention in mentions.items()} if mentions else {}
         statements = split_clauses(tree, min_words=self.min_words, names=names, atomic=self.atomic)
-        if not all(stands_alone(tree, items, words=2 if self.atomic else 3) for items in statements):
-            statements = [whole]
+        shortest = 2 if self.atomic else 3
+        for items in statements:
+            if not stands_alone(tree, items, words=shortest):
+                statements = [list(range(len(tree.words)))]
+                break
         if len(statements) == 1 and not mentions and tree.source == sentence:
             return [sentence]
-        return [text for text in (render(tree, items, mentions) for items in statements) if text]
+        return [text for text in [render(tree, items, mentions) for items in statements] if text]
 
 
 def _sentences(passage: str) -> list[tuple[str, list[str]]]:
@@ -154,7 +147,7 @@ def _sentences(passage: str) -> list[tuple[str, list[str]]]:
             sentences.append((line, []))
             continue
         text = " ".join(visible(sentence).text.split()) or line
-        if is_code(sentence) or any(len(word) > _LONGEST_WORD for word in text.split()):
+        if is_code(sentence) or len(max(text.split(), key=len)) > _LONGEST_WORD:
             sentences.append((text, []))
             continue
         parts = [part for part in _BREAK.split(text) if part]

@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
@@ -71,12 +73,14 @@ class Reading:
     """A sentence in tokens for the parser.
 
     Attributes:
+        source: The sentence.
         doc: The tokens, not yet parsed.
         words: What to write for each.
         places: For tokens that are places within places, their names from the smallest on.
         times: Tokens that are dates.
     """
 
+    source: str
     doc: Doc
     words: list[str]
     places: dict[int, list[str]] = field(default_factory=dict)
@@ -102,21 +106,27 @@ def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
         masked: Whether names, titles, dates and places become single tokens; inline code always does.
     """
     patterns = _PATTERNS if masked else _CODE_ONLY
-    if (not masked and "`" not in sentence) or len(sentence) > _LONGEST:
-        doc = nlp.make_doc(sentence)
-        return Reading(doc, [token.text for token in doc])
     unmasked: set[int] = set()  # masks that are no token of their own, as in "(John/Smith)"
     while True:
-        plain, masks = _mask(sentence, unmasked, patterns)
+        plain, masks = sentence, list[_Mask]()
+        if (masked or "`" in sentence) and len(sentence) <= _LONGEST:
+            plain, masks = _mask(sentence, unmasked, patterns)
         doc = nlp.make_doc(plain)
-        words = [token.text for token in doc]
-        starts = {token.idx: token.i for token in doc}
-        ends = {start + len(words[token]): token for start, token in starts.items()}
+        spans = doc.to_array(["IDX", "LENGTH"]).tolist()
+        words = [plain[start : start + length] for start, length in spans]
+        if not masks:
+            break
+        starts = {start: token for token, (start, _) in enumerate(spans)}
+        ends = {start + length: token for token, (start, length) in enumerate(spans)}
         joined = {mask.origin for mask in masks if not _is_token(mask, words, starts, ends)}
         if not joined:
             break
         unmasked |= joined
-    reading = Reading(doc, words)
+    if words:
+        marks = np.full(len(words), -1)
+        marks[0] = 1
+        doc.from_array(["SENT_START"], marks.view(np.uint64))  # sentences that the parser ends by itself break names
+    reading = Reading(sentence, doc, words)
     for mask in masks:
         if mask.kind == "bracket":
             words[ends[mask.start]] += mask.text

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from factoid.propositions.syntax.expletives import is_expletive
 from factoid.propositions.syntax.headings import Heading, Headings, headings
 from factoid.propositions.syntax.kinds import HONORIFICS, PEOPLE, Kind, head_noun, kind
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import bracketed
 from factoid.propositions.syntax.render import Mention
-from factoid.propositions.syntax.tree import Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree
 
 # A pronoun in its plain form: what a heading or an entity has to fit.
 _PLAIN = {"he": "he", "his": "he", "she": "she", "her": "she", "it": "it", "its": "it", "they": "they", "their": "they"}
@@ -30,15 +29,13 @@ _GENDERED = {
     ),
 }
 _PEOPLES = ("ish", "ese", "ean", "ian", "can", "man", "ench", "utch", "eek", "iss")  # "English chemists"
-_ORGANISATIONS = frozenset(
-    "agency bank board club company firm group network organisation organization party team".split()
-)
 _VAGUE = frozenset("day man name number people person place set thing time value way woman word year".split())
-# "The second is a wolf", "the name": words that stand for something else.
-_NOBODY = frozenset(
-    "all both few first former last latter many most name one other others second several some third word".split()
-)
+_ASPECTS = LEXICON["aspects"] | LEXICON["aspects alone"]
+_WEATHER = frozenset("rain rains rained raining snow snows snowed snowing freezes thunders".split())
+_CONTENT_CLAUSE = frozenset("that whether if how what why when which who until".split())
+_BE = frozenset("is was be been are were 's ’s became becomes".split())
 _SUBJECT = ("nsubj", "nsubj:pass")
+_OBJECT = frozenset({"obj", "iobj", "obl:agent"})
 _LONGEST_NAME = 8
 
 
@@ -49,6 +46,9 @@ class Entity:
     name: str
     kind: Kind = Kind.UNKNOWN
     proper: bool = False
+
+
+_NOTHING = Entity("")  # of which nothing is known
 
 
 @dataclass(slots=True)
@@ -84,18 +84,21 @@ class Discourse:
     def read(self, tree: Tree) -> dict[int, Mention]:
         """Return what the referring expressions of the next sentence stand for, by their first token."""
         mentions: dict[int, Mention] = {}
-        root = tree.root
-        joined = [head for head in tree.all(root, "conj", "parataxis") if tree.subject(head) is not None]
-        clauses = [root, *joined]
-        aside = len(bracketed(tree)) >= len(tree.words) - 1
+        joined = tree.all(tree.root, "conj", "parataxis")
+        clauses = [tree.root, *(head for head in joined if tree.subject(head) is not None)] if joined else [tree.root]
+        aside = len(tree.words) < 2 or (
+            not {"(", "["}.isdisjoint(tree.words[:2]) and len(bracketed(tree)) >= len(tree.words) - 1
+        )
         for head in clauses:
-            for index in tree.subtree(head, set(clauses) - {head}):
+            clause = tree.subtree(head, clauses if len(clauses) > 1 else ())
+            for index in clause:
                 mention = None
-                if tree.lower[index] in _PLAIN:
+                word = tree.lower[index]
+                if word in _PLAIN:
                     mention = self._pronoun(tree, index, head)
-                elif tree.lower[index] == "the":
+                elif word == "the":
                     mention = self._description(tree, index)
-                elif tree.is_proper(index):
+                elif tree.words[index] in self.headings.surnames and tree.tags[index] in PROPER:
                     mention = self._surname(tree, index)
                 if mention:
                     mentions[index] = mention
@@ -117,10 +120,10 @@ class Discourse:
         holder = _subject_above(tree, index)
         if holder is None or (not possessive and holder != index):
             return None  # an object, or a possessive that the clause's own subject explains
-        if tree.heads[holder] != head or is_expletive(tree, index) or _is_quoted(tree, index):
+        if tree.heads[holder] != head or _is_expletive(tree, index) or _is_quoted(tree, index):
             return None  # in a subordinate clause the main clause's own subject competes
         before = [token for token in tree.subtree(head) if token < index]
-        if any(tree.is_noun(token) and tree.deps[token] in _SUBJECT for token in before):
+        if any(tree.tags[token] in NOUN and tree.deps[token] in _SUBJECT for token in before):
             return None  # "If the tenant fails, it …"
         entity = self._person(pronoun, tree, before) if pronoun in ("he", "she") else self._thing(pronoun, tree, before)
         if entity is None or not entity.name or _names(tree, index, head, entity):
@@ -145,7 +148,7 @@ class Discourse:
         unnamed = self.subject is None or not self.subject.name or self.subject.kind in (Kind.THING, Kind.MANY)
         entity = known or candidate
         if entity is None and unnamed and not others:
-            proper = filter(tree.is_proper, before)
+            proper = [token for token in before if tree.tags[token] in PROPER]
             if not any(tree.deps[token] == "obj" or kind(tree.words[token]) is _KINDS[who] for token in proper):
                 entity = topic
         if entity:
@@ -154,12 +157,15 @@ class Discourse:
 
     def _thing(self, pronoun: str, tree: Tree, before: list[int]) -> Entity | None:
         if self.subject is None:
-            verbs = any(map(tree.is_verb, before)) or (before and tree.tags[0].startswith(("JJ", "VB")))
-            fronted = verbs and any(map(tree.is_noun, before))  # "When opening the lid, it …"
+            tags = {tree.tags[token] for token in before}
+            verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
+            fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
             heading = None if fronted or self.people or not self.opens else self._heading(pronoun)
             return Entity(heading.name, heading.kind, proper=True) if heading else None
         if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
             return None
+        if not self.subject.proper and head_noun(self.subject.name) in _ASPECTS and self._heading(pronoun):
+            return None  # "The warranty lasts 24 months. It weighs 59 kg.": what the heading names may be meant
         # A thing that was the object may be meant as well.
         return None if (self.objects if pronoun == "they" else self.object) else self.subject
 
@@ -186,7 +192,7 @@ class Discourse:
         heading = next((heading for heading in self.headings.entities() if head_noun(heading.name) == word), None)
         if heading is None or " " not in heading.name:
             return None
-        if word in _ORGANISATIONS and self._is_other(tree, index, heading):
+        if word in LEXICON["organisations"] and self._is_other(tree, index, heading):
             return None
         name = _without_article(heading.name)
         return Mention(name, f"the {name}", range(noun, noun + 1))
@@ -197,7 +203,8 @@ class Discourse:
             return True
         others = [token for token in range(index) if tree.words[token] not in heading.name.split()]
         return any(
-            tree.is_proper(token) or (len(tree.words[token]) > 1 and tree.words[token].isupper()) for token in others
+            tree.tags[token] in PROPER or (len(tree.words[token]) > 1 and tree.words[token].isupper())
+            for token in others
         )
 
     def _surname(self, tree: Tree, index: int) -> Mention | None:
@@ -206,10 +213,10 @@ class Discourse:
         name = self.headings.surnames.get(word)
         if name is None or word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "root"):
             return None
-        if index + 1 < len(tree.words) and tree.is_proper(index + 1):
+        if index + 1 < len(tree.words) and tree.tags[index + 1] in PROPER:
             return None
         before = tree.words[index - 1] if index else ""
-        if before[:1].isupper() or before in ("the", "a", "an") or (index and tree.is_proper(index - 1)):
+        if before[:1].isupper() or before in ("the", "a", "an") or (index and tree.tags[index - 1] in PROPER):
             return None
         return Mention(name, name)
 
@@ -218,61 +225,71 @@ class Discourse:
     def _remember(self, tree: Tree, head: int, mentions: dict[int, Mention]) -> None:
         subject = tree.child(head, *_SUBJECT)
         clause = tree.subtree(head)
-        inside = () if subject is None else tree.subtree(subject)
-        self._remember_namesakes(tree, clause)
-        self.company = any(
-            tree.is_proper(token)
-            and token not in inside
-            and (
-                " " in tree.words[token]
-                or tree.child(token, "flat") is not None
-                or tree.deps[token] in ("obj", "iobj", "obl:agent")
-            )
-            for token in clause
-        )
+        self._remember_names(tree, [token for token in clause if tree.tags[token] in PROPER], subject)
         self.competitors = set()
         if subject is None:
-            self.subject = Entity("")  # an imperative, say: what "it" is after that cannot be told
+            self.subject = _NOTHING  # an imperative, say: what "it" is after that cannot be told
             return
-        if is_expletive(tree, subject) and not any(
-            tree.deps[token] in _SUBJECT for token in clause if token != subject
+        noun = tree.lower[subject]
+        if (
+            noun == "it"
+            and _is_expletive(tree, subject)
+            and not any(tree.deps[token] in _SUBJECT for token in clause if token != subject)
         ):
             return  # "It is recommended to wait." says nothing of anything
         self._remember_objects(tree, head)
-        entity = self._entity(tree, subject, mentions)
-        if entity and entity.proper and entity.kind is Kind.UNKNOWN:
+        entity = self._entity(tree, subject, mentions) or _NOTHING
+        if entity.proper and entity.kind is Kind.UNKNOWN:
             entity = self._learn(tree, head, entity)
-        self.subject = entity or Entity("")
-        if entity and entity.proper:
+        self.subject = entity
+        if entity.proper:
             self.names.add(_without_article(entity.name))
-        noun = tree.lower[subject]
         if noun in ("he", "she") and subject not in mentions:
             self.competitors.add(noun)
-        self.rival = (entity is None or not entity.proper) and (
-            noun in LEXICON["relatives"] or tree.is_proper(subject) or (noun in PEOPLE and not self._is_headed(tree))
+        self.rival = not entity.proper and (
+            noun in LEXICON["relatives"]
+            or tree.tags[subject] in PROPER
+            or (noun in PEOPLE and not self._is_headed(tree))
         )
-        if entity and tree.child(head, "cop") is not None and tree.tags[head] == "NN" and entity.kind is not Kind.MANY:
+        if (
+            entity.name
+            and entity.kind is not Kind.MANY
+            and tree.tags[head] == "NN"
+            and tree.child(head, "cop") is not None
+        ):
             self.sorts[tree.lower[head]] = entity
 
-    def _remember_objects(self, tree: Tree, head: int) -> None:
-        agents = tree.all(head, "obl", "obl:agent") if tree.child(head, "aux:pass") is not None else []
-        agents = [token for token in agents if "by" in (tree.lower[child] for child in tree.children[token])]
-        things = [*tree.all(head, "obj"), *agents]
-        things = [token for token in things if tree.is_noun(token) or tree.lower[token] in ("it", "them")]
-        self.competitors = {who for who in ("he", "she") for thing in things if _competes(tree, thing, who)}
-        things = [token for token in things if tree.lower[token] not in PEOPLE]
-        many = [token for token in things if tree.is_plural(token) or tree.lower[token] == "them"]
-        self.objects = bool(many)
-        self.object = any(token not in many or tree.is_proper(token) for token in things)  # "Tyne and Wear Metro"
-
-    def _remember_namesakes(self, tree: Tree, clause: Sequence[int]) -> None:
-        """Remember the last parts of full names that are none of the headings'."""
-        for token in clause:
-            if token and tree.is_proper(token) and tree.is_proper(token - 1):
+    def _remember_names(self, tree: Tree, names: Sequence[int], subject: int | None) -> None:
+        """Remember whether a clause names someone besides its subject, and the last parts of full names not in the headings."""
+        self.company = False
+        for token in names:
+            if (
+                not self.company
+                and (tree.deps[token] in _OBJECT or " " in tree.words[token] or tree.child(token, "flat") is not None)
+                and (subject is None or token not in tree.subtree(subject))
+            ):
+                self.company = True
+            if token and tree.tags[token - 1] in PROPER:
                 first, last = tree.words[token - 1 : token + 1]
                 titled = tree.lower[token - 1].strip(".") in HONORIFICS
                 if not titled and not any(f"{first} {last}" in heading.name for heading in self.headings.path):
                     self.namesakes.add(last)
+
+    def _remember_objects(self, tree: Tree, head: int) -> None:
+        self.object = self.objects = False
+        deps = [tree.deps[child] for child in tree.children[head]]
+        for thing, dep in zip(tree.children[head], deps, strict=True):
+            agent = dep in ("obl", "obl:agent") and "aux:pass" in deps
+            if dep != "obj" and not (agent and "by" in [tree.lower[child] for child in tree.children[thing]]):
+                continue
+            noun = tree.lower[thing]
+            if tree.tags[thing] not in NOUN and noun not in ("it", "them"):
+                continue
+            self.competitors.update(who for who in ("he", "she") if _competes(tree, thing, who))
+            if noun not in PEOPLE:
+                many = noun == "them" or tree.is_plural(thing)
+                self.objects |= many
+                self.object |= not many or tree.tags[thing] in PROPER  # "Tyne and Wear Metro"
 
     def _is_headed(self, tree: Tree) -> bool:
         """Tell whether a sentence names what a heading names: its other nouns are likely to mean the same."""
@@ -319,8 +336,8 @@ class Discourse:
         if mention := mentions.get(first):
             alone = len(phrase) == 1 + len(mention.covers)
             return Entity(mention.text, self._kind(mention.text), proper=True) if alone else None
-        proper = tree.is_proper(subject)
-        if not tree.is_noun(subject) or len(phrase) > _LONGEST_NAME or _is_unnamed(tree, subject, phrase):
+        proper = tree.tags[subject] in PROPER
+        if tree.tags[subject] not in NOUN or len(phrase) > _LONGEST_NAME or _is_unnamed(tree, subject, phrase):
             return None
         plain = _without_article(" ".join(tree.words[token] for token in phrase)).lower()
         for heading in self.headings.entities():
@@ -341,7 +358,7 @@ class Discourse:
             or (proper and tag.startswith(("NN", "VB", "JJ")))
             or (tag == "JJ" and opener.endswith(_PEOPLES))
         )
-        if not capital and not tree.is_proper(first):
+        if not capital and tree.tags[first] not in PROPER:
             name = name[0].lower() + name[1:]
         if tree.is_plural(subject):
             return Entity(name, Kind.MANY, proper)
@@ -354,7 +371,7 @@ def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
     """Tell whether a clause names an entity itself: "He sent Martin to school" is not about Martin."""
     clauses = (head, *tree.all(head, "ccomp", "xcomp", "csubj"))
     named = (token for clause in clauses for token in tree.all(clause, "obj", "iobj", *_SUBJECT) if token > index)
-    return any(tree.words[token] in entity.name.split() and tree.is_proper(token) for token in named)
+    return any(tree.words[token] in entity.name.split() and tree.tags[token] in PROPER for token in named)
 
 
 def _competes(tree: Tree, thing: int, who: str) -> bool:
@@ -362,7 +379,7 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
     noun = tree.lower[thing]
     if tree.is_plural(thing):
         return False
-    if tree.is_proper(thing):
+    if tree.tags[thing] in PROPER:
         return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is _KINDS[who]
     if noun in _GENDERED["he"] | _GENDERED["she"]:
         return noun in _GENDERED[who]
@@ -371,15 +388,15 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     """Tell whether a noun phrase names nothing that a pronoun may mean."""
-    if any(tree.words[token][0] in '([“"/' for token in phrase) or tree.lower[phrase[-1]] in _NOBODY:
+    if any(tree.words[token][0] in '([“"/' for token in phrase) or tree.lower[phrase[-1]] in LEXICON["nobody"]:
         return True
     if tree.tags[phrase[0]] in ("IN", "TO") or any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
         return True
-    if any(tree.is_verb(token) and tree.deps[token] != "amod" for token in phrase):
+    if any(tree.tags[token] in VERB and tree.deps[token] != "amod" for token in phrase):
         return True
     # "Lines that start with a hash" are not the lines.
     starts = [tree.subtree(clause)[0] for clause in tree.all(subject, "acl:relcl", "acl")]
-    return not tree.is_proper(subject) and any(
+    return tree.tags[subject] not in PROPER and any(
         start > subject and tree.words[start - 1] != "," and tree.words[start] not in "(," for start in starts
     )
 
@@ -393,7 +410,7 @@ def _subject_above(tree: Tree, index: int) -> int | None:
     while tree.heads[index] != index:
         if tree.deps[index] in _SUBJECT:
             return index
-        if tree.is_verb(index):
+        if tree.tags[index] in VERB:
             return None
         index = tree.heads[index]
     return None
@@ -403,3 +420,43 @@ def _is_quoted(tree: Tree, index: int) -> bool:
     """Tell whether a token stands in quotation marks: what is said there, somebody else says."""
     before = "".join(tree.words[:index])
     return before.count('"') % 2 == 1 or before.count("“") > before.count("”")
+
+
+def _is_expletive(tree: Tree, index: int) -> bool:
+    """Tell whether an "it" that is a subject may stand for nothing: in doubt it does."""
+    if tree.lower[index] != "it":
+        return False
+    head = tree.heads[index]
+    predicate = tree.lower[head]
+    words = tree.lower[index + 1 :]
+    follows = tree.lower[max(index, head) + 1 :]
+    next_words, later = set(follows[:4]), set(follows)
+    if predicate in _WEATHER or not follows:
+        return predicate in _WEATHER
+    if predicate in ("become", "becomes", "became") and "that" in next_words:
+        return True
+    if predicate in LEXICON["seem"]:
+        return not next_words.isdisjoint(("that", "as", "out", "from"))
+    if predicate in ("take", "takes", "took", "taken"):
+        return "to" in later
+    if predicate in LEXICON["said"]:
+        subjects = (token for token in range(index + 1, len(tree.words)) if tree.deps[token] in ("nsubj", "nsubj:pass"))
+        clause = any(tree.heads[token] != head for token in subjects)
+        return (
+            clause or not _CONTENT_CLAUSE.isdisjoint(follows[:8]) or (predicate in LEXICON["wished"] and "to" in later)
+        )
+    if predicate in ("mean", "means", "meant", "make", "makes", "made"):
+        return follows[0] == "that" or not next_words.isdisjoint(("possible", "easy", "easier", "difficult", "clear"))
+    if all(tree.lower[token] not in _BE for token in (*tree.auxiliaries(head), head)):
+        return False
+    if not {"not", "only"}.isdisjoint(words[:3]) and not {"until", "when", "after", "that", "because"}.isdisjoint(
+        words
+    ):
+        return True  # "It was not until 1965 that …"
+    if predicate in LEXICON["easy"]:
+        return not later.isdisjoint(("to", "that", "if", "for", "whether", "how"))
+    if tree.tags[head].startswith("JJ") and not later.isdisjoint(("that", "whether", "how", "why", "what")):
+        return True
+    if tree.tags[head] in PROPER or tree.deps[head] == "advmod":
+        return not next_words.isdisjoint(("who", "that", "which"))  # "It was Kublai who …"
+    return words[:1] == ["is"] and "up" in words[1:3]

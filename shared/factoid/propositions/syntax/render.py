@@ -12,6 +12,8 @@ _NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".s
 _NO_SPACE_AFTER = frozenset("([{“‘$£€")
 _EMPTY_PARENTHESES = re.compile(r"(?<!\w)(?:\(\s*+[,;–-]*+\s*+\)|\[\s*+\])")
 _REPEATED = re.compile(r"(?<![\s,;:–—])(?:\s*+[,;:–—])+(?=\s*+[,;.])|(?<=[,;])(?:\s*+,)++")
+_SPACE_BEFORE_MARK = re.compile(r" ([,.;:!?])")
+_MARKS_BEFORE_END = re.compile(r"(?<![,;:–—\s])[,;:–—\s]++([.!?][\"”’)]*)$")
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 
@@ -40,17 +42,27 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
     """
     text = ""
     covered = range(0)  # tokens that the last mention written out replaces
-    for position, item in enumerate(items):
-        if item in covered:
-            continue
-        word = item if isinstance(item, str) else tree.words[item]
-        if item == 0 and position and not tree.tags[0].startswith("NNP") and not word[1:].isupper() and word != "I":
+    before: Item = -1
+    previous = ""  # the word of the item before
+    for item in items:
+        mention = None
+        if isinstance(item, str):
+            word = item
+        else:
+            word, mention = tree.words[item], mentions.get(item)
+            if item in covered:
+                before, previous = item, word
+                continue
+        if isinstance(item, int) and isinstance(before, int) and before == item - 1:
+            spaced = before >= 0 and bool(tree.spaces[before])
+        else:
+            spaced = word not in _NO_SPACE_BEFORE and previous not in _NO_SPACE_AFTER
+        before, previous = item, word
+        if item == 0 and text and not tree.tags[0].startswith("NNP") and not word[1:].isupper() and word != "I":
             word = word[0].lower() + word[1:]  # it opened the sentence, and no longer does
-        spaced = bool(text) and _spaced(tree, items[position - 1], item)
-        mention = mentions.get(item) if isinstance(item, int) else None
         if mention and mention.entity.casefold() not in text.casefold():
             word, covered = mention.text, mention.covers
-        text += " " + word if spaced else word
+        text += " " + word if spaced and text else word
     return _tidy(text)
 
 
@@ -63,17 +75,8 @@ def _tidy(text: str) -> str:
     if text.count('"') % 2:
         text = text.replace('"', "")
     text = " ".join(_REPEATED.sub("", text).split())
-    text = re.sub(r" ([,.;:!?])", r"\1", text).strip(" \t\n,;:–—")
-    text = re.sub(r"(?<![,;:–—\s])[,;:–—\s]++([.!?][\"”’)]*)$", r"\1", text)
+    text = _SPACE_BEFORE_MARK.sub(r"\1", text).strip(" \t\n,;:–—")
+    text = _MARKS_BEFORE_END.sub(r"\1", text)
     if text and (text[-1] not in '.!?"”’)' or (text[-1] in '"”’)' and text[-2:-1] not in ".!?")):
         text += "."
     return text[:1].upper() + text[1:]
-
-
-def _spaced(tree: Tree, before: Item, item: Item) -> bool:
-    """Tell whether a space stands between two items."""
-    if isinstance(item, int) and isinstance(before, int) and before == item - 1:
-        return bool(tree.spaces[before])
-    word = item if isinstance(item, str) else tree.words[item]
-    previous = before if isinstance(before, str) else tree.words[before]
-    return word not in _NO_SPACE_BEFORE and previous not in _NO_SPACE_AFTER

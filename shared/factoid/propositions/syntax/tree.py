@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
@@ -27,7 +29,13 @@ _FROM_CLEARNLP = dict(
         "infmod=acl partmod=acl"
     ).split()
 )
-_FINITE = ("VBD", "VBZ", "VBP", "MD")
+# Penn Treebank tags.
+VERB = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"})
+PROPER = frozenset({"NNP", "NNPS"})
+NOUN = frozenset({"NN", "NNS", *PROPER})
+SUBJECT = frozenset({"nsubj", "nsubj:pass", "csubj"})
+_AUXILIARY = frozenset({"aux", "aux:pass", "cop"})
+_FINITE = frozenset({"VBD", "VBZ", "VBP", "MD"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +43,19 @@ class Tree:
     """One sentence. All lists are indexed by token.
 
     Attributes:
+        source: The sentence as it stands.
         words: The tokens' texts; `lower` the same in lower case.
         spaces: White space after each token.
         tags: Penn Treebank tags.
         deps: Universal Dependencies relations.
         heads: Index of the head; a root is its own head.
         children: Indices of the dependents, in order.
-        source: The sentence as it stands.
+        root: The first token that heads itself.
         places: For tokens that are places within places, their names from the smallest on.
         times: Tokens that are dates.
     """
 
+    source: str
     words: list[str]
     lower: list[str]
     spaces: list[str]
@@ -53,36 +63,38 @@ class Tree:
     deps: list[str]
     heads: list[int]
     children: list[list[int]]
-    source: str
+    root: int
     places: Mapping[int, Sequence[str]]
     times: Collection[int]
     _subtrees: dict[int, list[int]] = field(default_factory=dict)
 
     @classmethod
-    def from_doc(cls, doc: Doc, reading: Reading | None = None, source: str = "") -> Tree:
-        """Read a parsed document of one sentence: what its tokens stand for, and its source where that is not its text."""
+    def from_doc(cls, doc: Doc, reading: Reading | None = None) -> Tree:
+        """Read a parsed document of one sentence, and what its tokens stand for."""
+        if reading is None or len(reading.words) != len(doc):  # a pipeline may have a tokeniser's mind of its own
+            text = doc.text
+            words, source, places, times = [token.text for token in doc], text.strip(), {}, set()
+        else:
+            words, source, places, times = reading.words, reading.source, reading.places, reading.times
         rows = doc.to_array(["TAG", "DEP", "SPACY", "HEAD"])
-        tags, deps, spaces, _ = rows.T.tolist()
-        heads = [index + offset for index, offset in enumerate(rows[:, 3].astype("int64").tolist())]
+        strings = doc.vocab.strings
+        names = {code: strings[code] for code in np.unique(rows[:, :2]).tolist()}
+        tags, deps, spaces = [], [], []
+        heads = (rows[:, 3].view(np.int64) + np.arange(len(rows))).tolist()
         children: list[list[int]] = [[] for _ in heads]
-        for index, head in enumerate(heads):
-            if head != index:
-                children[head].append(index)
-        names = {code: doc.vocab.strings[code] for code in {*tags, *deps}}
-        words = reading.words if reading else [token.text for token in doc]
-        tree = cls(
-            words,
-            [word.lower() for word in words],
-            [" " if space else "" for space in spaces],
-            [names[tag] for tag in tags],
-            [_FROM_CLEARNLP.get(names[dep], names[dep]) for dep in deps],
-            heads,
-            children,
-            source or doc.text.strip(),
-            reading.places if reading else {},
-            reading.times if reading else (),
-        )
-        tree._mend_tags()
+        root = -1
+        for index, (tag, dep, space, _) in enumerate(rows.tolist()):
+            tags.append(names[tag])
+            deps.append(_FROM_CLEARNLP.get(names[dep], names[dep]))
+            spaces.append(" " if space else "")
+            if heads[index] != index:
+                children[heads[index]].append(index)
+            elif root < 0:
+                root = index
+        lower = [word.lower() for word in words]
+        tree = cls(source, words, lower, spaces, tags, deps, heads, children, root, places, times)
+        if "VBN" in tags:
+            tree._mend_tags()
         return tree
 
     def write(self, index: int, word: str, tag: str | None = None) -> None:
@@ -101,11 +113,6 @@ class Tree:
             ):
                 self.tags[index] = "VBD"
 
-    @property
-    def root(self) -> int:
-        """The first token that heads itself."""
-        return next(index for index, head in enumerate(self.heads) if head == index)
-
     def subtree(self, head: int, without: Collection[int] = ()) -> Sequence[int]:
         """Return a token and all below it in order, leaving out the subtrees of some."""
         if not without and head in self._subtrees:
@@ -114,9 +121,9 @@ class Tree:
         pending = [head]
         while pending:
             index = pending.pop()
-            subtree.append(index)
-            if children := self.children[index]:
-                pending += [child for child in children if child not in without] if without else children
+            if index == head or index not in without:
+                subtree.append(index)
+                pending += self.children[index]
         subtree.sort()
         if not without:
             self._subtrees[head] = subtree
@@ -135,23 +142,11 @@ class Tree:
 
     def subject(self, head: int) -> int | None:
         """Return the subject of a clause."""
-        return self.child(head, "nsubj", "nsubj:pass", "csubj")
+        return self.child(head, *SUBJECT)
 
     def auxiliaries(self, head: int) -> list[int]:
         """Return auxiliaries and copula of a clause."""
-        return self.all(head, "aux", "aux:pass", "cop")
-
-    def is_verb(self, index: int) -> bool:
-        """Tell whether a token is a verb form."""
-        return self.tags[index].startswith("VB")
-
-    def is_noun(self, index: int) -> bool:
-        """Tell whether a token is a common or proper noun."""
-        return self.tags[index].startswith("NN")
-
-    def is_proper(self, index: int) -> bool:
-        """Tell whether a token is a proper noun."""
-        return self.tags[index].startswith("NNP")
+        return self.all(head, *_AUXILIARY)
 
     def is_finite(self, index: int) -> bool:
         """Tell whether a token is a finite verb.

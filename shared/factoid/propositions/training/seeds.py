@@ -18,7 +18,7 @@ from typing import Any
 
 from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
-from factoid.files.lines import located, numbered_lines, parse_object
+from factoid.files.lines import located, parse_object, read_lines
 from factoid.propositions.decompose import ground
 from factoid.propositions.protocol import NoPropositions, Propositionizer
 from factoid.split import split_sentences
@@ -131,7 +131,9 @@ def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
         UnreadableFileError: The file is missing or a line is not such a record.
     """
     pairs = []
-    for number, line in numbered_lines(Path(path)):
+    for number, line in read_lines(Path(path)):
+        if line.isspace():
+            continue
         with located(f"{os.fspath(path)}:{number}"):
             pairs.append(_pair(parse_object(line.removeprefix(codecs.BOM_UTF8))))
     return pairs

@@ -10,8 +10,10 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
@@ -21,7 +23,6 @@ from factoid.index.part import Part
 from factoid.index.scan import RowIds, pool
 
 _CHUNK = 65_536  # vectors that are prepared, and copied, at a time
-_SEED = 0
 
 
 class Similarity(StrEnum):
@@ -135,7 +136,7 @@ class VectorIndex:
             raise InvalidInputError(message)
         import faiss
 
-        self.parts[0].index.train(prepare(_sample(vectors, self.ability.max_training), self.similarity))
+        self.parts[0].index.train(prepare(sample(vectors, self.ability.max_training), self.similarity))
         trained = faiss.serialize_index(self.parts[0].index)  # some kinds cannot be cloned
         for part in self.parts[1:]:
             part.index = faiss.deserialize_index(trained)
@@ -290,11 +291,9 @@ def _new_ids(ids: RowIds) -> RowIds:
     return ids
 
 
-def _sample(vectors: Vectors, size: int) -> Vectors:
-    """Return at most `size` rows, chosen at random, the same ones every time, in their order."""
-    if len(vectors) > size:
-        vectors = vectors[np.sort(np.random.default_rng(_SEED).choice(len(vectors), size, replace=False))]
-    return np.asarray(vectors, dtype=np.float32)
+def sample(rows: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return at most so many rows of an array, chosen at random, the same ones every time, in their order."""
+    return rows[np.sort(np.random.default_rng(0).choice(len(rows), size, replace=False))] if len(rows) > size else rows
 
 
 def check_vectors(

@@ -154,7 +154,7 @@ def check_vectors(snapshot: Snapshot, findings: Findings, progress: Progress) ->
 
 
 def check_metadata(snapshot: Snapshot, findings: Findings, progress: Progress) -> None:
-    """Check the metadata of units, the fields by which filters find them, and the metadata of documents."""
+    """Check the metadata of units, and the fields by which filters find them."""
     expected = missing = 0
     unreadable: list[int] = []
     sql = "SELECT count(*) FROM fields WHERE key = ? AND kind = ? AND value = ? AND metadata = ?"
@@ -176,12 +176,6 @@ def check_metadata(snapshot: Snapshot, findings: Findings, progress: Progress) -
     if missing or surplus > 0:
         problem = f"filters would miss {missing:,} fields of metadata, and find {max(surplus, 0):,} too many"
         findings.add_mendable(problem)
-    documents = snapshot.connection.execute("SELECT id, metadata FROM documents ORDER BY row")
-    damaged = [document_id for document_id, text in documents if parse_metadata(text) is None]
-    if damaged:
-        findings.add(
-            f"the metadata of {len(damaged):,} documents are no JSON objects ({_some(damaged)})", "Add them again"
-        )
 
 
 def _count(snapshot: Snapshot, source: str) -> int:

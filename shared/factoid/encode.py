@@ -64,11 +64,7 @@ class AsyncEncoder(Encoder, Protocol):
 
 
 def check_template(template: str | None) -> str:
-    """Return the template that `with_heading` takes; None is the text alone.
-
-    Raises:
-        InvalidInputError: It cannot be parsed, or does not name {text} exactly once.
-    """
+    """Return the template that `with_heading` takes, if it names {text} exactly once; None is the text alone."""
     template = "{text}" if template is None else template
     if not isinstance(template, str) or [name for _, name in _parts(template)].count("text") != 1:
         message = f"a template must be a string that holds {{text}} once, such as {EMBED_TEMPLATE!r}, got {template!r}"

@@ -216,12 +216,7 @@ def whole_passage(document: Document) -> Unit:
 def encode(
     encoder: Encoder | None, units: Sequence[Unit], recipe: Recipe, granularities: Sequence[Granularity]
 ) -> dict[int, Vectors]:
-    """Return the vector of each unit that is searched, by position. Shape of each: (dim,).
-
-    Raises:
-        InvalidInputError: There is no encoder.
-        EncoderMismatchError: The encoder did not return one vector for each text.
-    """
+    """Return the vector of each unit that is searched, by position, if the encoder gives one for each. Shape of each: (dim,)."""
     texts = _texts(units, recipe, granularities)
     return _by_position(texts, _checked(encoder).encode_units(list(texts.values()))) if texts else {}
 

@@ -28,11 +28,7 @@ _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 
 def choose_kind(count: int, dim: int, memory_bytes: int) -> str:
-    """Choose a kind for `count` vectors that are there, or soon will be, within the memory that the index may use.
-
-    Raises:
-        InvalidInputError: A number is out of its range.
-    """
+    """Choose a kind for vectors that are there, or soon will be, within the memory that the index may use."""
     if count < 0 or dim < 1 or memory_bytes < 0:
         message = f"expected numbers of 0 or more, got {count} vectors of {dim} dimensions and {memory_bytes} bytes"
         raise InvalidInputError(message)

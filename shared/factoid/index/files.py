@@ -72,17 +72,7 @@ def save(
 def save_files(
     path: Path, writers: Mapping[str, Writer], arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]
 ) -> None:
-    """Write files and arrays, and last the manifest that vouches for them; remove those of an earlier manifest.
-
-    Args:
-        path: Folder and name, without an ending.
-        writers: What writes each file, by its name.
-        arrays: By names of lower-case letters and underscores.
-        manifest: What else it is to hold; JSON.
-
-    Raises:
-        OSError: As `save`.
-    """
+    """Write files and arrays by name, and last the manifest that vouches for them; remove those of an earlier manifest."""
     sweep(path)
     written = {name: write_file(path.with_name(name), writer) for name, writer in writers.items()}
     for name, array in arrays.items():

@@ -1,6 +1,7 @@
 """Searching on GPUs: copies of an index there, which stays on the CPU, where it is changed and saved.
 
-docs/store.md has a table of what is searched where. A GPU's memory that is too small, or that fails in a search, is logged once, and the CPU goes on.
+docs/store.md has a table of what is searched where. A GPU that has too little memory, or fails, is logged once, and the
+CPU goes on.
 """
 
 from __future__ import annotations
@@ -109,15 +110,7 @@ def to_gpu(
 
 
 class GpuCopy:
-    """A copy of a FAISS index on GPUs, made by the first search after a change.
-
-    Args:
-        part: What is copied.
-        devices: Numbers of the GPUs; several hold the same, and share the queries.
-        lock: Held by each search on a GPU: FAISS's memory there serves one at a time.
-        shard: Each GPU holds a part, and not a copy of its own.
-        float16: Vectors of `Flat` in half precision.
-    """
+    """A copy of a FAISS index on GPUs, made by the first search after a change, one at a time under `lock`. Options: `to_gpu`."""
 
     def __init__(self, part: Part, devices: Sequence[int], lock: threading.Lock, *, shard: bool, float16: bool) -> None:
         self._devices, self._lock = devices, lock

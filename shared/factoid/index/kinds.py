@@ -75,11 +75,7 @@ class Kind:
 
 
 def make(kind: str, dim: int) -> Any:
-    """Build an empty FAISS index of a kind, for the inner product.
-
-    Raises:
-        InvalidInputError: This FAISS cannot build it.
-    """
+    """Build an empty FAISS index of a kind, for the inner product; raise InvalidInputError where this FAISS cannot."""
     faiss = require("faiss", extra="cpu")
     try:
         if "\0" in kind:  # where FAISS would stop to read
@@ -151,11 +147,7 @@ def check_kind(kind: str, dim: int) -> Kind:
 
 
 def check_factory(kind: str) -> None:
-    """Refuse what is no kind, whatever the dimensions, which are not known before there are vectors.
-
-    Raises:
-        InvalidInputError: FAISS cannot build it for any usual number of dimensions.
-    """
+    """Refuse what is no kind for any usual number of dimensions, which are not known before there are vectors."""
     for dim in _USUAL_DIMS:
         with suppress(InvalidInputError):
             check_kind(kind, dim)

@@ -24,11 +24,7 @@ NAMES = frozenset({"nprobe", "quantizer_efSearch", "efSearch", "qb"})  # all tha
 
 
 def check_parameters(kind: Kind, parameters: Parameters) -> None:
-    """Refuse parameters that the kind does not have, or whose value is out of range.
-
-    Raises:
-        InvalidInputError: Says which, and what it takes.
-    """
+    """Raise InvalidInputError for a parameter that the kind does not have, or a value out of its range."""
     for name, value in parameters.items():
         if name not in kind.parameters:
             known = ", ".join(map(repr, kind.parameters)) or "none"

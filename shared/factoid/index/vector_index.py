@@ -286,11 +286,7 @@ def sample(rows: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 def check_vectors(vectors: Vectors, dim: int) -> None:
-    """Refuse vectors that are not of shape (n, dim), or have components that are not finite.
-
-    Raises:
-        EncoderMismatchError: They are not what was expected.
-    """
+    """Raise EncoderMismatchError for vectors that are not of shape (n, dim), or have components that are not finite."""
     if vectors.ndim != 2 or vectors.shape[1] != dim:
         message = f"expected vectors of {dim} dimensions, got shape {vectors.shape}: was another encoder used?"
         raise EncoderMismatchError(message)

@@ -176,11 +176,7 @@ class Snapshot:
     # Vectors
 
     def vectors(self, rows: RowIds) -> Vectors:
-        """Return vectors by row, in the order of the rows. Shape: (n, dim).
-
-        Raises:
-            DamagedRowError: A row that is not there, or a vector that is not what was written.
-        """
+        """Return vectors by row, in that order; raise DamagedRowError for one absent or changed. Shape: (n, dim)."""
         sql = f"SELECT row, vector, digest FROM vectors WHERE row {AMONG}"  # noqa: S608
         wanted = rows.tolist()
         blobs = {row: intact(row, *rest) for row, *rest in self.connection.execute(sql, [json.dumps(wanted)])}
@@ -273,11 +269,7 @@ class Snapshot:
 
 
 def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
-    """Return the units of rows of `UNIT`.
-
-    Raises:
-        DamagedRowError: One is not what was written.
-    """
+    """Return the units of rows of `UNIT`; raise DamagedRowError for one that is not what was written."""
     units = []
     for row in rows:
         checksum, number, vector, start, end, *texts = row

@@ -71,15 +71,7 @@ class Transaction(Snapshot):
         self.connection.execute(sql, [*texts, recipe, document_checksum(*texts)])
 
     def insert(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
-        """Insert units that are not there and passed `check_unit`; `vectors` are those of units that are searched, by position.
-
-        The first vectors of a store decide its dimension.
-
-        Raises:
-            InvalidInputError: Metadata that JSON cannot hold.
-            EncoderMismatchError: A vector of another dimension than the store's, that is not finite, or that is too large
-                for the store's float16.
-        """
+        """Insert units that are not there and passed `check_unit`, with the vectors of those that are searched by position."""
         self._check_vectors(units, vectors)
         documents = self._document_rows(dict.fromkeys(unit.document_id for unit in units))
         distinct = {id(unit.metadata): unit.metadata for unit in units}
@@ -127,11 +119,7 @@ class Transaction(Snapshot):
         return self.values(sql, {"ids": to_array(ids)})
 
     def rows_passing(self, condition: Filter) -> list[int]:
-        """Return the rows of the units whose metadata pass a filter, and of those under them.
-
-        Raises:
-            InvalidInputError: A filter without any condition.
-        """
+        """Return the rows of the units whose metadata pass a filter with a condition, and of those under them."""
         if not callable(condition) and not condition:
             message = "this filter has no condition: clear() deletes everything"
             raise InvalidInputError(message)
@@ -139,11 +127,7 @@ class Transaction(Snapshot):
         return rows
 
     def remove(self, ids: Sequence[str], *, under: bool = True) -> int:
-        """Remove units by id; with `under`, also documents by id with all their units, and the units under units.
-
-        Returns:
-            The number of units removed.
-        """
+        """Remove units by id; with `under`, also documents with all their units, and units under units; return how many."""
         rows = self.chosen_rows(ids, under=under)
         self.remove_rows(rows)
         if under:
@@ -328,11 +312,7 @@ class Transaction(Snapshot):
 
 
 def check_unit(unit: Unit) -> None:
-    """Refuse what could not be read back: it would make all of the store look damaged.
-
-    Raises:
-        InvalidInputError: Says of which field, and what was expected.
-    """
+    """Raise InvalidInputError for a unit that could not be read back: it would make all of the store look damaged."""
     ids = (unit.id, unit.parent_id, unit.document_id)
     try:
         "".join((*ids, unit.text, unit.title, unit.section, unit.payload)).encode()

@@ -64,11 +64,7 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def snapshot(connections: Connections, folder: Path) -> list[Path]:
-    """Write a store at one generation into an empty folder: its database, and its index files after it.
-
-    Raises:
-        sqlite3.Error, OSError: The files cannot be written.
-    """
+    """Write a store at one generation into an empty folder: its database, and its index files after it."""
     database = folder / FILE
     with closing(sqlite3.connect(database, isolation_level=None)) as target:
         files = [database, *_back_up(connections, target, folder)]

@@ -183,7 +183,11 @@ def _read(connection: sqlite3.Connection, leaves: Sequence[Any], ranges: Iterabl
         rows = connection.execute(sql, [bound_key(leaves[0].key), *span.parameters])
         if by_value:
             leaf = leaves[0]
-            if leaf.operator in (Operator.CONTAINS, Operator.TEXT_MATCH) and span.kind is _STRING:  # the usual search
+            text_in_text = span.kind is _STRING and isinstance(leaf.value, str)
+            if text_in_text and leaf.operator in (
+                Operator.CONTAINS,
+                Operator.TEXT_MATCH,
+            ):  # the usual search, and quick
                 matching = [row for row, value in rows if leaf.value in value]
             else:
                 matching = [row for row, value in rows if holds(value, leaf)]

@@ -83,15 +83,14 @@ def is_sound(snapshot: Snapshot, findings: Findings) -> bool:
 
 def check_rows(snapshot: Snapshot, findings: Findings) -> None:
     """Check that what rows name is there, and that all of it is needed."""
-    dangling = {
-        f"name {table} that are not there": f"units.{column} IS NOT NULL AND NOT EXISTS "
-        f"(SELECT 1 FROM {table} WHERE row = units.{column})"
-        for table, column in USES.items()
-    }
     known = ", ".join(map(repr, map(str, Granularity)))
-    for problem, where in {**dangling, "are of an unknown granularity": f"granularity NOT IN ({known})"}.items():
-        if count := _count(snapshot, f"units WHERE {where}"):
-            findings.add(f"{count:,} units {problem} ({_ids(snapshot, where)})", _AGAIN)
+    conditions = {"are of an unknown granularity": f"granularity NOT IN ({known})"}
+    for table, column in USES.items():
+        condition = f"{column} IS NOT NULL AND {column} NOT IN (SELECT row FROM {table})"  # noqa: S608
+        conditions[f"name {table} that are not there"] = condition
+    for problem, condition in conditions.items():
+        if count := _count(snapshot, f"units WHERE {condition}"):
+            findings.add(f"{count:,} units {problem} ({_ids(snapshot, condition)})", _AGAIN)
     spare = {table: _count(snapshot, f"{table} WHERE {unused(table)}") for table in USES}
     if any(spare.values()):
         counts = ", ".join(f"{count:,} of {table}" for table, count in spare.items() if count)

@@ -166,23 +166,6 @@ def test_a_filter_on_units_does_not_ask_for_the_parents_metadata():
         assert store.search_by_vector(query, filter=lambda metadata: metadata.get("lang") == "fr") == []
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"k": 0}, "k must be at least 1, got 0"),
-        ({"k": 1.5}, "k must be a whole number"),
-        ({"k": None}, "k must be a whole number"),
-        ({"granularity": "document"}, "it has no index of documents"),
-        ({"granularity": "word"}, "unknown granularity 'word'"),
-        ({"filter": {"x": {"$near": 1}}}, "unknown operator"),
-        ({"filter": [1]}, "a dict of conditions or a callable"),
-    ],
-)
-def test_bad_searches(options, message):
-    with filled([passage(1)], [[1, 2]]) as store, pytest.raises(InvalidInputError, match=message):
-        store.search_by_vector(np.zeros(2, np.float32), **({"granularity": "passage"} | options))
-
-
 def test_queries_of_another_shape():
     with filled([passage(1)], [[1, 2]]) as store:
         for wrong in ([1, 2, 3], [[1, 2], [3, 4]], [], [np.nan, 0]):

@@ -158,18 +158,15 @@ class SentenceTransformerEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
-        model = self._model()
-        vectors = model.encode_query(
-            list(texts), batch_size=self.batch_size, convert_to_numpy=True, show_progress_bar=False
-        )
-        return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
+        return self._encode("encode_query", texts, show_progress=False)
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
-        model = self._model()
-        vectors = model.encode_document(
-            list(texts), batch_size=self.batch_size, convert_to_numpy=True, show_progress_bar=self.show_progress
-        )
+        return self._encode("encode_document", texts, show_progress=self.show_progress)
+
+    def _encode(self, method: str, texts: Sequence[str], *, show_progress: bool) -> Vectors:
+        model, options = self._model(), {"batch_size": self.batch_size, "convert_to_numpy": True}
+        vectors = getattr(model, method)(list(texts), show_progress_bar=show_progress, **options)
         return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
 
     def _model(self) -> SentenceTransformer:

@@ -122,19 +122,6 @@ def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
             assert condition is None or condition(match.unit.metadata)
 
 
-def test_many_vectors_neither_of_unit_length_nor_positive():
-    rng = np.random.default_rng(3)
-    parents = [passage(number) for number in range(100)]
-    units = [*parents, *(child(parents[number % 100], number) for number in range(3000))]
-    vectors = rng.normal(-1, 5, (3100, 24)).astype(np.float32)
-    with filled(units, vectors) as store:
-        for query in rng.normal(1, 3, (5, 24)).astype(np.float32):
-            hits = store.search_by_vector(query, 100)
-            expected, _ = brute_force(query, units, vectors, 100, PROPOSITION, parents=True)
-            np.testing.assert_allclose([hit.score for hit in hits], expected, rtol=1e-4, atol=1e-3)
-            assert {hit.unit.id for hit in hits} == {parent.id for parent in parents}
-
-
 def test_k_distinct_parents_where_one_parent_has_very_many_units():
     parents = [passage(number) for number in range(6)]
     crowd = [child(parents[0], number) for number in range(5000)]

@@ -44,16 +44,13 @@ def membership(values: RowIds, chosen: RowIds) -> NDArray[np.bool_]:
 class IdTable:
     """Which vector has which id: FAISS counts positions, a store counts rows.
 
-    Attributes:
-        by_position: The id of each position, -1 where it is hidden.
-        hidden: How many are.
-        highest: A number that no id is above, -1 if there never was one.
+    `by_position` holds the id of each position, -1 where it is hidden.
     """
 
     def __init__(self, ids: RowIds | Iterable[int] = ()) -> None:
         self.by_position: RowIds = np.array(ids, dtype=np.int64)
         self.hidden = int((self.by_position < 0).sum())
-        self.highest = int(self.by_position.max(initial=-1))
+        self.highest = int(self.by_position.max(initial=-1))  # no id was ever above it
         self._ranked: tuple[RowIds, RowIds | None] | None = None
 
     def __len__(self) -> int:
@@ -121,12 +118,8 @@ class IdTable:
 class Part:
     """A FAISS index. Its labels are positions, but ids where it has inverted lists, which do not move up.
 
-    Args:
-        kind: What it is.
-        index: The FAISS index; None for an empty one.
-        ids: The id of each of its positions, -1 for hidden ones.
-        mapped: The index lies in a file that is mapped into memory, and has to be copied before it can change.
-        owner: What keeps the FAISS index alive, if it is part of another.
+    One that is `mapped` lies in a file that is mapped into memory, and has to be copied before it can change; `owner` keeps
+    alive a FAISS index that is part of another.
     """
 
     def __init__(

@@ -64,11 +64,7 @@ class Snapshot:
 
     @property
     def generation(self) -> int:
-        """A number that every committed write raises, by any process.
-
-        The steps are random: a database that was put back from a backup and written to again does not come by the
-        number of an index that was built before.
-        """
+        """A number that every committed write raises by a random step: a database put back from a backup gets others."""
         return int(self.meta["generation"])
 
     @property
@@ -204,9 +200,6 @@ class Snapshot:
         """Return what a search must know of all units of a granularity that have vectors.
 
         `LEXICAL` is for all passages, those without vectors too, each with its own row as that of its vector.
-
-        Raises:
-            DamagedRowError: A passage is there, and the index of ids does not find it for a unit under it.
         """
         columns = self._columns(granularity, "units.granularity = :kind", {})
         alone = columns.rows[columns.rows == columns.parents]

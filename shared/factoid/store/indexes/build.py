@@ -32,7 +32,8 @@ INDEXES = (*Granularity, LEXICAL)  # names of what may lie beside the database
 _HIDDEN = 0.25
 _GROWN = 4
 
-# An index keeps the kind that is for more vectors than it holds, as long as it would be for so many times as many.
+# An index keeps the kind that is for so many times its vectors: else a store about the size at which the kind changes
+# would be built anew with every few writes.
 _MARGIN = 1.25
 
 _REMOVED = 0.25  # share of passages removed from which words are indexed anew: their statistics still count them
@@ -99,10 +100,7 @@ class VectorBuilder:
         return index.hidden <= _HIDDEN * (len(index) + index.hidden)
 
     def _fits(self, state: State, index: VectorIndex, count: int) -> bool:
-        """Tell whether an index is of the kind that is wanted for so many vectors, or for somewhat more of them.
-
-        Without that margin, a store about the size at which the kind changes would be built anew with every few writes.
-        """
+        """Tell whether an index is of the kind that is wanted for so many vectors, or for somewhat more of them."""
         wanted = {self._kind(state.granularity, size, index.dim) for size in (count, int(count * _MARGIN))}
         if index.kind not in wanted:
             return False

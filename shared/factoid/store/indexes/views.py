@@ -37,25 +37,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class IndexState(Generic[Index]):
-    """One index in memory, and what is known of its units. Changed only by who holds the lock alone.
+    """One index in memory, and what is known of its units. Changed only by who holds the lock alone."""
 
-    Attributes:
-        granularity: What the units are; or `LEXICAL`, for the words of passages.
-        generation: Of which all else is; None before anything was read or built.
-        index: None while there is nothing to index.
-        columns: The units.
-        built_for: How many vectors or texts there were when the index was built.
-        saved: Whether the files on disk say the same.
-        selections: Which units pass a filter, for those that came last.
-    """
-
-    granularity: str
-    generation: int | None = None
-    index: Index | None = None
+    granularity: str  # or `LEXICAL`, for the words of passages
+    generation: int | None = None  # of which all else is; None before anything was read or built
+    index: Index | None = None  # None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)
-    built_for: int = 0
-    saved: bool = True
-    selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)
+    built_for: int = 0  # vectors or texts when the index was built
+    saved: bool = True  # whether the files on disk say the same
+    selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
 
     def selection(
         self,
@@ -111,10 +101,6 @@ class Views:
     Ctrl-C may come between any two steps of Python code, those of a context manager written in Python included, and never
     between a lock of the interpreter's own and the block of the `with` that takes it. So every lock here is one of those,
     taken by `with` in the function that calls the work: whatever ends the call, gives it back.
-
-    Args:
-        connections: Of the store.
-        builders: What makes each index, by granularity; and `LEXICAL` where words are searched.
     """
 
     def __init__(self, connections: Connections, builders: Mapping[str, Builder]) -> None:

@@ -14,7 +14,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, fields
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -29,11 +29,10 @@ from factoid.units import Document, Granularity, Unit
 FORMAT = 1
 BLOCK = 1000  # units that are read, written or committed together
 
-Format = Literal["jsonl", "parquet"]
 Record = dict[str, Any]
 T = TypeVar("T")
 
-_ENDINGS: dict[str, Format] = {".parquet": "parquet", ".jsonl.gz": "jsonl", ".jsonl": "jsonl"}
+_ENDINGS = {".parquet": "parquet", ".jsonl.gz": "jsonl", ".jsonl": "jsonl"}
 _UNIT_FIELDS = tuple(field.name for field in fields(Unit))
 _UNIT_REQUIRED = _UNIT_FIELDS[: _UNIT_FIELDS.index("title")]
 _DOCUMENT_FIELDS = ("id", "text", "title", "section", "metadata", "digest")
@@ -47,15 +46,15 @@ class Files:
     units: Path
     documents: Path
     about: Path
-    format: Format
+    format: str
 
     @classmethod
     def of(cls, path: str | Path, format: str | None = None) -> Self:  # noqa: A002 - as users know it
         """Return the files that go with a file of units; raise InvalidInputError where the format cannot be told."""
         units = Path(path)
         ending = next((ending for ending in _ENDINGS if units.name.endswith(ending)), units.suffix)
-        chosen = next((known for known in get_args(Format) if known == (format or _ENDINGS.get(ending))), None)
-        if chosen is None:
+        chosen = format or _ENDINGS.get(ending)
+        if chosen not in ("jsonl", "parquet"):
             message = (
                 f"cannot tell the format of {units}: name it .jsonl, .jsonl.gz or .parquet, or give format='jsonl' or "
                 f"'parquet' (got {format!r})"

@@ -39,39 +39,22 @@ _EXAMPLES = '"Flat", "HNSW32", "IVF4096,Flat", "IVF4096,SQ8", "SQ8", "RaBitQ", "
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What indexes of one factory string can do.
+    """What indexes of one factory string can do."""
 
-    Args:
-        name: The factory string.
-        dim: Number of components of the vectors.
-        family: "flat", "codes", "graph" or "lists": how it is searched.
-        exact: Every vector is compared, and as it is.
-        lossy: It holds codes that are not the vectors, so its scores should be refined with the exact ones.
-        trained: It must see a sample of the vectors before it can hold any.
-        removable: Vectors can be taken out; where not, they are hidden.
-        filterable: A search can be restricted to a selection; where not, it is widened and its results are filtered.
-        parameters: Names of what a search can be told.
-        lists: Number of inverted lists, 0 if it has none.
-        min_training: Vectors below which training is refused, because its centroids would be poor. 0 if not trained.
-        max_training: Vectors above which training takes a sample. 0 if not trained.
-        code_bytes: Bytes for each vector, without links and ids.
-        holds_vectors: The vectors can be read back as they were added.
-    """
-
-    name: str
-    dim: int
-    family: str
-    exact: bool
-    lossy: bool
-    trained: bool
-    removable: bool
-    filterable: bool
-    parameters: tuple[str, ...]
-    lists: int
-    min_training: int
-    max_training: int
-    code_bytes: int
-    holds_vectors: bool
+    name: str  # the factory string
+    dim: int  # number of components of the vectors
+    family: str  # "flat", "codes", "graph" or "lists": how it is searched
+    exact: bool  # every vector is compared, and as it is
+    lossy: bool  # it holds codes that are not the vectors, so its scores should be refined with the exact ones
+    trained: bool  # it must see a sample of the vectors before it can hold any
+    removable: bool  # vectors can be taken out; where not, they are hidden
+    filterable: bool  # a search can be restricted to a selection; where not, it is widened and its results are filtered
+    parameters: tuple[str, ...]  # names of what a search can be told
+    lists: int  # number of inverted lists, 0 if it has none
+    min_training: int  # vectors below which training is refused, because its centroids would be poor. 0 if not trained
+    max_training: int  # vectors above which training takes a sample. 0 if not trained
+    code_bytes: int  # bytes for each vector, without links and ids
+    holds_vectors: bool  # the vectors can be read back as they were added
 
 
 def make(kind: str, dim: int) -> Any:

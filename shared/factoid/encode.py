@@ -64,11 +64,7 @@ class AsyncEncoder(Encoder, Protocol):
 
 
 def check_template(template: str | None) -> str:
-    """Return the template that `with_heading` takes; None is the text alone.
-
-    Raises:
-        InvalidInputError: It cannot be parsed, or does not name {text} exactly once.
-    """
+    """Return the template that `with_heading` takes, if it names {text} exactly once; None is the text alone."""
     template = "{text}" if template is None else template
     if not isinstance(template, str) or [name for _, name in _parts(template)].count("text") != 1:
         message = f"a template must be a string that holds {{text}} once, such as {EMBED_TEMPLATE!r}, got {template!r}"
@@ -162,18 +158,15 @@ class SentenceTransformerEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
-        model = self._model()
-        vectors = model.encode_query(
-            list(texts), batch_size=self.batch_size, convert_to_numpy=True, show_progress_bar=False
-        )
-        return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
+        return self._encode("encode_query", texts, show_progress=False)
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
-        model = self._model()
-        vectors = model.encode_document(
-            list(texts), batch_size=self.batch_size, convert_to_numpy=True, show_progress_bar=self.show_progress
-        )
+        return self._encode("encode_document", texts, show_progress=self.show_progress)
+
+    def _encode(self, method: str, texts: Sequence[str], *, show_progress: bool) -> Vectors:
+        model, options = self._model(), {"batch_size": self.batch_size, "convert_to_numpy": True}
+        vectors = getattr(model, method)(list(texts), show_progress_bar=show_progress, **options)
         return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
 
     def _model(self) -> SentenceTransformer:

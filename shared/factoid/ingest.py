@@ -216,12 +216,7 @@ def whole_passage(document: Document) -> Unit:
 def encode(
     encoder: Encoder | None, units: Sequence[Unit], recipe: Recipe, granularities: Sequence[Granularity]
 ) -> dict[int, Vectors]:
-    """Return the vector of each unit that is searched, by position. Shape of each: (dim,).
-
-    Raises:
-        InvalidInputError: There is no encoder.
-        EncoderMismatchError: The encoder did not return one vector for each text.
-    """
+    """Return the vector of each searched unit by position; raise where the encoder does not give one each. Shape: (dim,)."""
     texts = _texts(units, recipe, granularities)
     return _by_position(texts, _checked(encoder).encode_units(list(texts.values()))) if texts else {}
 
@@ -235,8 +230,7 @@ async def aencode(
         return {}
     if isinstance(encoder, AsyncEncoder):
         return _by_position(texts, await encoder.aencode_units(list(texts.values())))
-    vectors = await asyncio.to_thread(_checked(encoder).encode_units, list(texts.values()))
-    return _by_position(texts, vectors)
+    return _by_position(texts, await asyncio.to_thread(_checked(encoder).encode_units, list(texts.values())))
 
 
 def is_searched(unit: Unit, granularities: Sequence[Granularity]) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from factoid import Granularity, Unit
 from tests.faults.content import opened, vector_of
-from tests.faults.model import State, check_search, require
+from tests.faults.model import State, check_hits, require
 
 PASSAGES = 12
 
@@ -72,33 +72,17 @@ def check_answer(store, folder, number):
     first = Counter(folder / "committed").get()
     query = vector_of(f"query {number}")
     kind = ("proposition", "passage")[number % 2]
-    options = {
-        "k": 1 + number % 20,
-        "kind": kind,
-        "parents": "passage" if number % 3 else "unit",
-        "group": (None, 0, 1)[number // 3 % 3],
-    }
-    asked = {"granularity": kind, "parents": options["parents"]}
-    if options["group"] is not None:
-        asked["filter"] = {"group": options["group"]}
-    hits = store.search_by_vector(query, options["k"], **asked)
+    k, group = 1 + number % 20, (None, 0, 1)[number // 3 % 3]
+    parents = "passage" if number % 3 else "unit"
+    options = {} if group is None else {"filter": {"group": group}}
+    hits = store.search_by_vector(query, k, granularity=kind, parents=parents, **options)
     last = Counter(folder / "begun").get()
     shown = {each.unit.metadata["generation"] for hit in hits for each in (hit, *hit.matches)}
     require(len(shown) == 1, "an answer of several generations:", shown)
     (generation,) = shown
     require(first <= generation <= last, f"an answer of generation {generation}, not of {first} to {last}")
-    check_search(_Answer(hits), content(generation), query, **options)
+    check_hits(hits, content(generation), query, k=k, kind=kind, parents=parents, group=group)
     return generation
-
-
-class _Answer:
-    """An answer that was given, to be compared by `check_search`."""
-
-    def __init__(self, hits):
-        self._hits = hits
-
-    def search_by_vector(self, *_args, **_options):
-        return self._hits
 
 
 def read(store, folder, seconds, start, failures):

@@ -93,9 +93,14 @@ def check_content(store, state):
 
 
 def check_search(store, state, query, *, k, kind, parents="passage", group=None):
-    """Raise unless a search returns the k best, each with its score. Equal scores may come in any order."""
+    """Raise unless a search returns what `check_hits` expects."""
     options = {} if group is None else {"filter": {"group": group}}
     hits = store.search_by_vector(query, k, granularity=kind, parents=parents, **options)
+    check_hits(hits, state, query, k=k, kind=kind, parents=parents, group=group)
+
+
+def check_hits(hits, state, query, *, k, kind, parents, group):
+    """Raise unless hits are the k best, each with its score. Equal scores may come in any order."""
     what = f"{len(hits)} hits of k={k} {kind} parents={parents} group={group}:"
     members = defaultdict(list)
     rolled = parents == "passage" and kind != "passage"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import replace
 
-from factoid import UnitStore
 from tests.faults.content import GROUPS, add_documents, document, document_units, family, opened, unit, vector_of
 from tests.faults.model import State
 
@@ -14,22 +12,14 @@ VERSIONS = 12
 COPIES = ("copy0", "copy1")  # folders beside the store that it is copied to
 
 
-def kinds():
-    """Return the kinds of operations that the present `UnitStore` has, with their weights."""
-    weights = {"add": 6, "upsert": 6, "documents": 4, "delete": 4, "copy": 2, "close": 3, "clear": 0.15}
-    if "filter" in inspect.signature(UnitStore.delete).parameters:
-        weights["delete_filter"] = 1
-    if hasattr(UnitStore, "update_metadata"):
-        weights["metadata"] = 4
-    if hasattr(UnitStore, "compact"):
-        weights["compact"] = 3
-    return weights
+# The kinds of operations with their weights.
+KINDS = {"add": 6, "upsert": 6, "documents": 4, "delete": 4, "copy": 2, "close": 3, "clear": 0.15, "delete_filter": 1}
+KINDS |= {"metadata": 4, "compact": 3}
 
 
 def generate(chance):
     """Return a random operation; `chance` is a `random.Random`."""
-    weights = kinds()
-    (kind,) = chance.choices(list(weights), weights.values())
+    (kind,) = chance.choices(list(KINDS), KINDS.values())
     version = chance.randrange(VERSIONS)
     record = {"op": kind, "version": version}
     if kind == "add":

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 import shutil
-import sqlite3
 
 import pytest
 
 from factoid.errors import StoreError
 from tests.faults.content import opened
 from tests.faults.damage import DATABASE, added, caches, flip, fresh, make, outcome, random_damage
-from tests.faults.model import State, WrongAnswerError
+from tests.faults.model import WrongAnswerError
 
 pytest.importorskip("faiss")
 
@@ -93,31 +92,6 @@ def test_overwritten_by_garbage(pristine, damaged, few):
         filler = chance.choice([b"\0" * size, b"\xff" * size, chance.randbytes(size)])
         cases.append((f"page {at // PAGE} of {number}", (content[:at] + filler + content[at + size :])[: len(content)]))
     assert wrong(damaged, few(cases)) == {}
-
-
-def test_a_bit_flipped_anywhere_is_no_other_exception(pristine, damaged, few):
-    # SQLite has no checksums: a flip within a text or a number cannot be told from another value.
-    content = (pristine[0] / DATABASE).read_bytes()
-    chance = random.Random(33)
-    cases = [(at, flip(content, at, chance.randrange(8))) for at in chance.sample(range(100, len(content)), 120)]
-    faults = wrong(damaged, few(cases))
-    assert {case: text for case, text in faults.items() if "an error" in text} == {}
-
-
-def test_a_foreign_database_or_a_folder(pristine, tmp_path):
-    path = fresh(pristine[0], tmp_path / "store")
-    (path / DATABASE).unlink()
-    connection = sqlite3.connect(path / DATABASE)
-    connection.execute("CREATE TABLE units (row INTEGER PRIMARY KEY, text)")
-    connection.close()
-    before = (path / DATABASE).read_bytes()
-    assert "not a factoid store" in outcome(path, [State()])
-    assert (path / DATABASE).read_bytes() == before
-    (path / DATABASE).unlink()
-    (path / DATABASE).mkdir()
-    assert "cannot be opened" in outcome(path, [State()])
-    (path / DATABASE).rmdir()
-    assert "not a store" in outcome(path, [State()])  # it holds caches and no database
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,8 @@ from collections import Counter
 
 import pytest
 
-from tests.faults.journal import History
-from tests.faults.operations import kinds
-from tests.faults.verify import verify
+from tests.faults.operations import KINDS
+from tests.faults.verify import History, verify
 from tests.faults.worker import Zygote
 
 pytest.importorskip("faiss")
@@ -43,7 +42,7 @@ def kill_within(zygote, pid, kind, count, seconds):
 @pytest.mark.parametrize("seed", range(max(1, KILLS // A_STORE)))
 def test_killed_at_any_moment(zygote, tmp_path, seed):
     chance = random.Random(seed)
-    targets = ["verify", "open", *(kind for kind in kinds() if kind != "clear")]
+    targets = ["verify", "open", *(kind for kind in KINDS if kind != "clear")]
     caught = Counter()
     done = 0
     for number in range(A_STORE):

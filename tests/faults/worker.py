@@ -31,10 +31,9 @@ OPERATIONS = 400  # of one worker, which is killed before
 def work(folder, seed):
     """Settle the crash before, then do random operations and check random searches, until killed."""
     from tests.faults.content import opened
-    from tests.faults.journal import History, Journal
     from tests.faults.model import check_searches
     from tests.faults.operations import do, generate, steps
-    from tests.faults.verify import verify
+    from tests.faults.verify import History, Journal, verify
 
     chance = random.Random(seed)
     journal = Journal(folder / "journal")

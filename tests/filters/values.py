@@ -9,52 +9,12 @@ from factoid.filters import All, AnyOf, Comparison, Not, Operator
 KEYS = st.sampled_from(
     ["a", "a", "b", "é", "q\"uo'te", "a.b", "x$.a", "", "A", "row", "😀", "); DROP--", "a\0b", "\ud800"]
 )
+BORDERS = [2**53, 2**53 + 1, 2.0**53, 2**63 - 1, -(2**63), 2**63, 2.0**63, 2**64 + 1, 2.0**64]
 NUMBERS = st.integers(-3, 3) | st.sampled_from(
-    [
-        0.1,
-        0.1 + 0.2,
-        1.0,
-        -0.0,
-        1e300,
-        5e-324,
-        2**53,
-        2**53 + 1,
-        2.0**53,
-        2**63 - 1,
-        -(2**63),
-        2**63,
-        2.0**63,
-        2**64 + 1,
-        2.0**64,
-        int(1e300),
-        -(10**400),
-    ]
+    [0.1, 0.1 + 0.2, 1.0, -0.0, 1e300, 5e-324, int(1e300), -(10**400), *BORDERS]
 )
-STRINGS = st.sampled_from(
-    [
-        "",
-        "a",
-        "b",
-        "B",
-        "ab",
-        "é",
-        "É",
-        "😀",
-        "1",
-        "true",
-        "[1,2]",
-        '{"a":1}',
-        "x' OR '1'='1",
-        "%",
-        "a\0b",
-        "a\0",
-        "a\ud800",
-        "z" * 256,
-        "z" * 257,
-        "é" * 129,
-        "z" * 256 + "a",
-    ]
-)
+ODD_STRINGS = ["a\0b", "a\0", "a\ud800", "z" * 256, "z" * 257, "é" * 129, "z" * 256 + "a"]
+STRINGS = st.sampled_from([*"abBéÉ😀1%", "", "ab", "true", "[1,2]", '{"a":1}', "x' OR '1'='1", *ODD_STRINGS])
 SCALARS = st.none() | st.booleans() | NUMBERS | STRINGS
 LISTS = st.lists(SCALARS, max_size=3) | st.sampled_from([[1] * 65, list("ab") * 40])
 VALUES = (
@@ -62,22 +22,22 @@ VALUES = (
 )
 METADATA = st.lists(st.dictionaries(KEYS, VALUES, max_size=4), min_size=1, max_size=6)
 
-TAKE_LISTS = {Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL}
+TAKE_LISTS = [Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL]
+OTHERS = sorted(set(Operator) - {Operator.EXISTS, *TAKE_LISTS})
+ORDERS = [Operator.GT, Operator.GTE, Operator.LT, Operator.LTE]
 COMPARISONS = st.one_of(
-    st.builds(Comparison, KEYS, st.sampled_from(sorted(set(Operator) - {Operator.EXISTS} - TAKE_LISTS)), VALUES),
-    st.builds(Comparison, KEYS, st.sampled_from(sorted(TAKE_LISTS)), SCALARS | LISTS),
-    st.builds(
-        Comparison, KEYS, st.sampled_from([Operator.GT, Operator.GTE, Operator.LT, Operator.LTE]), NUMBERS | STRINGS
-    ),
-    st.builds(Comparison, KEYS, st.sampled_from([Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL]), LISTS),
+    st.builds(Comparison, KEYS, st.sampled_from(OTHERS), VALUES),
+    st.builds(Comparison, KEYS, st.sampled_from(TAKE_LISTS), SCALARS | LISTS),
+    st.builds(Comparison, KEYS, st.sampled_from(ORDERS), NUMBERS | STRINGS),
+    st.builds(Comparison, KEYS, st.sampled_from(TAKE_LISTS), LISTS),
     st.builds(Comparison, KEYS, st.just(Operator.EXISTS), st.booleans()),
 )
 TREES = st.recursive(
     COMPARISONS,
-    lambda inner: st.one_of(
-        st.builds(All, st.lists(inner, max_size=3).map(tuple)),
-        st.builds(AnyOf, st.lists(inner, max_size=3).map(tuple)),
-        st.builds(Not, inner),
+    lambda inner: (
+        st.builds(All, st.lists(inner, max_size=3).map(tuple))
+        | st.builds(AnyOf, st.lists(inner, max_size=3).map(tuple))
+        | st.builds(Not, inner)
     ),
     max_leaves=6,
 )

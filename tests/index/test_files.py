@@ -12,7 +12,6 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from factoid.errors import InvalidInputError
 from factoid.files import atomic
 from factoid.index import VectorIndex, files, load, save
 from tests.index.cases import DIM, EACH_KIND
@@ -142,13 +141,6 @@ def test_arrays_of_objects_are_never_read(make_index, tmp_path, mmap):
     entries["passage.rows.npy"] = {"size": len(written), "sha256": sha256(written).hexdigest()}
     rewrite(files=entries)(tmp_path)
     assert load(tmp_path / "passage", mmap=mmap) is None
-
-
-@pytest.mark.parametrize("name", ["", "Rows", "../rows", "a.b", "0"])
-def test_names_of_arrays_cannot_lead_elsewhere(make_index, tmp_path, name):
-    with pytest.raises(InvalidInputError, match="lower-case letters"):
-        save(make_index("Flat")[0], tmp_path / "passage", stamp={}, arrays={name: np.arange(3)})
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_manifest_of_others_removes_none_of_their_files(make_index, tmp_path):

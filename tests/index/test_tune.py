@@ -54,7 +54,7 @@ def test_equal_vectors_count_as_found():
 def test_nothing_to_measure_is_refused():
     vectors = np.ones((3, 4), np.float32)
     for wrong in ((vectors[:0], vectors), (vectors, vectors[:0])):
-        with pytest.raises(InvalidInputError, match="expected vectors, queries"):
+        with pytest.raises(InvalidInputError, match="expected vectors and queries"):
             tune(*wrong, ["Flat"])
     with pytest.raises(InvalidInputError, match="factory string"):
         tune(vectors, vectors, ["no"])

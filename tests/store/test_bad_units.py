@@ -19,11 +19,14 @@ QUERY = np.ones(DIM, np.float32)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"granularity": "word"}, "unknown granularity 'word'"),
         ({"id": 5}, "id must be a str"),
+        ({"id": "a\ud800"}, "lone surrogate"),
+        ({"text": "a\ud800"}, "lone surrogate"),
         ({"document_id": None}, "document_id must be a str"),
+        ({"document_id": "a\0"}, "NUL byte"),
         ({"parent_id": "a\0b"}, "NUL byte"),
         ({"start": None}, "span .* whole numbers"),
         ({"end": 1.5}, "span .* whole numbers"),
@@ -32,22 +35,29 @@ QUERY = np.ones(DIM, np.float32)
         ({"metadata": None}, "metadata must be a dict"),
     ],
 )
-def test_a_unit_that_could_not_be_read_back_is_refused(change, told):
+def test_a_unit_that_could_not_be_read_back_is_refused(change, message):
     with filled() as store:
         before = state(store)
-        with pytest.raises(InvalidInputError, match=told):
+        with pytest.raises(InvalidInputError, match=message):
             store.add([GOOD, replace(GOOD, **({"id": "other"} | change))], vectors=[QUERY, QUERY])
         assert state(store) == before
         assert store.verify().ok
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "message"),
     [
+        ({"k": 0}, "k must be at least 1, got 0"),
+        ({"k": 1.5}, "k must be a whole number"),
+        ({"k": None}, "k must be a whole number"),
         (
             {"granularity": None},
             "granularity must be one of passage, sentence, proposition, a list of them, or 'mixed'",
         ),
+        ({"granularity": "document"}, "it has no index of documents"),
+        ({"granularity": "word"}, "unknown granularity 'word'"),
+        ({"filter": {"x": {"$near": 1}}}, "unknown operator"),
+        ({"filter": [1]}, "a dict of conditions or a callable"),
         ({"min_score": "high"}, "min_score must be a number, got 'high'"),
         ({"min_score": float("nan")}, "min_score must be a number"),
         ({"mmr": "much"}, "mmr must be a number"),
@@ -56,8 +66,8 @@ def test_a_unit_that_could_not_be_read_back_is_refused(change, told):
         ({"unit_ids": "u1"}, "unit_ids must be a list of ids, got 'u1'"),
     ],
 )
-def test_an_option_of_another_type_is_refused(option, told):
-    with filled() as store, pytest.raises(InvalidInputError, match=told):
+def test_an_option_that_is_out_of_range_or_of_another_type_is_refused(option, message):
+    with filled() as store, pytest.raises(InvalidInputError, match=message):
         store.search_by_vector(QUERY, **option)
 
 

@@ -11,7 +11,7 @@ from factoid import UnitStore, Weights
 from factoid.store.database import transaction
 from factoid.store.indexes import build
 from factoid.units import Granularity
-from tests.store.content import DIM, answers, opened, rows, unit
+from tests.store.content import DIM, opened, rows, unit
 
 pytest.importorskip("faiss")
 
@@ -137,15 +137,6 @@ def test_the_record_of_commits_does_not_grow_without_end(tmp_path, monkeypatch):
             add(store, number, 1)
         with store.connections.reading() as connection:
             assert connection.execute("SELECT count(*) FROM commits").fetchone()[0] <= 22
-
-
-def test_index_files_of_before_a_clear_are_no_problem(tmp_path):
-    with opened(tmp_path / "s") as store:
-        store.add([unit("u1")[0]], vectors=vectors(1))
-        answers(store)
-        store.refresh()
-        store.clear()
-        assert store.verify().ok
 
 
 def test_verify_does_not_look_at_files_that_are_being_written(tmp_path, monkeypatch):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import random
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -158,33 +155,6 @@ def test_readers_in_other_processes_stay_right(tmp_path, mode):
         assert theirs() == str(answers(store))
         reader.stdin.close()
         assert reader.wait(30) == 0
-
-
-WORKER = """
-import sys
-from tests.store.content import answers, opened, put, units
-with opened(sys.argv[1]) as store:
-    print("ready", flush=True)
-    while True:
-        store.compact()
-"""
-
-
-@pytest.mark.slow
-def test_a_kill_at_any_moment_leaves_a_whole_store(tmp_path):
-    before = thinned(tmp_path / "s")
-    choose = random.Random(5)
-    for _ in range(12):
-        worker = subprocess.Popen(
-            [sys.executable, "-c", WORKER, tmp_path / "s"], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        )
-        with worker:
-            assert worker.stdout.readline() == "ready\n"
-            time.sleep(choose.random() * 0.15)
-            worker.send_signal(signal.SIGKILL)
-        with opened(tmp_path / "s") as store:
-            assert (state(store), answers(store)) == before
-            assert store.verify().ok
 
 
 class _Full:

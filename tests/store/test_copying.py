@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -17,8 +12,6 @@ from factoid.store.transfer import copies as copying
 from tests.store.content import answers, filled, opened, put, rows, state, units
 
 pytest.importorskip("faiss")
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -118,38 +111,3 @@ def test_a_store_is_whole_when_its_replacement_fails(store, tmp_path, monkeypatc
         store.copy_to(tmp_path / "copy")
     with opened(tmp_path / "copy") as other:
         assert (state(other), answers(other)) == before
-
-
-COPY = """
-import sys
-from tests.store.content import opened
-with opened(sys.argv[1], read_only=True) as store:
-    print("ready", flush=True)
-    for number in range(100_000):
-        store.copy_to(sys.argv[2])
-        store.copy_to(f"{sys.argv[2]}-{number}")
-"""
-
-
-@pytest.mark.slow
-def test_a_kill_at_any_moment_leaves_the_old_store_or_the_new_one(store, tmp_path):
-    put(store, units(300, seed=8, prefix="more"))
-    new = state(store), answers(store)
-    store.close()
-    with filled(tmp_path / "old", 200, seed=9) as other:
-        old = state(other), answers(other)
-    for attempt in range(6):
-        shutil.copytree(tmp_path / "old", tmp_path / "target")
-        command = [sys.executable, "-c", COPY, store.path, tmp_path / "target"]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-            assert process.stdout.readline() == b"ready\n"
-            time.sleep(attempt * 0.01)
-            process.kill()
-        with opened(tmp_path / "target") as copy:
-            assert all("the next search builds it again" in each for each in copy.verify().problems)
-            assert (state(copy), answers(copy)) in (old, new)
-        for whole in tmp_path.glob("target-*"):
-            with opened(whole) as copy:
-                assert (state(copy), answers(copy)) == new
-            shutil.rmtree(whole)
-        shutil.rmtree(tmp_path / "target")

@@ -8,7 +8,7 @@ import pytest
 
 from factoid.errors import EncoderMismatchError, StoreError, StoreFormatError
 from factoid.store.database import schema
-from factoid.store.indexes import build, lexical
+from factoid.store.indexes import build
 from factoid.store.indexes.build import VectorBuilder
 from factoid.testing import HashEncoder
 from tests.towns import add, document, hits, make, opened
@@ -28,17 +28,11 @@ def expected(path):
 
 
 def test_a_store_opens_as_it_was_closed(path, expected, monkeypatch):
-    assert sorted(file.name for file in path.iterdir()) == sorted(
-        [
-            "units.sqlite",
-            *(f"lexical.{end}" for end in ("json", "columns.npy", "files.npy")),
-            *(
-                f"{kind}.{end}"
-                for kind in ("passage", "sentence", "proposition")
-                for end in ("faiss", "json", "columns.npy")
-            ),
-        ]
-    )
+    endings = [
+        f"{kind}.{end}" for kind in ("passage", "sentence", "proposition") for end in ("faiss", "json", "columns.npy")
+    ]
+    words = [f"lexical.{end}" for end in ("json", "columns.npy", "files.npy")]
+    assert {file.name for file in path.iterdir()} == {"units.sqlite", *words, *endings}
     assert expected[0].unit.text == "Town 3 lies on hill 3. It has 3 gates."
     monkeypatch.setattr(VectorBuilder, "_build", lambda *_, **__: pytest.fail("the index was not read from its file"))
     with opened(str(path)) as store:
@@ -53,7 +47,7 @@ def test_an_index_that_cannot_be_written_harms_nothing(tmp_path, expected, monke
 
     with monkeypatch.context() as patch:
         patch.setattr(build, "save", full)
-        patch.setattr(lexical, "save_files", full)
+        patch.setattr(build, "save_files", full)
         with opened(tmp_path / "full") as store:
             add(store, *range(8))
             assert hits(store) == expected
@@ -63,43 +57,38 @@ def test_an_index_that_cannot_be_written_harms_nothing(tmp_path, expected, monke
         assert hits(store) == expected
 
 
-def foreign(path, **pragmas):
-    connection = sqlite3.connect(path / "units.sqlite")
+def foreign(**pragmas):
+    """Return the content of another program's database."""
+    connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE users (name)")
     for name, value in pragmas.items():
         connection.execute(f"PRAGMA {name} = {value}")
-    connection.commit()
-    connection.close()
+    return connection.serialize()
+
+
+NEWER = foreign(application_id=schema.APPLICATION_ID, user_version=99)
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("name", "content", "message"),
     [
-        (lambda path: path.write_text("x"), "is a file: a store is a folder"),
-        (
-            lambda path: (path.mkdir(), (path / "notes.txt").write_text("x")),
-            "holds files but no units.sqlite: it is not",
-        ),
-        (lambda path: (path.mkdir(), foreign(path)), "not a factoid store of format 1"),
-        (
-            lambda path: (path.mkdir(), foreign(path, application_id=schema.APPLICATION_ID, user_version=99)),
-            "not a factoid store of format 1 .*format 99",
-        ),
-        (
-            lambda path: (path.mkdir(), (path / "units.sqlite").write_bytes(b"no database" * 99)),
-            "cannot be opened as a store",
-        ),
-        (lambda path: (path.mkdir(), (path / "units.sqlite").write_bytes(b"\0" * 9999)), "cannot be opened as a store"),
+        ("", b"x", "is a file: a store is a folder"),
+        ("notes.txt", b"x", "holds files but no units.sqlite: it is not"),
+        ("units.sqlite", foreign(), "not a factoid store of format 1"),
+        ("units.sqlite", NEWER, "not a factoid store of format 1 .*format 99"),
+        ("units.sqlite", b"no database" * 99, "cannot be opened as a store"),
+        ("units.sqlite", b"\0" * 9999, "cannot be opened as a store"),
     ],
     ids=["file", "folder", "sqlite", "version", "text", "zeros"],
 )
-def test_what_is_no_store_is_refused_and_left_as_it_is(tmp_path, make, message):
+def test_what_is_no_store_is_refused_and_left_as_it_is(tmp_path, name, content, message):
     path = tmp_path / "thing"
-    make(path)
-    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    if name:
+        path.mkdir()
+    (path / name).write_bytes(content)
     with pytest.raises(StoreFormatError, match=message):
         opened(path)
-    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == {path / name: content}
 
 
 def test_folders_that_cannot_be_made(tmp_path):

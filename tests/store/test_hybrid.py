@@ -111,7 +111,7 @@ def test_files_are_read_again_and_damaged_ones_built_anew(tmp_path, monkeypatch,
     manifest = json.loads((tmp_path / "lexical.json").read_text())
     assert manifest["language"] == "en"
     with UnitStore(tmp_path, encoder=None) as store, monkeypatch.context() as patch:
-        patch.setattr("factoid.store.indexes.lexical._texts", None)  # nothing is indexed again
+        patch.setattr("factoid.store.indexes.build._texts", None)  # nothing is indexed again
         assert titles(store.search("Heron", 1, lexical=1)) == ["Heron"]
         assert store.verify().ok
         assert "lexical index" in str(store.stats())

@@ -175,28 +175,22 @@ def test_lasting_failures_are_left_alone_until_they_are_to_be_retried(path):
             store.retry_failures()
 
 
-@pytest.mark.parametrize(
-    ("policy", "expected"),
-    [
-        ("drop", ["Town 1 burned in 1001."]),
-        ("keep", ["Town 1 burned in 1001.", "Napoleon burned it."]),
-        ("sentence", ["Town 1 burned in 1001.", "It burned in 1001."]),
-    ],
-)
-def test_the_policy_for_unsupported_propositions(path, policy, expected):
+def test_the_policy_for_unsupported_propositions(path):
     costly = Costly(lambda _: ["Town 1 burned in 1001.", "Napoleon burned it."])
     burned = Document("It burned in 1001.", title="Town 1", id="doc1")
-    report = add(path, costly, [burned], unsupported=policy)
-    assert report.decomposition.unsupported == 1
-    with opened(path) as store:
-        units = store.get(store.ids())
-        assert [unit.text for unit in units if unit.granularity == "proposition"] == expected
-        with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
-            store.add_documents([burned], propositionizer=costly, unsupported="remove")
-    assert add(path, costly, [burned], unsupported=policy).unchanged == 1
-    other = "keep" if policy == "drop" else "drop"
-    assert add(path, costly, [burned], unsupported=other).decomposition.cached == 1  # another policy needs no model
-    assert costly.asked == 1
+    for number, (policy, extra) in enumerate(
+        {"drop": [], "keep": ["Napoleon burned it."], "sentence": [burned.text]}.items()
+    ):
+        report = add(path, costly, [burned], unsupported=policy)
+        assert (report.decomposition.unsupported, report.decomposition.cached) == (1, min(number, 1))
+        with opened(path) as store:
+            units = store.get(store.ids())
+        texts = [unit.text for unit in units if unit.granularity == "proposition"]
+        assert texts == ["Town 1 burned in 1001.", *extra]
+        assert add(path, costly, [burned], unsupported=policy).unchanged == 1
+    assert costly.asked == 1  # another policy needs no model
+    with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
+        add(path, costly, [burned], unsupported="remove")
 
 
 def test_a_copy_and_a_cleared_store(path, tmp_path):

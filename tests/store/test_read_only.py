@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +14,6 @@ from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from tests.store.content import DIM, answers, change, filled, opened, put, state, unit, units
 
 pytest.importorskip("faiss")
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -142,49 +138,6 @@ def test_settings_are_not_kept_and_hold_for_this_reader(path, expected):
     with opened(path, read_only=True, index="HNSW8", shards=2) as store:
         assert [len(each) for each in answers(store)] == [len(each) for each in expected[1]]
     assert files(path) == before
-
-
-WRITER = """
-import sys
-from tests.store.content import opened, put, units
-with opened(sys.argv[1]) as store:
-    for number, _ in enumerate(sys.stdin):
-        put(store, units(5, seed=number, prefix=f"new{number}-"))
-        store.delete([f"u{number}"])
-        if number == 3:
-            store.compact()
-        print(len(store), flush=True)
-"""
-
-
-def test_what_another_process_writes_is_seen(path):
-    with (
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, path], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as writer,
-        opened(path, read_only=True) as reader,
-    ):
-        seen = [len(reader)]
-        answers(reader)
-        for number in range(6):
-            writer.stdin.write("\n")
-            writer.stdin.flush()
-            assert len(reader) in (seen[-1], seen[-1] + 5, seen[-1] + 4, seen[-1] + 2)  # one commit or the other
-            count = int(writer.stdout.readline())
-            assert len(reader) == count != seen[-1]
-            assert reader.get([f"u{number}"]) == []
-            own = f"new{number}-1"
-            vector = reader.vectors([own])[own]
-            assert own in [
-                hit.unit.id for hit in reader.search_by_vector(vector, 20, granularity="sentence", parents="unit")
-            ]
-            assert reader.verify().ok
-            seen.append(count)
-        writer.stdin.close()
-        assert writer.wait(30) == 0
-        assert len(reader) == seen[-1]
-    with opened(path) as store, opened(path, read_only=True) as reader:
-        assert (state(store), answers(store)) == (state(reader), answers(reader))
 
 
 def test_there_must_be_a_store(tmp_path, path):

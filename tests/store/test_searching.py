@@ -123,19 +123,6 @@ def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
             assert condition is None or condition(match.unit.metadata)
 
 
-def test_many_vectors_neither_of_unit_length_nor_positive():
-    rng = np.random.default_rng(3)
-    parents = [passage(number) for number in range(100)]
-    units = [*parents, *(child(parents[number % 100], number) for number in range(3000))]
-    vectors = rng.normal(-1, 5, (3100, 24)).astype(np.float32)
-    with filled(units, vectors) as store:
-        for query in rng.normal(1, 3, (5, 24)).astype(np.float32):
-            hits = store.search_by_vector(query, 100, weights=Weights(0, 0))
-            expected, _ = brute_force(query, units, vectors, 100, PROPOSITION, parents=True)
-            np.testing.assert_allclose([hit.score for hit in hits], expected, rtol=1e-4, atol=1e-3)
-            assert {hit.unit.id for hit in hits} == {parent.id for parent in parents}
-
-
 def test_k_distinct_parents_where_one_parent_has_very_many_units():
     parents = [passage(number) for number in range(6)]
     crowd = [child(parents[0], number) for number in range(5000)]
@@ -165,23 +152,6 @@ def test_a_filter_on_units_does_not_ask_for_the_parents_metadata():
         )
         assert store.search_by_vector(query, filter={"lang": "fr"}) == []
         assert store.search_by_vector(query, filter=lambda metadata: metadata.get("lang") == "fr") == []
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"k": 0}, "k must be at least 1, got 0"),
-        ({"k": 1.5}, "k must be a whole number"),
-        ({"k": None}, "k must be a whole number"),
-        ({"granularity": "document"}, "it has no index of documents"),
-        ({"granularity": "word"}, "unknown granularity 'word'"),
-        ({"filter": {"x": {"$near": 1}}}, "unknown operator"),
-        ({"filter": [1]}, "a dict of conditions or a callable"),
-    ],
-)
-def test_bad_searches(options, message):
-    with filled([passage(1)], [[1, 2]]) as store, pytest.raises(InvalidInputError, match=message):
-        store.search_by_vector(np.zeros(2, np.float32), **({"granularity": "passage"} | options))
 
 
 def test_queries_of_another_shape():

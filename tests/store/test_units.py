@@ -152,22 +152,13 @@ def test_metadata_that_json_would_change_is_refused(store, metadata, key):
     assert len(store) == 0
 
 
-def test_texts_and_ids_that_cannot_be_stored_are_refused(store):
-    passage = split_passages(OSLO)[0]
-    for wrong in ({"text": "a\ud800"}, {"title": "a\ud800"}, {"id": "a\ud800"}):
-        with pytest.raises(InvalidInputError, match="lone surrogate"):
-            store.add([replace(passage, **wrong)], vectors=[np.zeros(4)])
-    for wrong in ({"id": "a\0"}, {"parent_id": "a\0"}, {"document_id": "a\0"}):
-        with pytest.raises(InvalidInputError, match="NUL byte"):
-            store.add([replace(passage, **wrong)])
-    for query, message in (
-        ("a\ud800", "query holds a lone surrogate"),
-        (None, "query must be a str"),
-        (b"x", "got bytes"),
-    ):
-        with pytest.raises(InvalidInputError, match=message):
-            store.search(query)
-    assert len(store) == 0
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [("a\ud800", "query holds a lone surrogate"), (None, "query must be a str"), (b"x", "got bytes")],
+)
+def test_a_query_that_is_no_text_is_refused(store, query, message):
+    with pytest.raises(InvalidInputError, match=message):
+        store.search(query)
 
 
 def test_blank_units_are_kept_and_not_searched(store):

@@ -49,13 +49,9 @@ _IN_LIST: dict[int, FieldKind] = {
 
 
 def field_rows(metadata: Mapping[str, Any]) -> list[Field]:
-    """Return `(key, kind, value)` of every row that this metadata has in `fields`.
-
-    The rows of a metadata row are found again by the same call, so that `DELETE_FIELD` takes them out by primary key.
-    """
-    return [
-        (bound_key(key), int(kind), held) for key, value in with_paths(metadata).items() for kind, held in _rows(value)
-    ]
+    """Return `(key, kind, value)` of every row that this metadata has in `fields`: the primary key, without the metadata."""
+    rows = ((key, row) for key, value in with_paths(metadata).items() for row in _rows(value))
+    return [(bound_key(key), int(kind), scalar) for key, (kind, scalar) in rows]
 
 
 def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:

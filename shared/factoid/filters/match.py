@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from factoid.filters.fields import with_paths
@@ -61,17 +62,10 @@ def _try(test: Callable[[Any, Any], bool], stored: Any, operand: Any, *, default
         return default
 
 
-def _text_match(stored: Any, operand: Any) -> bool:
+def _in_text(stored: Any, operand: Any, *, fold: Callable[[str], str] = str) -> bool:
     if not (isinstance(stored, str) and isinstance(operand, str)):
         raise TypeError
-    return operand in stored
-
-
-def _text_match_insensitive(stored: Any, operand: Any) -> bool:
-    """Tell whether the operand is a substring, both in lower case by Unicode's rules."""
-    if not (isinstance(stored, str) and isinstance(operand, str)):
-        raise TypeError
-    return operand.lower() in stored.lower()
+    return fold(operand) in fold(stored)
 
 
 _WITHOUT_KEY = (Operator.NE, Operator.NIN, Operator.IS_EMPTY)  # hold for metadata without the key
@@ -88,7 +82,7 @@ _TESTS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.CONTAINS: operator.contains,
     Operator.ANY: lambda stored, operand: any(element in stored for element in operand),
     Operator.ALL: lambda stored, operand: all(element in stored for element in operand),
-    Operator.TEXT_MATCH: _text_match,
-    Operator.TEXT_MATCH_INSENSITIVE: _text_match_insensitive,
+    Operator.TEXT_MATCH: _in_text,
+    Operator.TEXT_MATCH_INSENSITIVE: partial(_in_text, fold=str.lower),
     Operator.IS_EMPTY: lambda stored, _: stored is None or stored in ("", []),
 }

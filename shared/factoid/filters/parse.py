@@ -22,14 +22,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from factoid.errors import InvalidInputError
-from factoid.filters.tree import All, AnyOf, Comparison, Not, Operator, Tree
+from factoid.filters.tree import LIST_OPERATORS, ORDERS, All, AnyOf, Comparison, Not, Operator, Tree
 
 DEEPEST = 50  # levels of $and, $or and $not, far above what anybody writes by hand
 
 _ON_KEYS = {f"${name}": Operator(name) for name in "eq ne gt gte lt lte in nin exists contains any all".split()}
 _ON_KEYS["$neq"] = Operator.NE  # as LangChain's FAISS spells it
-_ON_LISTS = (Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL)
-_ORDERS = (Operator.GT, Operator.GTE, Operator.LT, Operator.LTE)
+_OPERANDS: dict[Operator, tuple[Any, str]] = {Operator.EXISTS: (bool, "True or False")}
+_OPERANDS |= dict.fromkeys(LIST_OPERATORS, (list | tuple | set | frozenset, "a list"))
+_OPERANDS |= dict.fromkeys(ORDERS, (str | int | float, "a number or a string"))
 
 
 def parse_filter(conditions: Mapping[str, Any]) -> Tree:
@@ -42,11 +43,7 @@ def parse_filter(conditions: Mapping[str, Any]) -> Tree:
 
 
 def to_tree(condition: Mapping[str, Any] | Tree) -> Tree:
-    """Return a filter as a tree.
-
-    Raises:
-        InvalidInputError: As in `parse_filter`.
-    """
+    """Return a filter as a tree; raise as `parse_filter`."""
     if isinstance(condition, Comparison | All | AnyOf | Not):
         return condition
     return parse_filter(condition)
@@ -94,14 +91,9 @@ def _operator(key: str, name: Any, operand: Any, depth: int) -> Tree:
         message = f"unknown operator {name!r}: expected {' '.join(_ON_KEYS)} or $not"
         raise InvalidInputError(message)
     operator = _ON_KEYS[name]
-    if operator in _ON_LISTS and not isinstance(operand, list | tuple | set | frozenset):
-        message = f"{name} takes a list, got {operand!r}"
-        raise InvalidInputError(message)
-    if operator is Operator.EXISTS and not isinstance(operand, bool):
-        message = f"$exists takes True or False, got {operand!r}"
-        raise InvalidInputError(message)
-    if operator in _ORDERS and not isinstance(operand, str | int | float):
-        message = f"{name} takes a number or a string, got {operand!r}"
+    types, expected = _OPERANDS.get(operator, (object, ""))
+    if not isinstance(operand, types):
+        message = f"{name} takes {expected}, got {operand!r}"
         raise InvalidInputError(message)
     return _compared(key, operator, operand)
 
@@ -109,11 +101,8 @@ def _operator(key: str, name: Any, operand: Any, depth: int) -> Tree:
 def _compared(key: str, operator: Operator, operand: Any) -> Tree:
     """Return a comparison in which a missing key is equal to None."""
     compared = Comparison(key, operator, operand)
-    if operator in (Operator.EQ, Operator.NE):
-        names_none = operand is None
-    else:
-        names_none = operator in (Operator.IN, Operator.NIN) and None in operand
-    if not names_none:
+    in_list = operator in (Operator.IN, Operator.NIN)
+    if not ((in_list and None in operand) or (operator in (Operator.EQ, Operator.NE) and operand is None)):
         return compared
     if operator in (Operator.EQ, Operator.IN):
         return AnyOf((compared, Comparison(key, Operator.EXISTS, False)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 from factoid.filters.fields import FieldKind, bound_key, is_integer, is_short, is_text, with_paths
 from factoid.filters.match import comparable, holds, matches
 from factoid.filters.parse import to_tree
-from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree
+from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree
 
 Rows = NDArray[np.int64]
 
 _FEW = 500  # rows that are compared by their JSON rather than by another read of the index
 _BOUND = 10_000  # parameters of one statement; SQLite takes 32,766
 
-_ORDERS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
 _COMPLEMENTS = {Operator.NE: Operator.EQ, Operator.NIN: Operator.IN}
 _SELECTIVE = (Operator.EQ, Operator.IN, Operator.CONTAINS)
 
@@ -41,17 +40,10 @@ _NOT_NULL = (_NUMBER, _STRING, _LIST, _DICT, _OPAQUE)
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """Rows of `fields` under one key.
-
-    Attributes:
-        kind: What they hold.
-        condition: A condition on `value`, "" for none.
-        parameters: Of the condition.
-        compared: The comparison itself is still to be made in Python: with `value`, or with the JSON of those rows.
-    """
+    """Rows of `fields` under one key whose `value` meets a condition; `compared` ones are still to be compared in Python."""
 
     kind: FieldKind
-    condition: str = ""
+    condition: str = "TRUE"
     parameters: tuple[Any, ...] = ()
     compared: bool = False
 
@@ -79,11 +71,7 @@ _NOTHING = _Selection(np.empty(0, np.int64))
 
 
 def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
-    """Return the rows of `metadata` that a filter lets pass, ascending.
-
-    Raises:
-        InvalidInputError: The filter has no meaning.
-    """
+    """Return the rows of `metadata` that a filter lets pass, ascending; raise InvalidInputError where it has no meaning."""
     if callable(condition):
         rows = connection.execute("SELECT row, json FROM metadata ORDER BY row")
         return np.fromiter((row for row, metadata in rows if condition(_metadata(metadata))), np.int64)
@@ -146,7 +134,7 @@ def _select_all(connection: sqlite3.Connection, parts: Sequence[Tree]) -> _Selec
     bounds: dict[tuple[str, type], list[Comparison]] = {}
     others: list[Tree] = []
     for part in parts:
-        if isinstance(part, Comparison) and part.operator in _ORDERS and _is_bound(part.value):
+        if isinstance(part, Comparison) and part.operator in ORDERS and _is_bound(part.value):
             bounds.setdefault((part.key, str if isinstance(part.value, str) else float), []).append(part)
         else:
             others.append(part)
@@ -179,7 +167,7 @@ def _is_bound(value: Any) -> bool:
 
 
 def _joined_bounds(bounds: Sequence[Any]) -> list[_Range]:
-    condition = " AND ".join(f"value {_ORDERS[bound.operator]} ?" for bound in bounds)
+    condition = " AND ".join(f"value {ORDERS[bound.operator]} ?" for bound in bounds)
     kind = _STRING if isinstance(bounds[0].value, str) else _NUMBER
     return [_Range(kind, condition, tuple(bound.value for bound in bounds)), _Range(_OPAQUE, compared=True)]
 
@@ -191,12 +179,19 @@ def _read(connection: sqlite3.Connection, leaves: Sequence[Any], ranges: Iterabl
     for span in ranges:
         by_value = span.compared and span.kind in (_NUMBER, _STRING)
         columns = "metadata, value" if by_value else "metadata"
-        condition = f" AND {span.condition}" if span.condition else ""
-        sql = f"SELECT {columns} FROM fields WHERE key = ? AND kind = {span.kind.value}{condition}"  # noqa: S608
+        sql = f"SELECT {columns} FROM fields WHERE key = ? AND kind = {span.kind.value} AND {span.condition}"  # noqa: S608
         rows = connection.execute(sql, [bound_key(leaves[0].key), *span.parameters])
         if by_value:
-            test = _test(leaves[0])
-            passing.append(np.fromiter((row for row, value in rows if test(value)), np.int64))
+            leaf = leaves[0]
+            text_in_text = span.kind is _STRING and isinstance(leaf.value, str)
+            if text_in_text and leaf.operator in (
+                Operator.CONTAINS,
+                Operator.TEXT_MATCH,
+            ):  # the usual search, and quick
+                matching = [row for row, value in rows if leaf.value in value]
+            else:
+                matching = [row for row, value in rows if holds(value, leaf)]
+            passing.append(np.array(matching, np.int64))
         elif span.compared:
             by_json += chain.from_iterable(rows)
         else:
@@ -204,14 +199,6 @@ def _read(connection: sqlite3.Connection, leaves: Sequence[Any], ranges: Iterabl
     if by_json:
         passing.append(_passing_json(connection, by_json, All(tuple(leaves))))
     return _Selection(np.unique(np.concatenate(passing))) if passing else _NOTHING
-
-
-def _test(leaf: Comparison) -> Callable[[Any], bool]:
-    """Return what tells whether a comparison holds for a number or a string; quick for the usual searches for text."""
-    value = leaf.value
-    if leaf.operator in (Operator.CONTAINS, Operator.TEXT_MATCH) and isinstance(value, str):
-        return lambda stored: isinstance(stored, str) and value in stored
-    return lambda stored: holds(stored, leaf)
 
 
 def _passing_json(connection: sqlite3.Connection, rows: Sequence[int], tree: Tree) -> Rows:
@@ -222,19 +209,14 @@ def _passing_json(connection: sqlite3.Connection, rows: Sequence[int], tree: Tre
 
 
 def _metadata(text: Any) -> dict[str, Any]:
-    """Return metadata of their JSON.
-
-    Raises:
-        sqlite3.DatabaseError: The database holds something else than was written.
-    """
+    """Return metadata of their JSON; raise sqlite3.DatabaseError where the database holds something else."""
     try:
         metadata = json.loads(text)
+        if not isinstance(metadata, dict):
+            raise TypeError
     except (ValueError, TypeError) as error:
-        message = f"metadata {text!r:.60} is not JSON"
-        raise sqlite3.DatabaseError(message) from error
-    if not isinstance(metadata, dict):
         message = f"metadata {text!r:.60} is not a JSON object"
-        raise sqlite3.DatabaseError(message)
+        raise sqlite3.DatabaseError(message) from error
     return metadata
 
 

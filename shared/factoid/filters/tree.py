@@ -34,6 +34,10 @@ class Operator(StrEnum):
     IS_EMPTY = "is_empty"  # missing, None, "" or []; takes no operand
 
 
+LIST_OPERATORS = (Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL)
+ORDERS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One operator on one metadata key. The operand is what JSON can hold; tuples and sets become lists.
@@ -55,7 +59,7 @@ class Comparison:
         except RecursionError as error:
             message = f"cannot compare metadata with the value for {self.key!r}: it nests too deeply"
             raise InvalidInputError(message) from error
-        if isinstance(value, dict) and self.operator in (Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL):
+        if isinstance(value, dict) and self.operator in LIST_OPERATORS:
             message = f"{self.operator} takes a list or a string, got {value!r}"
             raise InvalidInputError(message)
         object.__setattr__(self, "value", value)
@@ -98,10 +102,8 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, str):
         return str.__str__(value)  # of an enumeration, its value
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value)
+    if isinstance(value, int | float):
+        return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(element) for element in value]
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
-from factoid.errors import InvalidInputError
 from factoid.files.atomic import HashingWriter, sweep, write_file
 from factoid.index.kinds import Kind, check_kind
 from factoid.index.part import Part
@@ -42,13 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a cache held.
-
-    Args:
-        index: The index.
-        stamp: What it was saved with.
-        arrays: What it was saved with; read-only where they lie in mapped files.
-    """
+    """An index, and the stamp and arrays with which it was saved; arrays are read-only where they lie in mapped files."""
 
     index: VectorIndex
     stamp: Stamp
@@ -70,39 +63,16 @@ def save(
         OSError: A file cannot be written; nothing of it is left, and what was there before is as it was.
         RuntimeError: The same, where FAISS was writing.
     """
-    writers = {
-        file.name: partial(_write_index, part.stored())
-        for part, file in zip(index.parts, _index_files(path, index.shards), strict=True)
-    }
-    described = {
-        "kind": index.kind,
-        "similarity": str(index.similarity),
-        "dim": index.dim,
-        "shards": index.shards,
-        "count": len(index),
-        "hidden": index.hidden,
-    }
-    save_files(path, writers, arrays or {}, described | {"stamp": dict(stamp)})
+    files = zip(_index_files(path, index.shards), index.parts, strict=True)
+    described = {name: getattr(index, name) for name in ("kind", "similarity", "dim", "shards", "hidden")}
+    manifest = described | {"count": len(index), "stamp": dict(stamp)}
+    save_files(path, {file.name: partial(_write_part, part) for file, part in files}, arrays or {}, manifest)
 
 
 def save_files(
     path: Path, writers: Mapping[str, Writer], arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]
 ) -> None:
-    """Write files and arrays, and last the manifest that vouches for them; remove those of an earlier manifest.
-
-    Args:
-        path: Folder and name, without an ending.
-        writers: What writes each file, by its name.
-        arrays: By names of lower-case letters and underscores.
-        manifest: What else it is to hold; JSON.
-
-    Raises:
-        OSError: As `save`.
-    """
-    for name in arrays:
-        if not re.fullmatch("[a-z_]+", name):
-            message = f"the name of an array is of lower-case letters and underscores, got {name!r}"
-            raise InvalidInputError(message)
+    """Write files and arrays by name, and last the manifest that vouches for them; remove those of an earlier manifest."""
     sweep(path)
     written = {name: write_file(path.with_name(name), writer) for name, writer in writers.items()}
     for name, array in arrays.items():
@@ -110,7 +80,7 @@ def save_files(
         written[file.name] = write_file(file, partial(np.lib.format.write_array, array=np.ascontiguousarray(array)))
     complete = {"format": FORMAT, **manifest, "arrays": sorted(arrays), "files": written}
     text = json.dumps(complete | {"sha256": _digest(complete)}, indent=1, allow_nan=False).encode()
-    write_file(_manifest(path), lambda out: out.write(text))
+    write_file(path.with_name(f"{path.name}.json"), lambda out: out.write(text))
     ours = re.compile(rf"{re.escape(path.name)}\.((\d+\.)?faiss|[a-z_]+\.npy)")
     for file in path.parent.iterdir():
         if file.name not in written and ours.fullmatch(file.name):  # of an index of other shards or arrays
@@ -131,7 +101,7 @@ def load(path: Path, *, mmap: bool = False) -> Loaded | None:
 def load_files(path: Path, read: Callable[[dict[str, Any]], T]) -> T | None:
     """Return what a function reads by the manifest that `save_files` wrote, or None as `load` does."""
     try:
-        manifest = json.loads(_manifest(path).read_text(encoding="utf-8"))
+        manifest = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
         if manifest["format"] != FORMAT:
             logger.info("%s is of format %s, not %s: it is built again", path, manifest["format"], FORMAT)
             return None
@@ -147,13 +117,11 @@ def load_files(path: Path, read: Callable[[dict[str, Any]], T]) -> T | None:
 
 
 def _read(path: Path, manifest: dict[str, Any], *, mmap: bool) -> Loaded:
-    dim, kind, shards = manifest["dim"], manifest["kind"], manifest["shards"]
-    ability = check_kind(kind, dim)
-    parts = []
-    for file in _index_files(path, shards):
+    dim, kind, parts = manifest["dim"], manifest["kind"], []
+    for file in _index_files(path, manifest["shards"]):
         with _checked(file, manifest["files"]) as source:
-            parts.append(_read_part(ability, file, source, mmap=mmap))
-    index = VectorIndex(dim, kind=kind, similarity=Similarity(manifest["similarity"]), shards=shards, _parts=parts)
+            parts.append(_read_part(check_kind(kind, dim), file, source, mmap=mmap))
+    index = VectorIndex(dim, kind=kind, similarity=Similarity(manifest["similarity"]), _parts=parts)
     if (len(index), index.hidden) != (manifest["count"], manifest["hidden"]):
         message = f"the manifest counts {manifest['count']} vectors, the index {len(index)}"
         raise ValueError(message)
@@ -161,12 +129,7 @@ def _read(path: Path, manifest: dict[str, Any], *, mmap: bool) -> Loaded:
 
 
 def read_arrays(path: Path, manifest: Mapping[str, Any], *, mmap: bool = False) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a manifest.
-
-    Raises:
-        OSError: A file cannot be read.
-        ValueError: A file is not the one that was written.
-    """
+    """Return the arrays of a manifest; raise OSError or ValueError where a file is not the one that was written."""
     arrays = {}
     for name in manifest["arrays"]:
         file = path.with_name(f"{path.name}.{name}.npy")
@@ -178,18 +141,16 @@ def read_arrays(path: Path, manifest: Mapping[str, Any], *, mmap: bool = False) 
     return arrays
 
 
-def _read_part(ability: Kind, file: Path, source: BinaryIO, *, mmap: bool) -> Part:
+def _read_part(kind: Kind, file: Path, source: BinaryIO, *, mmap: bool) -> Part:
     faiss = require("faiss", extra="cpu")
-    flag = getattr(faiss, "IO_FLAG_MMAP_IFC", None)
-    if mmap and flag is not None:
+    if mmap and hasattr(faiss, "IO_FLAG_MMAP_IFC"):
         try:
-            read = faiss.read_index(str(file), flag)
+            mapped = faiss.read_index(str(file), faiss.IO_FLAG_MMAP_IFC)
+            if _is_same(file, source):
+                return Part.restored(kind, mapped, mapped=True)
         except RuntimeError as error:
             logger.info("%s is read and not mapped: %s", file, str(error).split("\n")[0])
-        else:
-            if _is_same(file, source):
-                return Part.restored(ability, read, mapped=True)
-    return Part.restored(ability, faiss.read_index(faiss.PyCallbackIOReader(source.read, _BLOCK)), mapped=False)
+    return Part.restored(kind, faiss.read_index(faiss.PyCallbackIOReader(source.read, _BLOCK)), mapped=False)
 
 
 def _is_same(file: Path, checked: BinaryIO) -> bool:
@@ -214,18 +175,14 @@ def _checked(file: Path, files: Mapping[str, Any]) -> BinaryIO:
     return source
 
 
-def _write_index(index: Any, out: HashingWriter) -> None:
+def _write_part(part: Part, out: HashingWriter) -> None:
     faiss = require("faiss", extra="cpu")
-    faiss.write_index(index, faiss.PyCallbackIOWriter(out.write, _BLOCK))
+    faiss.write_index(part.stored(), faiss.PyCallbackIOWriter(out.write, _BLOCK))
 
 
 def _digest(manifest: Mapping[str, Any]) -> str:
     """Return what tells whether a manifest is as it was written: a flipped bit may leave it readable."""
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
-
-
-def _manifest(path: Path) -> Path:
-    return path.with_name(f"{path.name}.json")
 
 
 def _index_files(path: Path, shards: int) -> list[Path]:

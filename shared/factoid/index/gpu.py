@@ -1,16 +1,7 @@
 """Searching on GPUs: copies of an index there, which stays on the CPU, where it is changed and saved.
 
-| what | where it is searched |
-|---|---|
-| `Flat` and `IVF…` of `Flat`, `SQ…`, `PQ…`, also behind a linear transform | GPU |
-| other kinds | CPU, with a line in the log |
-| k or `nprobe` above 2048, which is what a GPU sorts at once | CPU |
-| k above 512 in `IVF…` of `SQ4`, `SQ6` and `SQ8`; less above 3072 d | CPU |
-| a filter that lets much through | GPU, for more than k, until k are allowed; CPU where that takes more than 2048 |
-| a filter that lets little through | CPU |
-| no GPU, or a FAISS without them | CPU, with one line in the log of the process |
-
-A GPU's memory that is too small, or that fails in a search, is logged once, and the CPU goes on.
+docs/store.md has a table of what is searched where. A GPU that has too little memory, or fails, is logged once, and the
+CPU goes on.
 """
 
 from __future__ import annotations
@@ -30,6 +21,7 @@ from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.index.kinds import innermost
 from factoid.index.parameters import search_parameters
+from factoid.index.part import Part
 from factoid.index.scan import RowIds
 from factoid.index.vector_index import VectorIndex, shard_pool
 
@@ -38,9 +30,8 @@ MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
 # Up to this many results the GPU is asked for more than k and the filter is applied to them.
 _MOST_WIDENED = MOST_RESULTS // 4
 
-# What the threads of a block have in common. FAISS's search of lists with scalar quantisers keeps the best so far there, up
-# to a power of two of them in 48 bytes each, beside two numbers for each dimension. Where that is too much it does not raise
-# an error: it ends the process.
+# Memory of a block of threads. FAISS's search of lists with scalar quantisers keeps the best so far there, up to a power of
+# two of them in 48 bytes each, beside two numbers for each dimension. Where that is too much it ends the process.
 _SHARED_BYTES = 48 << 10
 _MOST_BESIDE_TABLES = 512  # twice as many take all
 
@@ -108,49 +99,24 @@ def to_gpu(
         logger.warning("indexes of the kind %r have no GPU form: searching on the CPU", index.kind)
         return index
     lock = threading.Lock()  # one for all parts: they share GPUs
-    parts = []
-    for number, part in enumerate(map(copy, index.parts)):  # they share the FAISS index and its ids
+    parts = list(map(copy, index.parts))  # they share the FAISS index and its ids
+    for number, part in enumerate(parts):
         devices = [numbers[number % len(numbers)]] if shard and index.shards > 1 else numbers
-        part.gpu = GpuCopy(
-            devices,
-            lock,
-            shard=shard,
-            float16=float16,
-            flat=part.kind.family == "flat",
-            most_results=_most_results(part.index),
-        )
-        parts.append(part)
-    there = VectorIndex(index.dim, kind=index.kind, similarity=index.similarity, shards=index.shards, _parts=parts)
+        part.gpu = GpuCopy(part, devices, lock, shard=shard, float16=float16)
+    there = VectorIndex(index.dim, kind=index.kind, similarity=index.similarity, _parts=parts)
     if float16 and index.exact:
         there.exact, there.lossy = False, True
     return there
 
 
 class GpuCopy:
-    """A copy of a FAISS index on GPUs, made by the first search after a change.
+    """A copy of a FAISS index on GPUs, made by the first search after a change, one at a time under `lock`. Options: `to_gpu`."""
 
-    Args:
-        devices: Numbers of the GPUs; several hold the same, and share the queries.
-        lock: Held by each search on a GPU: FAISS's memory there serves one at a time.
-        shard: Each GPU holds a part, and not a copy of its own.
-        float16: Vectors of `Flat` in half precision.
-        flat: The index compares all vectors.
-        most_results: Largest k that is searched there.
-    """
-
-    def __init__(
-        self,
-        devices: Sequence[int],
-        lock: threading.Lock,
-        *,
-        shard: bool,
-        float16: bool,
-        flat: bool,
-        most_results: int,
-    ) -> None:
+    def __init__(self, part: Part, devices: Sequence[int], lock: threading.Lock, *, shard: bool, float16: bool) -> None:
         self._devices, self._lock = devices, lock
-        self._shard, self._float16, self._flat = shard, float16, flat
-        self._most_results = most_results
+        self._shard, self._float16 = shard, float16
+        self._flat = part.kind.family == "flat"
+        self._most_results = _most_results(part.index)
         self._failed = False
         self._replicas: list[Any] = []
         self._resources: list[Any] = []  # memory of the GPUs, and parts of the index: they must live as long
@@ -195,18 +161,13 @@ class GpuCopy:
         return np.concatenate([scores for scores, _ in results]), np.concatenate([labels for _, labels in results])
 
     def _copied(self, index: Any) -> list[Any]:
-        """Copy an index to the GPUs. Inverted lists go one by one as they are.
-
-        Raises:
-            RuntimeError: FAISS's, where memory is short or the index has no GPU form.
-        """
+        """Copy an index to the GPUs; FAISS's RuntimeError where memory is short."""
         faiss = require("faiss", extra="cpu")
         self._resources = resources = [faiss.StandardGpuResources() for _ in self._devices]
         if isinstance(index, faiss.IndexFlat):
             return self._copied_flat(index)
         options = faiss.GpuMultipleClonerOptions()
-        options.useFloat16 = self._float16
-        options.shard = self._shard
+        options.useFloat16, options.shard = self._float16, self._shard
         options.allowCpuCoarseQuantizer = True  # a graph that finds the lists has no GPU form
         groups = [(resources, list(self._devices))]
         if not self._shard:
@@ -240,8 +201,9 @@ class GpuCopy:
 
 
 def _numbers(device: object) -> list[int]:
-    devices = list(device) if isinstance(device, Sequence) and not isinstance(device, str) else [device]
-    matches = [re.fullmatch(r"cuda(?::(\d+))?", device) if isinstance(device, str) else None for device in devices]
+    devices = [device] if isinstance(device, str) else device
+    names = [str(name) for name in devices] if isinstance(devices, Sequence) else []
+    matches = [re.fullmatch(r"cuda(?::(\d+))?", name) for name in names]
     numbers = [int(match[1] or 0) for match in matches if match]
     if not numbers or len(numbers) < len(matches) or len(set(numbers)) < len(numbers):
         message = f'expected a device such as "cpu", "cuda", "cuda:1" or ["cuda:0", "cuda:1"], got {device!r}'
@@ -251,14 +213,14 @@ def _numbers(device: object) -> list[int]:
 
 def _has_gpu_form(index: VectorIndex) -> bool:
     faiss = require("faiss", extra="cpu")
-    core, _ = innermost(index.parts[0].index)
+    core = innermost(index.parts[0].index)
     lists = (faiss.IndexIVFFlat, faiss.IndexIVFScalarQuantizer, faiss.IndexIVFPQ)
     return index.ability.family == "flat" or type(core) in lists
 
 
 def _most_results(index: Any) -> int:
     faiss = require("faiss", extra="cpu")
-    core, _ = innermost(index)
+    core = innermost(index)
     with_tables = [getattr(faiss.ScalarQuantizer, f"QT_{bits}bit") for bits in (4, 6, 8)]
     if type(core) is not faiss.IndexIVFScalarQuantizer or core.sq.qtype not in with_tables:
         return MOST_RESULTS

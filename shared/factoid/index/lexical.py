@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
@@ -103,15 +104,12 @@ class LexicalIndex:
         self._searcher = self._index.searcher()
 
     def search(self, query: str, k: int, *, allowed: RowIds | None = None) -> tuple[RowIds, Vectors]:
-        """Return the rows of the k best texts that share a word with a query, and their scores, best first.
+        """Return the rows of the k best texts that share a word with a query, and their scores above 0, best first.
 
         Args:
             query: Any text; it has no syntax.
             k: How many, at least 1; fewer come back where fewer share a word.
             allowed: Only these rows, ascending; None for all.
-
-        Returns:
-            Shapes: (n,), (n,); scores are above 0.
         """
         words = self._query(query)
         if allowed is not None and len(allowed) <= _FEW:
@@ -147,25 +145,24 @@ class LexicalIndex:
         return {file.name: np.fromfile(file, np.uint8) for file in sorted(files)}
 
     def _query(self, text: str) -> Any:
-        tantivy = _tantivy()
         spaced = _spaced(text, query=True)
         words = self._content_words.analyze(spaced) or self._words.analyze(spaced)
-        terms = (tantivy.Query.term_query(self._schema, _TEXT, word, "freq") for word in dict.fromkeys(words))
+        return self._any_of(_TEXT, dict.fromkeys(words), "freq")
+
+    def _any_of(self, field: str, values: Iterable[str | int], *options: str) -> Any:
+        tantivy = _tantivy()
+        terms = (tantivy.Query.term_query(self._schema, field, value, *options) for value in values)
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
 
     def _among(self, rows: RowIds, words: Any) -> Any:
         tantivy = _tantivy()
         # A `term_set_query` would walk past all rows of the index.
-        terms = (tantivy.Query.term_query(self._schema, _ROW, row) for row in rows.tolist())
-        among = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
-        among = tantivy.Query.const_score_query(among, 0.0)
+        among = tantivy.Query.const_score_query(self._any_of(_ROW, rows.tolist()), 0.0)
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, among), (tantivy.Occur.Must, words)])
 
     def _best(self, query: Any, k: int) -> tuple[RowIds, Vectors]:
         count = min(k, len(self))
-        if not count:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
-        hits = self._searcher.search(query, count, count=False).hits
+        hits = self._searcher.search(query, count, count=False).hits if count else []
         rows = np.array(self._searcher.fast_field_values(_ROW, [address for _, address in hits]), np.int64)
         scores = np.array([score for score, _ in hits], np.float32)
         order = np.lexsort((rows, -scores))
@@ -192,15 +189,13 @@ def _spaced(text: str, *, query: bool = False) -> str:
 
     A query of two or more characters is one of pairs alone.
     """
-    if text.isascii():
-        return text
 
     def pairs(match: re.Match[str]) -> str:
         run = match[0]
         both = [run[at : at + 2] for at in range(len(run) - 1)]
         return f" {' '.join(both if query and both else [*run, *both])} "
 
-    return _UNSPACED_RUN.sub(pairs, text)
+    return text if text.isascii() else _UNSPACED_RUN.sub(pairs, text)
 
 
 def has_tantivy() -> bool:
@@ -218,13 +213,11 @@ def check_language(language: str) -> str:
 
 def _analyzer(stemmer: str, stop_words: Sequence[str] = ()) -> Any:
     tantivy = _tantivy()
-    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     filters = [tantivy.Filter.remove_long(_LONGEST), tantivy.Filter.lowercase()]
     filters += [tantivy.Filter.custom_stopword(list(stop_words))] * bool(stop_words)
     filters += [tantivy.Filter.stemmer(stemmer)] * bool(stemmer)
-    for filter_ in (*filters, tantivy.Filter.ascii_fold()):
-        builder = builder.filter(filter_)
-    return builder.build()
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    return reduce(lambda chain, step: chain.filter(step), [*filters, tantivy.Filter.ascii_fold()], builder).build()
 
 
 def _remove(folder: Path, process: int) -> None:

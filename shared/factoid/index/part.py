@@ -10,23 +10,21 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.kinds import Kind, innermost, make
+from factoid.index.kinds import Kind, innermost, make, transforms
 from factoid.index.parameters import search_parameters, widths
 from factoid.index.scan import LEAST_COMPONENTS, LEAST_QUERIES, RowIds, scan, shared_scan
 
 if TYPE_CHECKING:
     from factoid.index.gpu import GpuCopy
 
-# A walk through a graph compares about this many vectors for each of its `efSearch` candidates. Where there are no more to
-# choose from, comparing them all is as fast, and exact.
+# Vectors that a walk through a graph compares for each of its `efSearch` candidates. Comparing no more than that is as
+# fast, and exact.
 _COMPARED_PER_CANDIDATE = 20
 
 _BLOCK = 1 << 24  # numbers in one block of results of a search that is widened
 
-# Looking up m of n ids by bisection costs about as much as marking all n where m is this fraction of n.
-_BISECTION = 16
-# A mark for every number up to the highest is worth its memory while ids are at most this sparse.
-_SPARSE = 16
+_BISECTION = 16  # looking up m of n ids by bisection costs about as much as marking all n where m is this fraction of n
+_SPARSE = 16  # a mark for every number up to the highest is worth its memory while ids are at most this sparse
 _TABLE_LEAST = 1 << 16
 
 
@@ -46,17 +44,14 @@ def membership(values: RowIds, chosen: RowIds) -> NDArray[np.bool_]:
 class IdTable:
     """Which vector has which id: FAISS counts positions, a store counts rows.
 
-    Attributes:
-        by_position: The id of each position, -1 where it is hidden.
-        hidden: How many are.
-        highest: A number that no id is above, -1 if there never was one.
+    `by_position` holds the id of each position, -1 where it is hidden.
     """
 
     def __init__(self, ids: RowIds | Iterable[int] = ()) -> None:
         self.by_position: RowIds = np.array(ids, dtype=np.int64)
         self.hidden = int((self.by_position < 0).sum())
-        self.highest = int(self.by_position.max(initial=-1))
-        self._sorted: tuple[RowIds, RowIds | None] | None = None
+        self.highest = int(self.by_position.max(initial=-1))  # no id was ever above it
+        self._ranked: tuple[RowIds, RowIds | None] | None = None
 
     def __len__(self) -> int:
         return len(self.by_position) - self.hidden
@@ -70,18 +65,18 @@ class IdTable:
         """Give the next positions these ids."""
         self.by_position = np.concatenate([self.by_position, ids])
         self.highest = max(self.highest, int(ids.max(initial=-1)))
-        self._sorted = None
+        self._ranked = None
 
     def drop(self, positions: RowIds) -> None:
         """Take positions out: those after them move up."""
         self.by_position = np.delete(self.by_position, positions)
-        self._sorted = None
+        self._ranked = None
 
     def hide(self, positions: RowIds) -> None:
         """Leave positions without an id."""
         self.by_position[positions] = -1
         self.hidden += len(positions)
-        self._sorted = None
+        self._ranked = None
 
     def positions(self, ids: RowIds) -> RowIds:
         """Return the position of each id, in their order, or -1 where it is not there."""
@@ -110,36 +105,37 @@ class IdTable:
 
     def _lookup(self) -> tuple[RowIds, RowIds | None]:
         """Return the ids ascending, and the position of each; None where that is its rank. Threads may both make it."""
-        if self._sorted is None:
+        if self._ranked is None:
             positions = self.live_positions() if self.hidden else None
             live = self.by_position if positions is None else self.by_position[positions]
             if not (live[1:] > live[:-1]).all():
                 order = np.argsort(live, kind="stable")
                 live, positions = live[order], order if positions is None else positions[order]
-            self._sorted = live, positions
-        return self._sorted
+            self._ranked = live, positions
+        return self._ranked
 
 
 class Part:
     """A FAISS index. Its labels are positions, but ids where it has inverted lists, which do not move up.
 
-    Args:
-        kind: What it is.
-        index: The FAISS index; None for an empty one.
-        ids: The id of each of its positions, -1 for hidden ones.
-        mapped: The index lies in a file that is mapped into memory, and has to be copied before it can change.
-        owner: What keeps the FAISS index alive, if it is part of another.
+    One that is `mapped` lies in a file that is mapped into memory, and has to be copied before it can change; `owner` keeps
+    alive a FAISS index that is part of another.
     """
 
     def __init__(
-        self, kind: Kind, index: Any = None, ids: RowIds | None = None, *, mapped: bool = False, owner: Any = None
+        self,
+        kind: Kind,
+        index: Any = None,
+        ids: RowIds | Iterable[int] = (),
+        *,
+        mapped: bool = False,
+        owner: Any = None,
     ) -> None:
         self.kind = kind
         self.index = make(kind.name, kind.dim) if index is None else index
-        self.ids = IdTable(() if ids is None else ids)
+        self.ids = IdTable(ids)
         self.gpu: GpuCopy | None = None
-        self._mapped = mapped
-        self._owner = owner
+        self._mapped, self._owner = mapped, owner
 
     def stored(self) -> Any:
         """Return what FAISS writes: the index, in an `IndexIDMap` that holds the ids of positions, -1 for hidden ones."""
@@ -156,16 +152,12 @@ class Part:
 
     @classmethod
     def restored(cls, kind: Kind, stored: Any, *, mapped: bool) -> Part:
-        """Take over what `stored` gave for this kind.
-
-        Raises:
-            ValueError: It is something else.
-        """
+        """Take over what `stored` gave for this kind; raise ValueError where it is something else."""
         import faiss
 
         if kind.family == "lists":
             index = stored
-            lists = innermost(stored)[0].invlists
+            lists = innermost(stored).invlists
             ids = np.concatenate([np.empty(0, np.int64), *(_list(lists, number) for number in range(lists.nlist))])
         else:
             index, ids = faiss.downcast_index(stored.index), faiss.vector_to_array(stored.id_map)
@@ -214,15 +206,14 @@ class Part:
         wanted = min(k, len(by_position) if selected is None else len(selected))
         if not wanted:
             return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
-        if selected is None and self.kind.exact and self.gpu is None:
-            if len(queries) >= LEAST_QUERIES:
-                scores, labels = scan(self._matrix(self.index), queries, wanted)
-            elif len(by_position) * self.kind.dim >= LEAST_COMPONENTS:
-                scores, labels = shared_scan(self._matrix(self.index), queries, wanted)
-            else:
-                scores, labels = self.index.search(queries, wanted)
-        else:
+        if selected is not None or not self.kind.exact or self.gpu is not None:
             scores, labels = self._search(queries, wanted, selected, parameters)
+        elif len(queries) >= LEAST_QUERIES:
+            scores, labels = scan(self._matrix(self.index), queries, wanted)
+        elif len(by_position) * self.kind.dim >= LEAST_COMPONENTS:
+            scores, labels = shared_scan(self._matrix(self.index), queries, wanted)
+        else:
+            scores, labels = self.index.search(queries, wanted)
         missing = labels < 0
         ids = labels if self.kind.family == "lists" else by_position[labels]
         if missing.any():
@@ -234,12 +225,12 @@ class Part:
         if not self.kind.holds_vectors:
             return None
         positions = self.ids.positions(ids)
-        if len(positions) and positions.min() < 0:
-            message = f"the index holds no vector under the id {ids[positions < 0][0]}"
-            raise InvalidInputError(message)
         if not len(positions):
             return np.empty((0, self.kind.dim), np.float32)
-        vectors: Vectors = self._matrix(self.index if self.kind.exact else self._storage(self.index))[positions]
+        if positions.min() < 0:
+            message = f"the index holds no vector under the id {ids[positions < 0][0]}"
+            raise InvalidInputError(message)
+        vectors: Vectors = self._matrix(self.index if self.kind.exact else self._storage())[positions]
         return vectors
 
     def _matrix(self, flat: Any) -> Vectors:
@@ -249,11 +240,11 @@ class Part:
         components: Vectors = faiss.rev_swig_ptr(flat.get_xb(), int(flat.ntotal) * self.kind.dim)
         return components.reshape(-1, self.kind.dim)
 
-    @staticmethod
-    def _storage(graph: Any) -> Any:
+    def _storage(self) -> Any:
+        """Return the index that a graph links."""
         import faiss
 
-        return faiss.downcast_index(graph.storage)
+        return faiss.downcast_index(innermost(self.index).storage)
 
     def _search(
         self, queries: Vectors, k: int, selected: RowIds | None, parameters: Mapping[str, int]
@@ -268,37 +259,27 @@ class Part:
         values = widths(kind, parameters, share=candidates / count, k=k, count=count)
         if kind.family == "graph" and not parameters and candidates <= _COMPARED_PER_CANDIDATE * values["efSearch"]:
             return self._compare(queries, k, selected)
-        selector = None if selected is None else self._selector(selected)
+        selector = None if selected is None else self._selector(selected, innermost(self.index))
         scores, labels = self._run(queries, k, values, selector)
         # The lists that were searched, or the part of the graph that was walked, may hold fewer than there are.
-        while (short := labels[:, -1] < 0).any():
-            if kind.family == "lists" and values["nprobe"] < kind.lists:
-                values["nprobe"] = min(4 * values["nprobe"], kind.lists)
-                scores[short], labels[short] = self._run(queries[short], k, values, selector)
-            else:
-                if kind.family == "graph":
-                    scores[short], labels[short] = self._compare(queries[short], k, selected)
-                break
+        while kind.family == "lists" and values["nprobe"] < kind.lists and (short := labels[:, -1] < 0).any():
+            values["nprobe"] = min(4 * values["nprobe"], kind.lists)
+            scores[short], labels[short] = self._run(queries[short], k, values, selector)
+        if kind.family == "graph" and (short := labels[:, -1] < 0).any():
+            scores[short], labels[short] = self._compare(queries[short], k, selected)
         return scores, labels
 
     def _run(self, queries: Vectors, k: int, values: Mapping[str, int], selector: Any) -> tuple[Vectors, RowIds]:
         results: tuple[Vectors, RowIds] | None = None
         if selector is None and self.gpu is not None:
             results = self.gpu.search(self.index, queries, k, values)
-        if results is None:
-            results = self.index.search(queries, k, params=search_parameters(self.index, values, selector))
-        return results
+        return results or self.index.search(queries, k, params=search_parameters(self.index, values, selector))
 
     def _compare(self, queries: Vectors, k: int, selected: RowIds | None) -> tuple[Vectors, RowIds]:
         """Compare all vectors of a graph that are selected."""
-        import faiss
-
-        outer = self.index
-        while isinstance(outer, faiss.IndexPreTransform):
-            for step in range(outer.chain.size()):
-                queries = faiss.downcast_VectorTransform(outer.chain.at(step)).apply(queries)
-            outer = faiss.downcast_index(outer.index)
-        storage = self._storage(outer)
+        for step in transforms(self.index):
+            queries = step.apply(queries)
+        storage = self._storage()
         selector = None if selected is None else self._selector(selected, storage)
         results: tuple[Vectors, RowIds] = storage.search(queries, k, params=search_parameters(storage, {}, selector))
         return results
@@ -328,11 +309,10 @@ class Part:
             pending, width = np.concatenate(unfinished), min(count, 4 * width)
         return scores, labels
 
-    def _selector(self, positions: RowIds, index: Any = None) -> Any:
+    def _selector(self, positions: RowIds, core: Any) -> Any:
         """Build the selector that is fastest for the kind, of its labels."""
         import faiss
 
-        core = innermost(self.index)[0] if index is None else index
         if isinstance(core, faiss.IndexFlat):
             return faiss.IDSelectorArray(positions)  # FAISS goes straight to these vectors
         labels, size = positions, len(self.ids.by_position)
@@ -362,10 +342,7 @@ def _list(lists: Any, number: int) -> RowIds:
     """Copy the ids of one inverted list."""
     import faiss
 
-    size = lists.list_size(number)
-    if not size:
-        return np.empty(0, np.int64)
-    pointer = lists.get_ids(number)
-    ids: RowIds = faiss.rev_swig_ptr(pointer, size).copy()
+    pointer, size = lists.get_ids(number), lists.list_size(number)
+    ids: RowIds = faiss.rev_swig_ptr(pointer, size).copy() if size else np.empty(0, np.int64)
     lists.release_ids(number, pointer)
     return ids

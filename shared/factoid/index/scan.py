@@ -29,15 +29,9 @@ _QUERIES = 256  # queries scored at a time
 
 
 def scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
-    """Return the k largest inner products of each query, and the positions of the vectors.
+    """Return the k largest inner products of each query, k at most the count, and the positions of the vectors.
 
-    Args:
-        vectors: Shape: (count, dim).
-        queries: Shape: (n, dim).
-        k: How many, at most count.
-
-    Returns:
-        Shapes: (n, k) both.
+    Shapes: (count, dim) and (n, dim) to (n, k) both.
     """
     blocks = []
     for first in range(0, len(queries), _QUERIES):

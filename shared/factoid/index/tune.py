@@ -70,17 +70,16 @@ def tune(
         InvalidInputError: There are no vectors or no queries, or a kind does not exist.
         EncoderMismatchError: A vector is not finite, or queries and vectors differ in their dimensions.
     """
-    if not len(vectors) or not len(queries) or refine < 0:
-        message = (
-            f"expected vectors, queries and a refine of 0 or more, got {len(vectors)}, {len(queries)} and {refine}"
-        )
+    if not len(vectors) or not len(queries):
+        message = f"expected vectors and queries, got {len(vectors)} and {len(queries)}"
         raise InvalidInputError(message)
     check_k(k)
     for array in (vectors, queries):
         check_vectors(array, vectors.shape[1])
     checked = [check_kind(kind, vectors.shape[1]) for kind in kinds]
     vectors, queries = prepare(vectors, similarity), prepare(queries, similarity)
-    least = scan(vectors, queries, min(k, len(vectors)))[0][:, -1]
+    wanted = min(k, len(vectors))
+    least = scan(vectors, queries, wanted)[0][:, -1]
     rows = []
     for kind in progress(checked, show=show_progress, unit=" kinds"):
         if len(vectors) < kind.min_training:
@@ -96,34 +95,21 @@ def tune(
         for parameters in settings or [{}]:
             if parameters.get("nprobe", 0) > kind.lists:
                 continue
-            recall, times = _measure(index, vectors, queries, k, least, parameters, refine if kind.lossy else 0)
+            factor = max(refine, 1) if kind.lossy else 1
+            index.search(queries[:1], wanted, parameters=parameters)  # the first one starts threads, and is not timed
+            hits, times = 0, []
+            for query, threshold in zip(queries, least, strict=True):
+                start = time.perf_counter()
+                _, ids = index.search(query[None], wanted * factor, parameters=parameters)
+                scores = products(vectors[ids[0][ids[0] >= 0]], query)
+                if factor > 1:
+                    scores = -np.sort(-scores, kind="stable")[:wanted]
+                times.append(time.perf_counter() - start)
+                # The same product may be rounded another way.
+                hits += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
             median, p95 = (float(np.percentile(times, share)) * 1000 for share in (50, 95))
-            rows.append(TuneRow(kind.name, parameters, recall, median, p95, size, build_s))
+            rows.append(TuneRow(kind.name, parameters, hits / (wanted * len(queries)), median, p95, size, build_s))
     return rows
-
-
-def _measure(
-    index: VectorIndex,
-    vectors: Vectors,
-    queries: Vectors,
-    k: int,
-    least: Vectors,
-    parameters: dict[str, int],
-    refine: int,
-) -> tuple[float, list[float]]:
-    """Return the recall and the seconds of each query."""
-    hits, times, wanted = 0, [], min(k, len(vectors))
-    index.search(queries[:1], wanted, parameters=parameters)  # the first one starts threads, and is not timed
-    for query, threshold in zip(queries, least, strict=True):
-        start = time.perf_counter()
-        _, ids = index.search(query[None], wanted * max(refine, 1), parameters=parameters)
-        scores = products(vectors[ids[0][ids[0] >= 0]], query)
-        if refine:
-            scores = -np.sort(-scores, kind="stable")[:wanted]
-        times.append(time.perf_counter() - start)
-        # The same product may be rounded another way.
-        hits += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
-    return hits / (wanted * len(queries)), times
 
 
 def _size(index: VectorIndex) -> int:

@@ -1,7 +1,6 @@
 """Vectors under row ids, in one FAISS index or in several shards of it (Dense X Retrieval, Appendix C: eight).
 
-FAISS's own `IndexShards` searches shards in C++, but gives all of them one selector, which for positions (see `Part`) is not
-possible; the threads here spend their time in FAISS, which lets go of Python's lock.
+FAISS's own `IndexShards` gives all shards one selector, which for positions (see `Part`) is not possible.
 """
 
 from __future__ import annotations
@@ -10,8 +9,10 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
@@ -21,7 +22,6 @@ from factoid.index.part import Part
 from factoid.index.scan import RowIds, pool
 
 _CHUNK = 65_536  # vectors that are prepared, and copied, at a time
-_SEED = 0
 
 
 class Similarity(StrEnum):
@@ -37,14 +37,9 @@ class Similarity(StrEnum):
 
 
 def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
-    """Bring vectors into the form whose inner product is the similarity.
+    """Return vectors as contiguous float32 whose inner product is the similarity. Shape: (n, dim).
 
-    Args:
-        vectors: Queries or stored vectors. Shape: (n, dim).
-        similarity: For the cosine, rows are divided by their norms; a zero vector stays zero, and so scores 0 with all.
-
-    Returns:
-        float32, contiguous; the argument itself where nothing had to change.
+    For the cosine, rows are divided by their norms; a zero vector stays zero, and so scores 0 with all.
     """
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if similarity is Similarity.INNER_PRODUCT or not len(vectors):
@@ -116,10 +111,9 @@ class VectorIndex:
         return np.sort(np.concatenate([part.ids.live for part in self.parts]))
 
     def train(self, vectors: Vectors) -> None:
-        """Let a kind that needs it see vectors; others ignore this. More than `max_training` of them are sampled.
+        """Let a kind that needs it see vectors of those to come; others ignore this. Shape: (n, dim).
 
-        Args:
-            vectors: As many of those to come as there are at hand, or a random sample. Shape: (n, dim).
+        More than the kind's `max_training` are sampled.
 
         Raises:
             InvalidInputError: They are fewer than the kind's `min_training`.
@@ -135,7 +129,7 @@ class VectorIndex:
             raise InvalidInputError(message)
         import faiss
 
-        self.parts[0].index.train(prepare(_sample(vectors, self.ability.max_training), self.similarity))
+        self.parts[0].index.train(prepare(sample(vectors, self.ability.max_training), self.similarity))
         trained = faiss.serialize_index(self.parts[0].index)  # some kinds cannot be cloned
         for part in self.parts[1:]:
             part.index = faiss.deserialize_index(trained)
@@ -153,21 +147,21 @@ class VectorIndex:
         """
         check_vectors(vectors, self.dim)
         ids = _new_ids(ids)
+        problem = None
         if len(ids) != len(vectors):
-            message = f"got {len(ids)} ids for {len(vectors)} vectors"
-            raise InvalidInputError(message)
-        if len(ids) and not self.trained:
-            message = f"the index {self.kind!r} must be trained before vectors are added: call train with a sample"
-            raise InvalidInputError(message)
-        for part, rows in self._split(ids):
-            known = ids[rows][part.ids.known(ids[rows])]
-            if len(known):
-                message = f"the id {known[0]} is in the index already: remove it first"
-                raise InvalidInputError(message)
+            problem = f"got {len(ids)} ids for {len(vectors)} vectors"
+        elif len(ids) and not self.trained:
+            problem = f"the index {self.kind!r} must be trained before vectors are added: call train with a sample"
+        else:
+            known = [ids[rows][part.ids.known(ids[rows])] for part, rows in self._split(ids)]
+            if present := np.concatenate(known).tolist():
+                problem = f"the id {present[0]} is in the index already: remove it first"
+        if problem:
+            raise InvalidInputError(problem)
         for part, rows in self._split(ids):
             for start in range(0, len(rows), _CHUNK):
-                some = rows[start : start + _CHUNK]
-                part.add(ids[some], prepare(vectors[some], self.similarity))
+                block = rows[start : start + _CHUNK]
+                part.add(ids[block], prepare(vectors[block], self.similarity))
 
     def remove(self, ids: RowIds) -> None:
         """Remove the vectors of these ids; ids that are not there are ignored."""
@@ -181,7 +175,7 @@ class VectorIndex:
         Raises:
             EncoderMismatchError: Queries of another dimension, or with components that are not finite.
         """
-        check_vectors(queries, self.dim, "the vector of a query is not finite: the encoder failed on it")
+        check_vectors(queries, self.dim)
         return prepare(queries, self.similarity)
 
     def search(
@@ -213,13 +207,14 @@ class VectorIndex:
         if not prepared:
             check_k(k)
             queries = self.prepare(queries)
-        widths = check_parameters(self.ability, parameters) if parameters else {}
+        if parameters:
+            check_parameters(self.ability, parameters)
         if self.shards == 1:
-            scores, ids = self.parts[0].search(queries, k, allowed, widths)
+            scores, ids = self.parts[0].search(queries, k, allowed, parameters or {})
             ranked = not (scores[:, 1:] == scores[:, :-1]).any()
         else:
             threads = shard_pool(self.shards)
-            jobs = [threads.submit(part.search, queries, k, allowed, widths) for part in self.parts]
+            jobs = [threads.submit(part.search, queries, k, allowed, parameters or {}) for part in self.parts]
             results = [job.result() for job in jobs]
             scores = np.concatenate([scores for scores, _ in results], axis=1)
             ids = np.concatenate([ids for _, ids in results], axis=1)
@@ -271,54 +266,38 @@ def shard_pool(shards: int) -> ThreadPoolExecutor:
 
 
 def _new_ids(ids: RowIds) -> RowIds:
-    """Return ids that are to be added as int64.
-
-    Raises:
-        InvalidInputError: They are not whole numbers from 0 up in one row, or one stands there twice.
-    """
+    """Return ids that are to be added as int64, if they are distinct whole numbers from 0 up in one row."""
     ids = np.asarray(ids)
+    problem = None
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
-        message = f"ids must be whole numbers in one row, got shape {ids.shape} of {ids.dtype}"
-        raise InvalidInputError(message)
-    ids = np.ascontiguousarray(ids, dtype=np.int64)
-    if ids.size and ids.min() < 0:
-        message = f"ids must be 0 or more, got {ids.min()}"
-        raise InvalidInputError(message)
-    if len(np.unique(ids)) < len(ids):
-        message = "an id stands twice in what is to be added"
-        raise InvalidInputError(message)
-    return ids
+        problem = f"ids must be whole numbers in one row, got shape {ids.shape} of {ids.dtype}"
+    elif ids.size and ids.min() < 0:
+        problem = f"ids must be 0 or more, got {ids.min()}"
+    elif len(np.unique(ids)) < len(ids):
+        problem = "an id stands twice in what is to be added"
+    if problem:
+        raise InvalidInputError(problem)
+    return np.ascontiguousarray(ids, dtype=np.int64)
 
 
-def _sample(vectors: Vectors, size: int) -> Vectors:
-    """Return at most `size` rows, chosen at random, the same ones every time, in their order."""
-    if len(vectors) > size:
-        vectors = vectors[np.sort(np.random.default_rng(_SEED).choice(len(vectors), size, replace=False))]
-    return np.asarray(vectors, dtype=np.float32)
+def sample(rows: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return at most so many rows of an array, chosen at random, the same ones every time, in their order."""
+    return rows[np.sort(np.random.default_rng(0).choice(len(rows), size, replace=False))] if len(rows) > size else rows
 
 
-def check_vectors(
-    vectors: Vectors, dim: int, not_finite: str = "a vector is not finite: the encoder failed on it"
-) -> None:
-    """Refuse vectors that are not of shape (n, dim), or have components that are not finite.
-
-    Raises:
-        EncoderMismatchError: They are not what was expected.
-    """
+def check_vectors(vectors: Vectors, dim: int) -> None:
+    """Raise EncoderMismatchError for vectors that are not of shape (n, dim), or have components that are not finite."""
     if vectors.ndim != 2 or vectors.shape[1] != dim:
         message = f"expected vectors of {dim} dimensions, got shape {vectors.shape}: was another encoder used?"
         raise EncoderMismatchError(message)
     for start in range(0, len(vectors), _CHUNK):
         if not np.isfinite(vectors[start : start + _CHUNK]).all():
-            raise EncoderMismatchError(not_finite)
+            message = "a vector is not finite: the encoder failed on it"
+            raise EncoderMismatchError(message)
 
 
 def check_k(k: int) -> None:
-    """Refuse what is no number of results.
-
-    Raises:
-        InvalidInputError: It is not a whole number of 1 or more.
-    """
+    """Raise InvalidInputError for a k that is not a whole number of 1 or more."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         message = f"k must be a whole number of 1 or more, got {k!r}"
         raise InvalidInputError(message)

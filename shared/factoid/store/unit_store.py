@@ -36,8 +36,7 @@ from factoid.search import Weights
 from factoid.store.database.connections import Connections, closed
 from factoid.store.database.snapshot import Snapshot, write_meta
 from factoid.store.database.transaction import Transaction, check_unit, transaction
-from factoid.store.indexes.build import VectorBuilder
-from factoid.store.indexes.lexical import builders_of
+from factoid.store.indexes.build import VectorBuilder, builders_of
 from factoid.store.indexes.views import Views
 from factoid.store.search import Query, SearchOptions, find
 from factoid.store.settings import (
@@ -136,8 +135,9 @@ class UnitStore:
         except BaseException:
             self.connections.close()
             raise
-        vectors = VectorBuilder(self.path, self._settings, device, gpu_shard, gpu_float16, mmap, read_only)
-        self.views = Views(self.connections, builders_of(vectors, self.granularities))
+        vectors = VectorBuilder(self._settings, device, gpu_shard, gpu_float16, mmap)
+        builders = builders_of(vectors, self.granularities, on_disk=self.path is not None)
+        self.views = Views(self.connections, builders)
 
     def __enter__(self) -> Self:
         return self

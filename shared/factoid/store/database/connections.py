@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from factoid.errors import FactoidError, InvalidInputError, StoreError, StoreFormatError
@@ -19,15 +19,7 @@ _FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError, UnicodeEncodeEr
 
 
 class Connections:
-    """Connections to one database. A database in memory has only one, which threads use in turn.
-
-    Args:
-        path: The store's folder; None for a database in memory.
-        read_only: Refuse to write, and leave the folder as it is.
-
-    Raises:
-        StoreError: See `factoid.store.database.schema`.
-    """
+    """Connections to the database in a folder. A database in memory (no folder) has only one, which threads use in turn."""
 
     def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
         self.path = path
@@ -97,8 +89,7 @@ class Connections:
         """Close all connections, those in use when they are given back. Closing twice is harmless."""
         with self._lock:
             self._closed = True
-            while self._idle:
-                self._idle.pop().close()
+            self._close_idle()
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
@@ -115,15 +106,13 @@ class Connections:
         """Refuse to write to a file that has lost its name: what is committed there is gone when it is closed."""
         if self._file is None or self.path is None:
             return
-        try:
-            same = os.path.samestat((self.path / FILE).stat(), self._file)
-        except OSError:
-            same = False
-        if not same:
-            message = (
-                f"the store at {self.path} was moved, deleted or replaced while it was open: open it again where it is"
-            )
-            raise StoreError(message)
+        with suppress(OSError):
+            if os.path.samestat((self.path / FILE).stat(), self._file):
+                return
+        message = (
+            f"the store at {self.path} was moved, deleted or replaced while it was open: open it again where it is"
+        )
+        raise StoreError(message)
 
     def _keep(self, connection: sqlite3.Connection) -> bool:
         """Keep a connection for the next reader, unless there are many or the store was closed."""
@@ -131,9 +120,12 @@ class Connections:
             return False
         self._idle.append(connection)
         if self._closed:  # at this very moment: nobody else would close it
-            while self._idle:
-                self._idle.pop().close()
+            self._close_idle()
         return True
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
 
     def _failure(self, error: Exception) -> FactoidError:
         """Return the error to raise in place of one of `_FAILURES`."""
@@ -141,14 +133,12 @@ class Connections:
         if isinstance(error, sqlite3.Error):
             return closed() if self._closed else failure(place, error)
         if isinstance(error, UnicodeEncodeError):
-            text = error.object[error.start]
+            character = error.object[error.start]
             return InvalidInputError(
-                f"a text, an id or a filter holds a lone surrogate, {text!r}: it was decoded wrongly"
+                f"a text, id or filter holds a lone surrogate, {character!r}: it was decoded wrongly"
             )
-        if isinstance(error, DamagedRowError):
-            remedy = "Restore it from a backup, or let verify (factoid store verify) tell what is to be added again"
-            return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
-        return StoreFormatError(f"{place} is damaged: a text is not what was written ({error})")
+        remedy = "Restore it from a backup, or let verify (factoid store verify) tell what is to be added again"
+        return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
 
 
 def closed() -> StoreError:

@@ -47,20 +47,16 @@ def intact(row: int, blob: bytes, written: bytes) -> bytes:
 
 
 def to_document(row: Sequence[Any]) -> Document | None:
-    """Return the document of a row of `snapshot.DOCUMENT`; None for one of which only units were added.
-
-    Raises:
-        DamagedRowError: It is not what was written.
-    """
+    """Return the document of a row of `snapshot.DOCUMENT`, if it was written so; None for one of which only units were added."""
     checksum, document_id, text, title, section, metadata = row
     try:
         if text is None and not checksum:
             return None
-        if document_checksum(document_id, text, title, section, metadata) == checksum:
-            return Document(text, title, section, document_id, json.loads(metadata))
+        if document_checksum(document_id, text, title, section, metadata) != checksum:
+            raise ValueError
+        return Document(text, title, section, document_id, json.loads(metadata))
     except (ValueError, TypeError) as error:
         raise DamagedRowError(document_id, what="document") from error
-    raise DamagedRowError(document_id, what="document")
 
 
 def parse_metadata(text: object) -> dict[str, Any] | None:
@@ -85,23 +81,17 @@ def to_array(values: Iterable[Any]) -> str:
 
 
 def to_json(metadata: Metadata) -> str:
-    """Return metadata as JSON that reads back equal.
-
-    Raises:
-        InvalidInputError: A value that JSON would change or cannot hold; says which key.
-    """
+    """Return metadata as JSON that reads back equal; raise InvalidInputError for a key whose value would not."""
     values = dict(metadata)
     text = _dump(values)
-    if text is not None:
-        return text
-    for key, value in values.items():
-        if _dump({key: value}) is None:
-            message = (
-                f"metadata[{key!r}] = {value!r} would not come back from JSON unchanged: "
-                "use strings as keys, and strings, numbers, booleans, None, lists or dicts as values"
-            )
-            raise InvalidInputError(message)
-    return json.dumps(values)
+    if text is None:
+        key, value = next((key, value) for key, value in values.items() if _dump({key: value}) is None)
+        message = (
+            f"metadata[{key!r}] = {value!r} would not come back from JSON unchanged: "
+            "use strings as keys, and strings, numbers, booleans, None, lists or dicts as values"
+        )
+        raise InvalidInputError(message)
+    return text
 
 
 def _dump(metadata: dict[str, Any]) -> str | None:

@@ -58,15 +58,7 @@ _PAGE = 8192  # five vectors of 384 dimensions to a page; SQLite's own 4096 leav
 
 
 def prepare(path: Path | None) -> sqlite3.Connection:
-    """Open the database of a store for writing, or make it.
-
-    Args:
-        path: The store's folder, made if absent; None for a database in memory.
-
-    Raises:
-        StoreFormatError: The path is a file, a folder of something else, a damaged store or one of another version.
-        StoreError: The folder cannot be made, or the file cannot be opened or written.
-    """
+    """Open the database in a folder for writing, and make what is absent; None for one in memory. Raises StoreError."""
     if path is not None:
         check_folder(path)
         _check_length(path / FILE)
@@ -93,12 +85,7 @@ def prepare(path: Path | None) -> sqlite3.Connection:
 
 
 def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """Open a store that is there, for reading; with `read_only` also one on a read-only disk.
-
-    Raises:
-        StoreFormatError: There is no store, or a damaged one or one of another version.
-        StoreError: The file cannot be opened.
-    """
+    """Open a store that is there, for reading; with `read_only` also one on a read-only disk. Raises StoreError."""
     file = path / FILE
     if not file.is_file():
         message = f"there is no store at {path}: a store is a folder that holds {FILE}"
@@ -129,33 +116,29 @@ def failure(target: str, error: sqlite3.Error, done: str = "used") -> StoreError
 def check_folder(path: Path) -> None:
     """Refuse what is no store, and make the folder if it is absent."""
     file = path / FILE
+    message = None
     try:
         path.mkdir(parents=True, exist_ok=True)
         if any(path.iterdir()) and not file.exists():
             message = f"{path} holds files but no {FILE}: it is not a store. Give an empty or new folder"
-            raise StoreFormatError(message)
-        if file.is_file() and not file.stat().st_size and any(path.glob("*.faiss")):
+        elif file.is_file() and not file.stat().st_size and any(path.glob("*.faiss")):
             message = f"{file} is empty, and there are indexes of what it held: restore it from a backup"
-            raise StoreFormatError(message)
-    except FileExistsError as error:
+    except FileExistsError:
         message = f"{path} is a file: a store is a folder"
-        raise StoreFormatError(message) from error
     except OSError as error:
         message = f"cannot make the folder {path} for a store: {error.strerror}"
         raise StoreError(message) from error
+    if message:
+        raise StoreFormatError(message)
 
 
 def _check_length(file: Path) -> None:
     """Refuse a database that ends within a page, unless a log beside it holds the rest; SQLite misses whole pages itself."""
     logs = [file.with_name(f"{file.name}-{kind}") for kind in ("wal", "journal")]
-    try:
-        complete = not file.is_file() or file.stat().st_size % _SECTOR == 0
-        if not complete and not any(log.exists() and log.stat().st_size for log in logs):
-            message = f"{file} cannot be opened as a store: it is cut short, or no database. Restore it from a backup"
-            raise StoreFormatError(message)
-    except OSError as error:
-        message = f"{file} cannot be opened: {error.strerror}"
-        raise StoreError(message) from error
+    complete = not file.is_file() or file.stat().st_size % _SECTOR == 0
+    if not complete and not any(log.exists() and log.stat().st_size for log in logs):
+        message = f"{file} cannot be opened as a store: it is cut short, or no database. Restore it from a backup"
+        raise StoreFormatError(message)
 
 
 def _format(connection: sqlite3.Connection) -> int:

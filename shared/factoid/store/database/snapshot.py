@@ -64,11 +64,7 @@ class Snapshot:
 
     @property
     def generation(self) -> int:
-        """A number that every committed write raises, by any process.
-
-        The steps are random: a database that was put back from a backup and written to again does not come by the
-        number of an index that was built before.
-        """
+        """A number that every committed write raises by a random step: a database put back from a backup gets others."""
         return int(self.meta["generation"])
 
     @property
@@ -176,11 +172,7 @@ class Snapshot:
     # Vectors
 
     def vectors(self, rows: RowIds) -> Vectors:
-        """Return vectors by row, in the order of the rows. Shape: (n, dim).
-
-        Raises:
-            DamagedRowError: A row that is not there, or a vector that is not what was written.
-        """
+        """Return vectors by row, in that order; raise DamagedRowError for one absent or changed. Shape: (n, dim)."""
         sql = f"SELECT row, vector, digest FROM vectors WHERE row {AMONG}"  # noqa: S608
         wanted = rows.tolist()
         blobs = {row: intact(row, *rest) for row, *rest in self.connection.execute(sql, [json.dumps(wanted)])}
@@ -208,9 +200,6 @@ class Snapshot:
         """Return what a search must know of all units of a granularity that have vectors.
 
         `LEXICAL` is for all passages, those without vectors too, each with its own row as that of its vector.
-
-        Raises:
-            DamagedRowError: A passage is there, and the index of ids does not find it for a unit under it.
         """
         columns = self._columns(granularity, "units.granularity = :kind", {})
         alone = columns.rows[columns.rows == columns.parents]
@@ -273,11 +262,7 @@ class Snapshot:
 
 
 def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
-    """Return the units of rows of `UNIT`.
-
-    Raises:
-        DamagedRowError: One is not what was written.
-    """
+    """Return the units of rows of `UNIT`; raise DamagedRowError for one that is not what was written."""
     units = []
     for row in rows:
         checksum, number, vector, start, end, *texts = row

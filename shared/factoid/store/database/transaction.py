@@ -71,21 +71,12 @@ class Transaction(Snapshot):
         self.connection.execute(sql, [*texts, recipe, document_checksum(*texts)])
 
     def insert(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
-        """Insert units that are not there and passed `check_unit`; `vectors` are those of units that are searched, by position.
-
-        The first vectors of a store decide its dimension.
-
-        Raises:
-            InvalidInputError: Metadata that JSON cannot hold.
-            EncoderMismatchError: A vector of another dimension than the store's, that is not finite, or that is too large
-                for the store's float16.
-        """
-        self._check_vectors(units, vectors)
+        """Insert units that are not there and passed `check_unit`, with the vectors of those that are searched by position."""
         documents = self._document_rows(dict.fromkeys(unit.document_id for unit in units))
         distinct = {id(unit.metadata): unit.metadata for unit in units}
         texts = {key: to_json(metadata) for key, metadata in distinct.items()}
         metadata_rows = self._metadata_rows(texts.values())
-        vector_rows = self._vector_rows(vectors)
+        vector_rows = self._vector_rows(units, vectors)
         rows = []
         for row, (position, unit) in enumerate(enumerate(units), start=self._last_row("units") + 1):
             vector, metadata = vector_rows.get(position), texts[id(unit.metadata)]
@@ -119,19 +110,15 @@ class Transaction(Snapshot):
 
     def chosen_rows(self, ids: Iterable[str], *, under: bool = True) -> list[int]:
         """Return the rows of units by id; with `under`, also all those of documents by id, and those under units."""
-        sql = "SELECT row FROM units WHERE id IN (SELECT value FROM json_each(:ids))"
+        among = "IN (SELECT value FROM json_each(:ids))"
+        sql = f"SELECT row FROM units WHERE id {among}"  # noqa: S608
         if under:
-            sql += """ UNION SELECT row FROM units WHERE parent_id IN (SELECT value FROM json_each(:ids))
-                UNION SELECT row FROM units WHERE document IN
-                (SELECT row FROM documents WHERE id IN (SELECT value FROM json_each(:ids)))"""
+            sql += f""" UNION SELECT row FROM units WHERE parent_id {among}
+                UNION SELECT row FROM units WHERE document IN (SELECT row FROM documents WHERE id {among})"""  # noqa: S608
         return self.values(sql, {"ids": to_array(ids)})
 
     def rows_passing(self, condition: Filter) -> list[int]:
-        """Return the rows of the units whose metadata pass a filter, and of those under them.
-
-        Raises:
-            InvalidInputError: A filter without any condition.
-        """
+        """Return the rows of the units whose metadata pass a filter with a condition, and of those under them."""
         if not callable(condition) and not condition:
             message = "this filter has no condition: clear() deletes everything"
             raise InvalidInputError(message)
@@ -139,11 +126,7 @@ class Transaction(Snapshot):
         return rows
 
     def remove(self, ids: Sequence[str], *, under: bool = True) -> int:
-        """Remove units by id; with `under`, also documents by id with all their units, and the units under units.
-
-        Returns:
-            The number of units removed.
-        """
+        """Remove units by id; with `under`, also documents with all their units, and units under units; return how many."""
         rows = self.chosen_rows(ids, under=under)
         self.remove_rows(rows)
         if under:
@@ -261,15 +244,29 @@ class Transaction(Snapshot):
             rows[text] = stored[0]
         return rows
 
-    def _vector_rows(self, vectors: Mapping[int, Vectors]) -> dict[int, int]:
-        """Return the row of each vector by position; equal vectors share a row."""
-        dtype, rows = self.dtype, {}
+    def _vector_rows(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> dict[int, int]:
+        """Return the row of each vector by position, if it fits the store; equal vectors share a row."""
+        dtype, dim, rows = self.dtype, self.meta.get("dim"), {}
         for position, vector in vectors.items():
+            problem, unit = None, units[position]
+            if vector.ndim != 1:
+                problem = f"expected one vector for each unit, got shape {vector.shape} for the unit {unit.id!r}"
+            elif dim is None:
+                dim = len(vector)
+                self.put("dim", dim)
+            elif len(vector) != dim:
+                problem = (
+                    f"this store holds vectors of {dim} dimensions, got {len(vector)} for the unit {unit.id!r}: "
+                    "use the same encoder"
+                )
             with np.errstate(over="ignore"):
                 cast = vector.astype(dtype)
-            if not np.isfinite(cast).all():
-                message = f"a vector has components beyond what {dtype} holds: make the store with dtype='float32'"
-                raise EncoderMismatchError(message)
+            if not problem and not np.isfinite(vector).all():
+                problem = f"the vector of {unit.text[:60]!r} is not finite: the encoder failed on this text"
+            elif not problem and not np.isfinite(cast).all():
+                problem = f"a vector has components beyond what {dtype} holds: make the store with dtype='float32'"
+            if problem:
+                raise EncoderMismatchError(problem)
             blob = cast.tobytes()
             key = digest(blob)
             stored = self.connection.execute("SELECT row FROM vectors WHERE digest = ?", [key]).fetchone()
@@ -278,27 +275,6 @@ class Transaction(Snapshot):
                 stored = [self.connection.execute(sql, [key, blob]).lastrowid]
             rows[position] = stored[0]
         return rows
-
-    def _check_vectors(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
-        """Refuse vectors that do not fit the store; the first ones decide what fits."""
-        dim = self.meta.get("dim")
-        for position, vector in vectors.items():
-            unit = units[position]
-            if vector.ndim != 1:
-                message = f"expected one vector for each unit, got shape {vector.shape} for the unit {unit.id!r}"
-                raise EncoderMismatchError(message)
-            if dim is None:
-                dim = len(vector)
-                self.put("dim", dim)
-            if len(vector) != dim:
-                message = (
-                    f"this store holds vectors of {dim} dimensions, got {len(vector)} for the unit {unit.id!r}: "
-                    "use the same encoder"
-                )
-                raise EncoderMismatchError(message)
-            if not np.isfinite(vector).all():
-                message = f"the vector of {unit.text[:60]!r} is not finite: the encoder failed on this text"
-                raise EncoderMismatchError(message)
 
     # The record of changes
 
@@ -328,25 +304,21 @@ class Transaction(Snapshot):
 
 
 def check_unit(unit: Unit) -> None:
-    """Refuse what could not be read back: it would make all of the store look damaged.
-
-    Raises:
-        InvalidInputError: Says of which field, and what was expected.
-    """
+    """Raise InvalidInputError for a unit that could not be read back: it would make all of the store look damaged."""
     ids = (unit.id, unit.parent_id, unit.document_id)
     try:
         "".join((*ids, unit.text, unit.title, unit.section, unit.payload)).encode()
     except (TypeError, UnicodeEncodeError):
         for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload"):
             check_text(getattr(unit, name), name)
-    if "\0" in "".join(ids):
-        message = f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}"
-        raise InvalidInputError(message)
     Granularity(unit.granularity)
+    problem = None
+    if "\0" in "".join(ids):
+        problem = f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}"
+    if not isinstance(unit.metadata, Mapping):
+        problem = f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}"
     for place in (unit.start, unit.end):
         if type(place) is not int or not -_LIMIT <= place < _LIMIT:
-            message = f"the span of a unit must be two whole numbers, got {place!r} for {unit.id!r}"
-            raise InvalidInputError(message)
-    if not isinstance(unit.metadata, Mapping):
-        message = f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}"
-        raise InvalidInputError(message)
+            problem = f"the span of a unit must be two whole numbers, got {place!r} for {unit.id!r}"
+    if problem:
+        raise InvalidInputError(problem)

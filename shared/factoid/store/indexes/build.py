@@ -1,27 +1,29 @@
-"""How indexes are read, built, brought up to date and written."""
+"""How the indexes of a store are read, built, brought up to date and written: those of vectors, and that of words."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from factoid.files.atomic import sweep
+from factoid.encode import EMBED_TEMPLATE, with_heading
 from factoid.index import AUTO, RowIds, VectorIndex, check_kind, load, save, usable_kind, usable_memory
+from factoid.index.files import load_files, read_arrays, save_files
+from factoid.index.lexical import LexicalIndex, has_tantivy
+from factoid.index.vector_index import sample
 from factoid.progress import progress_bar
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.views import IndexState
+from factoid.store.indexes.views import Builder, IndexState
 from factoid.store.settings import Settings
 from factoid.units import Granularity
 
-logger = logging.getLogger(__name__)
-
 State = IndexState[VectorIndex]
+LexicalState = IndexState[LexicalIndex]
 
 INDEXES = (*Granularity, LEXICAL)  # names of what may lie beside the database
 
@@ -30,8 +32,12 @@ INDEXES = (*Granularity, LEXICAL)  # names of what may lie beside the database
 _HIDDEN = 0.25
 _GROWN = 4
 
-# An index keeps the kind that is for more vectors than it holds, as long as it would be for so many times as many.
+# An index keeps the kind that is for so many times its vectors: else a store about the size at which the kind changes
+# would be built anew with every few writes.
 _MARGIN = 1.25
+
+_REMOVED = 0.25  # share of passages removed from which words are indexed anew: their statistics still count them
+_BLOCK = 10_000  # passages read at a time
 
 
 class _Change(NamedTuple):
@@ -44,69 +50,39 @@ class _Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VectorBuilder:
-    """Makes the indexes of a store whose files are in `folder`, None in memory. The options are those of `UnitStore`."""
+    """Makes the indexes of vectors. The options are those of `UnitStore`."""
 
-    folder: Path | None
     settings: Settings
     device: str | Sequence[str] = "cpu"
     gpu_shard: bool = False
     gpu_float16: bool = False
     mmap: bool = False
-    read_only: bool = False
 
-    def refresh(self, state: State, snapshot: Snapshot, *, show_progress: bool = False) -> None:
-        """Bring an index to the generation of a snapshot, by the shortest way that there is."""
-        generation = snapshot.generation
-        if state.generation == generation:
-            return
-        if state.generation is None:
-            self._read(state, snapshot)
-        since, state.generation = state.generation, None  # whatever interrupts what follows, nothing half done is used
-        state.selections.clear()
+    def read(self, path: Path, snapshot: Snapshot) -> State | None:
+        """Return what the files of an index hold, if they are of this store as it is set."""
+        state = read_vectors(path, mmap=self.mmap)
+        if state is None or state.index is None:
+            return None
+        wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity, self.settings.shards)
+        if (state.granularity, state.index.dim, state.index.similarity, state.index.shards) != wanted:
+            return None
+        state.index = self._placed(state.index)
+        return state
+
+    def update(self, state: State, snapshot: Snapshot, since: int | None, *, show_progress: bool = False) -> None:
+        """Bring an index from a generation to that of a snapshot, by the shortest way; None builds it anew."""
         if since is None or not self._caught_up(state, snapshot, since):
             self._build(state, snapshot, show_progress=show_progress)
-        state.generation = generation
 
-    def renew(self, state: State, snapshot: Snapshot, *, show_progress: bool = False) -> None:
-        """Build an up-to-date index anew if it hides removed vectors, and have it written under its generation."""
-        state.saved = False
-        if state.index is not None and state.index.hidden:
-            generation, state.generation = state.generation, None
-            self._build(state, snapshot, show_progress=show_progress)
-            state.generation = generation
+    def holds_removed(self, state: State) -> bool:
+        """Tell whether an index hides vectors that were removed."""
+        return state.index is not None and state.index.hidden > 0
 
-    def has_files(self, name: str) -> bool:
-        """Tell whether there are files of an index."""
-        return self.folder is not None and (self.folder / f"{name}.json").exists()
-
-    def save(self, state: State) -> None:
-        """Write an index where it is newer than its files."""
-        if self.folder is None or self.read_only:
-            return
-        path = self.folder / state.granularity
-        if state.saved or state.index is None or state.generation is None:
-            sweep(path)
-            return
-        arrays = {"columns": np.stack([getattr(state.columns, column.name) for column in fields(Columns)])}
-        stamp = {"granularity": state.granularity, "generation": state.generation, "built_for": state.built_for}
-        try:
-            save(state.index, path, stamp=stamp, arrays=arrays)
-        except (OSError, RuntimeError) as error:
-            logger.warning("%s cannot be written (%s): it will be built again from the database", path, error)
-        else:
-            state.saved = True
-
-    def _read(self, state: State, snapshot: Snapshot) -> None:
-        """Read the index files, if they are of this store as it is set."""
-        cache = None if self.folder is None else load(self.folder / state.granularity, mmap=self.mmap)
-        if cache is None:
-            return
-        index, stamp = cache.index, cache.stamp
-        wanted = (state.granularity, snapshot.meta.get("dim"), self.settings.similarity, self.settings.shards)
-        if (stamp.get("granularity"), index.dim, index.similarity, index.shards) == wanted:
-            state.index, state.columns = self._placed(index), Columns(*cache.arrays["columns"])
-            state.built_for, state.generation = int(stamp["built_for"]), int(stamp["generation"])
-            state.saved = True
+    def write(self, state: State, path: Path) -> None:
+        """Write the files of an index."""
+        if state.index is not None:
+            stamp = {"granularity": state.granularity, "generation": state.generation, "built_for": state.built_for}
+            save(state.index, path, stamp=stamp, arrays={"columns": stacked(state.columns)})
 
     def _caught_up(self, state: State, snapshot: Snapshot, since: int) -> bool:
         """Carry what has changed since a generation into an index; tell whether it is then as good as one built anew."""
@@ -117,7 +93,6 @@ class VectorBuilder:
             or not self._fits(state, index, len(index) + len(change.added) - len(change.removed))
         ):
             return False
-        state.saved = state.saved and change.columns is state.columns
         index.remove(change.removed)
         for rows, vectors in snapshot.vector_blocks(change.added):
             index.add(rows, vectors)
@@ -125,10 +100,7 @@ class VectorBuilder:
         return index.hidden <= _HIDDEN * (len(index) + index.hidden)
 
     def _fits(self, state: State, index: VectorIndex, count: int) -> bool:
-        """Tell whether an index is of the kind that is wanted for so many vectors, or for somewhat more of them.
-
-        Without that margin, a store about the size at which the kind changes would be built anew with every few writes.
-        """
+        """Tell whether an index is of the kind that is wanted for so many vectors, or for somewhat more of them."""
         wanted = {self._kind(state.granularity, size, index.dim) for size in (count, int(count * _MARGIN))}
         if index.kind not in wanted:
             return False
@@ -137,14 +109,14 @@ class VectorBuilder:
     def _build(self, state: State, snapshot: Snapshot, *, show_progress: bool) -> None:
         columns = snapshot.columns(state.granularity)
         ids = columns.distinct_vectors()
-        state.index, state.columns, state.built_for, state.saved = None, columns, len(ids), False
+        state.index, state.columns, state.built_for = None, columns, len(ids)
         if not len(ids):
             return
         dim = int(snapshot.meta["dim"])
         kind = self._kind(state.granularity, len(ids), dim)
         index = VectorIndex(dim, kind=kind, similarity=self.settings.similarity, shards=self.settings.shards)
         if not index.trained:
-            index.train(snapshot.vectors(_sample(ids, check_kind(kind, dim).max_training)))
+            index.train(snapshot.vectors(sample(ids, check_kind(kind, dim).max_training)))
         with progress_bar(show=show_progress, unit=f" {state.granularity}s indexed", total=len(ids)) as bar:
             for rows, vectors in snapshot.vector_blocks(ids):
                 index.add(rows, vectors)
@@ -164,6 +136,87 @@ class VectorBuilder:
         return usable_kind(self.settings.kinds.get(Granularity(granularity), AUTO), dim, count, usable_memory())
 
 
+@dataclass(frozen=True, slots=True)
+class LexicalBuilder:
+    """Makes the index of the words of passages; `on_disk` where it has files."""
+
+    language: str
+    on_disk: bool
+
+    def read(self, path: Path, _: Snapshot) -> LexicalState | None:
+        """Return what the files hold, if they are of this language."""
+        state = read_lexical(path)
+        return state if state is not None and state.index and state.index.language == self.language else None
+
+    def update(
+        self, state: LexicalState, snapshot: Snapshot, since: int | None, *, show_progress: bool = False
+    ) -> None:
+        """Carry into an index what has changed since a generation; build it anew where it holds too much that is gone."""
+        change = None if state.index is None or since is None else change_since(state, snapshot, since)
+        if change is not None:
+            gone = state.built_for + len(change.added) - len(change.columns)
+            change = change if gone <= _REMOVED * len(change.columns) else None
+        if change is None or state.index is None:
+            columns, state.built_for = snapshot.columns(LEXICAL), 0
+            change = _Change(np.empty(0, np.int64), columns.rows, columns)
+            state.index = LexicalIndex(self.language, on_disk=self.on_disk)
+        if len(change.removed) or len(change.added):
+            with progress_bar(show=show_progress, unit=" passages indexed by words", total=len(change.added)) as bar:
+                state.index.update(change.removed, change.added, _texts(snapshot, change.added, bar))
+        state.columns, state.built_for = change.columns, state.built_for + len(change.added)
+
+    def holds_removed(self, state: LexicalState) -> bool:
+        """Tell whether the statistics of words count removed passages."""
+        return state.built_for > len(state.columns)
+
+    def write(self, state: LexicalState, path: Path) -> None:
+        """Write the files of the index."""
+        files = {} if state.index is None else state.index.files()
+        manifest = {
+            "language": self.language,
+            "generation": state.generation,
+            "built_for": state.built_for,
+            "members": [[name, len(content)] for name, content in files.items()],
+        }
+        arrays = {"columns": stacked(state.columns), "files": np.concatenate(list(files.values()))}
+        save_files(path, {}, arrays, manifest)
+
+
+def builders_of(vectors: VectorBuilder, granularities: Sequence[Granularity], *, on_disk: bool) -> dict[str, Builder]:
+    """Return what makes each index of a store: those of vectors, and that of words where tantivy is installed."""
+    builders: dict[str, Builder] = dict.fromkeys(granularities, vectors)
+    if has_tantivy():
+        builders[LEXICAL] = LexicalBuilder(vectors.settings.language, on_disk)
+    return builders
+
+
+def read_vectors(path: Path, *, mmap: bool = False) -> State | None:
+    """Return what `VectorBuilder.write` wrote, or None where there is nothing that can be trusted."""
+    cache = load(path, mmap=mmap)
+    if cache is None:
+        return None
+    generation, built_for = cache.stamp["generation"], cache.stamp["built_for"]
+    return IndexState(cache.stamp["granularity"], generation, cache.index, Columns(*cache.arrays["columns"]), built_for)
+
+
+def read_lexical(path: Path) -> LexicalState | None:
+    """Return what `LexicalBuilder.write` wrote, or None where there is nothing that can be trusted."""
+    return load_files(path, partial(_read_lexical, path))
+
+
+def _read_lexical(path: Path, manifest: dict[str, Any]) -> LexicalState:
+    arrays = read_arrays(path, manifest)
+    names, sizes = zip(*manifest["members"], strict=True)
+    files = dict(zip(names, np.split(arrays["files"], np.cumsum(sizes)[:-1]), strict=True))
+    index = LexicalIndex(manifest["language"], files=files)
+    return IndexState(LEXICAL, manifest["generation"], index, Columns(*arrays["columns"]), manifest["built_for"])
+
+
+def stacked(columns: Columns) -> RowIds:
+    """Return columns as one array, as they are written. Shape: (5, n)."""
+    return np.stack([getattr(columns, column.name) for column in fields(Columns)])
+
+
 def index_files(folder: Path, name: str) -> list[Path]:
     """Return the files of an index that are there, the one that vouches for the others last."""
     return sorted(folder.glob(f"{name}.*"), key=lambda file: (file.suffix == ".json", file.name))
@@ -173,11 +226,6 @@ def remove_index(folder: Path, name: str) -> None:
     """Remove the files of an index: it will be built again."""
     for file in reversed(index_files(folder, name)):
         file.unlink(missing_ok=True)
-
-
-def _sample(ids: RowIds, size: int) -> RowIds:
-    """Return at most so many ids, chosen at random, the same ones every time, in their order."""
-    return np.sort(np.random.default_rng(0).choice(ids, size, replace=False)) if len(ids) > size else ids
 
 
 def change_since(state: IndexState[Any], snapshot: Snapshot, since: int) -> _Change | None:
@@ -204,3 +252,14 @@ def change_since(state: IndexState[Any], snapshot: Snapshot, since: int) -> _Cha
 def _among(ids: RowIds, columns: Columns) -> np.ndarray:
     """Return which of the vectors some unit has. Shape: (len(ids),)."""
     return np.bincount(columns.positions_of_vectors(ids)[1], minlength=len(ids)) > 0
+
+
+def _texts(snapshot: Snapshot, rows: RowIds, bar: Any) -> Iterator[str]:
+    """Yield the texts of passages with their headings, as they are encoded."""
+    template = snapshot.meta.get("embed_template") or EMBED_TEMPLATE
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK].tolist()
+        units = snapshot.units(block)
+        for row in block:
+            yield with_heading(units[row], template)
+        bar.update(len(block))

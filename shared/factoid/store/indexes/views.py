@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from factoid.files.atomic import sweep
 from factoid.filters import Filter, cache_key, passing_rows, to_tree
 from factoid.search import Columns
 from factoid.store.database.snapshot import Snapshot
@@ -28,28 +32,20 @@ _STRIPES = 32  # more searches than this at a time wait for each other
 
 _numbers = count()
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(slots=True)
 class IndexState(Generic[Index]):
-    """One index in memory, and what is known of its units. Changed only by who holds the lock alone.
+    """One index in memory, and what is known of its units. Changed only by who holds the lock alone."""
 
-    Attributes:
-        granularity: What the units are; or `LEXICAL`, for the words of passages.
-        generation: Of which all else is; None before anything was read or built.
-        index: None while there is nothing to index.
-        columns: The units.
-        built_for: How many vectors or texts there were when the index was built.
-        saved: Whether the files on disk say the same.
-        selections: Which units pass a filter, for those that came last.
-    """
-
-    granularity: str
-    generation: int | None = None
-    index: Index | None = None
+    granularity: str  # or `LEXICAL`, for the words of passages
+    generation: int | None = None  # of which all else is; None before anything was read or built
+    index: Index | None = None  # None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)
-    built_for: int = 0
-    saved: bool = True
-    selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)
+    built_for: int = 0  # vectors or texts when the index was built
+    saved: bool = True  # whether the files on disk say the same
+    selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
 
     def selection(
         self,
@@ -84,17 +80,19 @@ class IndexState(Generic[Index]):
 class Builder(Protocol):
     """Makes an index from the database, and keeps its files."""
 
-    def refresh(self, state: IndexState[Any], snapshot: Snapshot, *, show_progress: bool = False) -> None:
-        """Bring an index to the generation of a snapshot, by the shortest way that there is."""
+    def read(self, path: Path, snapshot: Snapshot) -> IndexState[Any] | None:
+        """Return what the files of an index hold, if they are of this store as it is set."""
 
-    def renew(self, state: IndexState[Any], snapshot: Snapshot, *, show_progress: bool = False) -> None:
-        """Build an up-to-date index anew if it holds what was removed, and have it written under its generation."""
+    def update(
+        self, state: IndexState[Any], snapshot: Snapshot, since: int | None, *, show_progress: bool = False
+    ) -> None:
+        """Bring an index from a generation to that of a snapshot, by the shortest way; None builds it anew."""
 
-    def has_files(self, name: str) -> bool:
-        """Tell whether there are files of an index."""
+    def holds_removed(self, state: IndexState[Any]) -> bool:
+        """Tell whether an up-to-date index still holds what was removed."""
 
-    def save(self, state: IndexState[Any]) -> None:
-        """Write an index where it is newer than its files."""
+    def write(self, state: IndexState[Any], path: Path) -> None:
+        """Write the files of an index."""
 
 
 class Views:
@@ -103,10 +101,6 @@ class Views:
     Ctrl-C may come between any two steps of Python code, those of a context manager written in Python included, and never
     between a lock of the interpreter's own and the block of the `with` that takes it. So every lock here is one of those,
     taken by `with` in the function that calls the work: whatever ends the call, gives it back.
-
-    Args:
-        connections: Of the store.
-        builders: What makes each index, and brings it up to date: by granularity, and `LEXICAL` where words are searched.
     """
 
     def __init__(self, connections: Connections, builders: Mapping[str, Builder]) -> None:
@@ -156,23 +150,25 @@ class Views:
             self._refreshed([kind], lambda *_: None, show_progress=show_progress)
 
     def renew(self, *, show_progress: bool = False) -> None:
-        """Bring the indexes that there are up to date, and build those anew that hide vectors which were removed."""
+        """Bring the indexes that there are up to date, and build those anew that still hold what was removed."""
 
         def renew(snapshot: Snapshot, states: list[IndexState[Any]]) -> None:
-            self._builders[states[0].granularity].renew(states[0], snapshot, show_progress=show_progress)
+            (state,) = states
+            state.saved = False
+            if self._builders[state.granularity].holds_removed(state):
+                generation, state.generation = state.generation, None
+                self._builders[state.granularity].update(state, snapshot, None, show_progress=show_progress)
+                state.generation = generation
 
-        for kind, state in self.states.items():
-            if state.generation is not None or self._builders[kind].has_files(kind):
+        folder = self._connections.path
+        for kind, state in list(self.states.items()):
+            if state.generation is not None or (folder is not None and (folder / f"{kind}.json").exists()):
                 self._refreshed([kind], renew, show_progress=show_progress)
 
     def save(self) -> None:
         """Write the indexes that are newer than their files. One that cannot be written will be built again."""
-
-        def save() -> None:
-            for state in self.states.values():
-                self._builders[state.granularity].save(state)
-
-        self.alone(save)
+        if self._connections.path is not None and not self._connections.read_only:
+            self.alone(partial(self._save, self._connections.path))
 
     def forget(self) -> None:
         """Drop what is in memory; files stay."""
@@ -190,12 +186,38 @@ class Views:
         def refreshed() -> T:
             with self._connections.reading() as connection:
                 snapshot = Snapshot(connection)
-                states = [self.states[kind] for kind in kinds]
-                for state in states:
-                    self._builders[state.granularity].refresh(state, snapshot, show_progress=show_progress)
-                return work(snapshot, states)
+                return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
 
         return self.alone(refreshed)
+
+    def _refresh(self, kind: str, snapshot: Snapshot, show_progress: bool) -> IndexState[Any]:
+        """Return an index brought to the generation of a snapshot, by the shortest way that there is."""
+        state, builder, folder = self.states[kind], self._builders[kind], self._connections.path
+        if state.generation == snapshot.generation:
+            return state
+        if state.generation is None:
+            stored = None if folder is None else builder.read(folder / kind, snapshot)
+            state = self.states[kind] = stored or IndexState(kind)
+        since, state.generation = state.generation, None  # whatever interrupts what follows, nothing half done is used
+        state.selections.clear()
+        columns = state.columns
+        builder.update(state, snapshot, since, show_progress=show_progress)
+        state.saved = state.saved and state.columns is columns
+        state.generation = snapshot.generation
+        return state
+
+    def _save(self, folder: Path) -> None:
+        for kind, state in self.states.items():
+            path = folder / kind
+            if state.saved or state.index is None or state.generation is None:
+                sweep(path)
+                continue
+            try:
+                self._builders[kind].write(state, path)
+            except (OSError, RuntimeError) as error:
+                logger.warning("%s cannot be written (%s): it will be built again from the database", path, error)
+            else:
+                state.saved = True
 
 
 class _Thread(threading.local):

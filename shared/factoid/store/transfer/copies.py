@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from factoid.errors import StoreError
-from factoid.files.atomic import part_beside, sync_file, sync_folder
+from factoid.files.atomic import move_into_place, part_beside, sync_file, sync_folder
 from factoid.files.sqlite import FILE, explain
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import check_folder, prepare
@@ -32,33 +33,38 @@ def copy_to(store: UnitStore, path: str | Path) -> None:
     """
     store.check_open()
     store.views.save()
-    connections = store.connections
     target = Path(path)
-    if connections.path is not None and target.exists() and connections.path.samefile(target):
+    if store.path is not None and target.exists() and store.path.samefile(target):
         return
     try:
         if (target / FILE).exists():
-            _replace(connections, target)
+            with closing(prepare(target)) as database:  # its open readers see one commit like any other
+                for kind in INDEXES:
+                    remove_index(target, kind)
+                _back_up(store.connections, database, target)
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return
         if target.exists():
             check_folder(target)
-        with part_beside(target, folder=True) as part:
-            snapshot(connections, part)
-            sync_folder(part)
-            with suppress(FileNotFoundError):
-                target.rmdir()  # it is empty, and not every system renames over an empty folder
-            part.replace(target)
-        sync_folder(target.absolute().parent)
+        with new_folder(target) as part:
+            snapshot(store.connections, part)
     except (OSError, sqlite3.Error) as error:
         raise _failure(target, error) from error
 
 
-def snapshot(connections: Connections, folder: Path) -> list[Path]:
-    """Write a store at one generation into an empty folder: its database, and its index files after it.
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """Yield a folder to be filled that takes the place of one that is absent or empty."""
+    with part_beside(target, folder=True) as part:
+        yield part
+        sync_folder(part)
+        with suppress(FileNotFoundError):
+            target.rmdir()  # not every system renames over an empty folder
+        move_into_place(part, target)
 
-    Raises:
-        sqlite3.Error, OSError: The files cannot be written.
-    """
+
+def snapshot(connections: Connections, folder: Path) -> list[Path]:
+    """Write a store at one generation into an empty folder: its database, and its index files after it."""
     database = folder / FILE
     with closing(sqlite3.connect(database, isolation_level=None)) as target:
         files = [database, *_back_up(connections, target, folder)]
@@ -70,15 +76,6 @@ def snapshot(connections: Connections, folder: Path) -> list[Path]:
     for file in files:
         sync_file(file)
     return files
-
-
-def _replace(connections: Connections, folder: Path) -> None:
-    """Replace the content of a store as one commit, which its open readers see like any other."""
-    with closing(prepare(folder)) as target:
-        for kind in INDEXES:
-            remove_index(folder, kind)
-        _back_up(connections, target, folder)
-        target.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _back_up(connections: Connections, target: sqlite3.Connection, folder: Path) -> list[Path]:

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, fields
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.files.lines import located, parse_object
+from factoid.files.lines import located, numbered_lines, parse_object
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import check_unit
 from factoid.units import Document, Granularity, Unit
@@ -30,13 +29,12 @@ from factoid.units import Document, Granularity, Unit
 FORMAT = 1
 BLOCK = 1000  # units that are read, written or committed together
 
-Format = Literal["jsonl", "parquet"]
 Record = dict[str, Any]
 T = TypeVar("T")
 
-_ENDINGS: dict[str, Format] = {".parquet": "parquet", ".jsonl.gz": "jsonl", ".jsonl": "jsonl"}
+_ENDINGS = {".parquet": "parquet", ".jsonl.gz": "jsonl", ".jsonl": "jsonl"}
 _UNIT_FIELDS = tuple(field.name for field in fields(Unit))
-_UNIT_REQUIRED = ("id", "text", "granularity", "document_id", "parent_id", "start", "end")
+_UNIT_REQUIRED = _UNIT_FIELDS[: _UNIT_FIELDS.index("title")]
 _DOCUMENT_FIELDS = ("id", "text", "title", "section", "metadata", "digest")
 _GZIP_LEVEL = 6
 
@@ -48,19 +46,15 @@ class Files:
     units: Path
     documents: Path
     about: Path
-    format: Format
+    format: str
 
     @classmethod
     def of(cls, path: str | Path, format: str | None = None) -> Self:  # noqa: A002 - as users know it
-        """Return the files that go with a file of units.
-
-        Raises:
-            InvalidInputError: A format that is unknown, or that cannot be told from the name.
-        """
+        """Return the files that go with a file of units; raise InvalidInputError where the format cannot be told."""
         units = Path(path)
         ending = next((ending for ending in _ENDINGS if units.name.endswith(ending)), units.suffix)
-        chosen = next((known for known in get_args(Format) if known == (format or _ENDINGS.get(ending))), None)
-        if chosen is None:
+        chosen = format or _ENDINGS.get(ending)
+        if chosen not in ("jsonl", "parquet"):
             message = (
                 f"cannot tell the format of {units}: name it .jsonl, .jsonl.gz or .parquet, or give format='jsonl' or "
                 f"'parquet' (got {format!r})"
@@ -70,19 +64,13 @@ class Files:
         return cls(units, documents, units.with_name(f"{units.name}.about.json"), chosen)
 
     def read_units(self) -> Iterator[tuple[StoredUnit, bool]]:
-        """Yield units, and whether the file says what their vectors are (a null says that there is none).
-
-        Raises:
-            UnreadableFileError: The file is missing or damaged, or a field is missing, unknown or of a wrong type.
-            MissingDependencyError: Parquet, and pyarrow is not installed.
-        """
+        """Yield units, and whether the file says what their vectors are (a null says that there is none)."""
         for record, place in self._read(self.units):
             with located(place):
-                _check_names(record, (*_UNIT_FIELDS, "vector"), _UNIT_REQUIRED)
-                content = {name: value for name, value in record.items() if value is not None and name != "vector"}
+                content = _content(record, (*_UNIT_FIELDS, "vector"), _UNIT_REQUIRED)
+                vector = content.pop("vector", None)
                 unit = Unit(**content | {"granularity": Granularity(content["granularity"])})
                 check_unit(unit)
-                vector = record.get("vector")
                 stored = StoredUnit(unit, None if vector is None else _to_vector(vector))
             yield stored, "vector" in record
 
@@ -90,11 +78,10 @@ class Files:
         """Yield documents with the digests of how they were added; nothing where there is no file of them."""
         for record, place in self._read(self.documents) if self.documents.exists() else ():
             with located(place):
-                _check_names(record, _DOCUMENT_FIELDS, ("id", "text"))
-                content = {name: value for name, value in record.items() if value is not None}
-                digest = content.pop("digest", "")
+                content = _content(record, _DOCUMENT_FIELDS, ("id", "text"))
+                digest = str(content.pop("digest", ""))
                 document = Document(**content)
-            yield document, str(digest)
+            yield document, digest
 
     def write_units(self, part: Path, blocks: Iterable[Sequence[StoredUnit]], *, vectors: bool) -> None:
         """Write units, with or without their vectors."""
@@ -131,11 +118,7 @@ class About:
 
     @classmethod
     def read(cls, file: Path) -> Self | None:
-        """Read the file, or return None where there is none: files may be made by others.
-
-        Raises:
-            UnreadableFileError: It is damaged, or of another version.
-        """
+        """Read the file, or return None where there is none: files may be made by others."""
         try:
             record = json.loads(file.read_text(encoding="utf-8"))
             if record.pop("format") != FORMAT:
@@ -143,11 +126,9 @@ class About:
             return cls(**record)
         except FileNotFoundError:
             return None
-        except OSError as error:
-            message = f"{file} cannot be read: {error.strerror}"
-            raise UnreadableFileError(message) from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            message = f"{file} is not what factoid export writes (format {FORMAT}): export again, or delete this file"
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            remedy = f"factoid export writes format {FORMAT}. Export again, or delete this file"
+            message = f"{file} is not what was exported ({error!r}): {remedy}"
             raise UnreadableFileError(message) from error
 
     def write(self, file: Path) -> None:
@@ -188,23 +169,11 @@ def _numbers(vector: Vectors | None) -> str:
 
 
 def _read_jsonl(path: Path) -> Iterator[tuple[Record, str]]:
-    number = 0
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    place = f"{path}:{number}"
-                    with located(place):
-                        record = parse_object(line)
-                    yield record, place
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        message = f"{path} is damaged after line {number}: {error}. Export or copy it again"
-        raise UnreadableFileError(message) from error
-    except UnreadableFileError:
-        raise
-    except OSError as error:
-        message = f"{path} cannot be read: {error.strerror or error}"
-        raise UnreadableFileError(message) from error
+    for number, line in numbered_lines(path):
+        place = f"{path}:{number}"
+        with located(place):
+            record = parse_object(line)
+        yield record, place
 
 
 # Parquet
@@ -258,26 +227,25 @@ def _unit_record(unit: Unit, vector: Vectors | None) -> Record:
     return record | {"granularity": str(unit.granularity), "metadata": dict(unit.metadata), "vector": vector}
 
 
-def _check_names(record: Record, known: tuple[str, ...], required: tuple[str, ...]) -> None:
+def _content(record: Record, known: tuple[str, ...], required: tuple[str, ...]) -> Record:
+    """Return the fields of a record that have a value, if they are the known ones."""
     for name in record.keys() - set(known):
         message = f"unknown field {name!r}: expected {', '.join(known)}; put your own fields into metadata"
         raise InvalidInputError(message)
+    content = {name: value for name, value in record.items() if value is not None}
     for name in required:
-        if record.get(name) is None:
+        if name not in content:
             message = f"expected a value in {name!r}, got none"
             raise InvalidInputError(message)
+    return content
 
 
 def _to_vector(value: Any) -> Vectors:
-    vector = np.empty(0, np.float32)
     # NumPy would take true for 1, and "1" as well.
     if not isinstance(value, list) or {type(number) for number in value} <= {int, float}:
-        try:
-            with np.errstate(over="ignore"):
-                vector = np.asarray(value, np.float32)
-        except (TypeError, ValueError, OverflowError):
-            pass
-    if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
-        message = f"expected a list of finite numbers in 'vector', got {value!r:.60}"
-        raise InvalidInputError(message)
-    return vector
+        with suppress(TypeError, ValueError, OverflowError), np.errstate(over="ignore"):
+            vector = np.asarray(value, np.float32)
+            if vector.ndim == 1 and len(vector) and np.isfinite(vector).all():
+                return vector
+    message = f"expected a list of finite numbers in 'vector', got {value!r:.60}"
+    raise InvalidInputError(message)

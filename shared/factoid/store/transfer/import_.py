@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +69,7 @@ def import_from(
     if template is not None:  # before units without vectors are encoded
         with transaction(store.connections) as writing:
             writing.put("embed_template", template)
-    report = ImportReport()
+    counts = {"units": 0, "documents": 0, "encoded": 0}
     with progress_bar(show=show_progress, unit=" units", total=None if about is None else about.units) as bar:
         for block in blocks(files.read_units()):
             units = [stored for stored, _ in block]
@@ -84,14 +84,16 @@ def import_from(
                     writing.put("encoder", encoder_name)
                 if encoded and writing.meta.get("embed_template") is None:
                     writing.put("embed_template", store.requested_template or EMBED_TEMPLATE)
-            report = replace(report, units=report.units + len(block), encoded=report.encoded + len(encoded))
+            counts["units"] += len(block)
+            counts["encoded"] += len(encoded)
             bar.update(len(block))
     # Documents come last: one that is cut off in between is not taken for complete when it is added again.
     for group in blocks(files.read_documents()):
         with transaction(store.connections) as writing:
             for document, digest in group:
                 writing.put_document(document, digest)
-        report = replace(report, documents=report.documents + len(group))
+        counts["documents"] += len(group)
+    report = ImportReport(**counts)
     if about is not None and (report.units, report.documents) != (about.units, about.documents):
         message = (
             f"{files.units} and {files.documents} hold {report.units:,} units and {report.documents:,} documents, and "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -98,11 +99,8 @@ def merge(
     if not isinstance(other, str | Path):
         other.check_open()
         return _merge(store.connections, other.connections, on_conflict, show_progress)
-    source = Connections(Path(other), read_only=True)
-    try:
+    with closing(Connections(Path(other), read_only=True)) as source:
         return _merge(store.connections, source, on_conflict, show_progress)
-    finally:
-        source.close()
 
 
 def _merge(target: Connections, source: Connections, on_conflict: OnConflict, show_progress: bool) -> MergeReport:
@@ -128,8 +126,9 @@ def _merge(target: Connections, source: Connections, on_conflict: OnConflict, sh
                 bar.update(len(block))
         for group in blocks(theirs.all_documents()):  # once more, for those without units
             with transaction(target) as writing:
-                texts = {document.id: (document, digest) for document, digest in group}
-                report += _add(writing, theirs, [], texts, replace=on_conflict == "replace")
+                report += _add(
+                    writing, theirs, [], {text[0].id: text for text in group}, replace=on_conflict == "replace"
+                )
         return report + MergeReport(propositions=_merge_propositions(target, theirs.connection))
 
 
@@ -205,11 +204,8 @@ def _differing(mine: Snapshot, texts: _Documents) -> list[str]:
 def _refuse_conflicts(mine: Snapshot, theirs: Snapshot) -> None:
     """Look for a conflict before anything is written."""
     units = (("unit", _compared(mine, block)[1]) for block in blocks(theirs.stored_units()))
-    documents = (
-        ("document", _differing(mine, {document.id: (document, digest) for document, digest in group}))
-        for group in blocks(theirs.all_documents())
-    )
-    for what, ids in chain(units, documents):
+    texts = ({text[0].id: text for text in group} for group in blocks(theirs.all_documents()))
+    for what, ids in chain(units, (("document", _differing(mine, group)) for group in texts)):
         if ids:
             remedy = "choose on_conflict='replace' or 'keep'. Nothing was merged"
             message = f"{what} {min(ids)!r} is in both stores, and not the same: {remedy}"

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from factoid._optional import require, whole_import
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError, StoreFormatError
-from factoid.files.atomic import part_beside, sync_file, sync_folder
+from factoid.files.atomic import sync_file
 from factoid.files.sqlite import FILE, explain
 from factoid.progress import progress_bar
 from factoid.store.database.schema import open_reader
 from factoid.store.indexes.build import INDEXES
-from factoid.store.transfer.copies import snapshot
+from factoid.store.transfer.copies import new_folder, snapshot
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -84,11 +84,9 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
                 system.rm(f"{root}/{former}", recursive=True)
             except OSError as error:
                 logger.warning("%s/%s is of no use any more and could not be removed: %s", root, former, error)
-    except sqlite3.Error as error:
-        message = f"cannot send the store to {url}: {explain(error)}"
-        raise StoreError(message) from error
-    except OSError as error:
-        message = f"cannot send the store to {url}: {error.strerror or error}. What was there before is as it was"
+    except (OSError, sqlite3.Error) as error:
+        reason = explain(error) if isinstance(error, sqlite3.Error) else error.strerror or error
+        message = f"cannot send the store to {url}: {reason}. What was there before is as it was"
         raise StoreError(message) from error
 
 
@@ -116,27 +114,24 @@ def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = Non
         message = f"{target} is there: name a new folder to fetch the store into, or delete it first"
         raise InvalidInputError(message)
     folder, files = _manifest(system, root, url)
+    total = sum(sent.size for sent in files)
     try:
-        with part_beside(target, folder=True) as part:
-            total = sum(sent.size for sent in files)
-            with progress_bar(show=show_progress, unit="B", total=total, unit_scale=True) as bar:
-                for sent in files:
-                    path = f"{root}/{folder}/{sent.name}"
-                    with system.open(path, "rb") as source, (part / sent.name).open("xb") as copy:
-                        size, digest = _copy(source, copy, bar.update)
-                    if (size, digest) != (sent.size, sent.sha256):
-                        message = (
-                            f"{path} is damaged: it has {size:,} bytes of {sent.size:,}, or others than were sent. Send "
-                            "the store again"
-                        )
-                        raise StoreFormatError(message)
-                    sync_file(part / sent.name)
+        with (
+            new_folder(target) as part,
+            progress_bar(show=show_progress, unit="B", total=total, unit_scale=True) as bar,
+        ):
+            for sent in files:
+                path = f"{root}/{folder}/{sent.name}"
+                with system.open(path, "rb") as source, (part / sent.name).open("xb") as copy:
+                    arrived = _copy(source, copy, bar.update)
+                if arrived != (sent.size, sent.sha256):
+                    message = (
+                        f"{path} is damaged: it has {arrived[0]:,} bytes of {sent.size:,}, or others than were sent. Send "
+                        "the store again"
+                    )
+                    raise StoreFormatError(message)
+                sync_file(part / sent.name)
             open_reader(part, read_only=True).close()
-            sync_folder(part)
-            if target.exists():
-                target.rmdir()
-            part.replace(target)
-        sync_folder(target.absolute().parent)
     except FileNotFoundError as error:
         message = (
             f"the store at {url} is not whole: {error}. If it was replaced just now, fetch it again; else send it again"
@@ -173,7 +168,7 @@ def _send(system: Any, root: str, files: list[Path], progress: Callable[[int], o
     Whatever fails, the manifest names what was sent or what it named before, never half of either; a folder that it does
     not name is removed, as far as that is possible then.
     """
-    folder, former = secrets.token_hex(8), _former(system, root)
+    folder, former = secrets.token_hex(8), _named_folder(system, root)
     sent = []
     try:
         system.makedirs(f"{root}/{folder}", exist_ok=True)
@@ -187,11 +182,11 @@ def _send(system: Any, root: str, files: list[Path], progress: Callable[[int], o
         system.pipe_file(part, json.dumps(manifest, indent=2).encode())
         system.mv(part, f"{root}/{MANIFEST}")
     except BaseException as error:
-        if _former(system, root) != folder:
+        complete = _named_folder(system, root) == folder
+        if not complete:
             with suppress(OSError):
                 system.rm(f"{root}/{folder}", recursive=True)
-            raise
-        if not isinstance(error, OSError):  # else something failed after the manifest was in its place
+        if not (complete and isinstance(error, OSError)):  # else something failed after the manifest was in its place
             raise
     return former
 
@@ -207,8 +202,8 @@ def _copy(source: Any, target: Any, progress: Callable[[int], object]) -> tuple[
     return size, digest.hexdigest()
 
 
-def _former(system: Any, root: str) -> str | None:
-    """Return the folder of the store that is there, if there is one."""
+def _named_folder(system: Any, root: str) -> str | None:
+    """Return the folder that the manifest names, if there is a store."""
     try:
         return _manifest(system, root, root)[0]
     except StoreError:

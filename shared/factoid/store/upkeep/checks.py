@@ -28,13 +28,7 @@ Progress = Callable[[int], object]
 
 @dataclass(slots=True)
 class Findings:
-    """What is wrong with a store, in plain words.
-
-    Attributes:
-        problems: Each with what to do.
-        mendable: Those that follow from the rest of the store, without what to do.
-        indexes: The names of the indexes whose files are to be removed.
-    """
+    """What is wrong with a store: problems with what to do, those that can be mended, and the indexes to be removed."""
 
     problems: list[str] = field(default_factory=list)
     mendable: list[str] = field(default_factory=list)
@@ -89,23 +83,24 @@ def is_sound(snapshot: Snapshot, findings: Findings) -> bool:
 
 def check_rows(snapshot: Snapshot, findings: Findings) -> None:
     """Check that what rows name is there, and that all of it is needed."""
+    known = ", ".join(map(repr, map(str, Granularity)))
+    conditions = {"are of an unknown granularity": f"granularity NOT IN ({known})"}
     for table, column in USES.items():
-        there = f"EXISTS (SELECT 1 FROM {table} WHERE row = units.{column})"  # noqa: S608
-        count, ids = _units(snapshot, f"units.{column} IS NOT NULL AND NOT {there}")
-        if count:
-            findings.add(f"{count:,} units name {table} that are not there ({ids})", _AGAIN)
-    count, ids = _units(snapshot, f"granularity NOT IN ({', '.join(map(repr, map(str, Granularity)))})")
-    if count:
-        findings.add(f"{count:,} units are of an unknown granularity ({ids})", _AGAIN)
+        condition = f"{column} IS NOT NULL AND {column} NOT IN (SELECT row FROM {table})"  # noqa: S608
+        conditions[f"name {table} that are not there"] = condition
+    for problem, condition in conditions.items():
+        if count := _count(snapshot, f"units WHERE {condition}"):
+            findings.add(f"{count:,} units {problem} ({_ids(snapshot, condition)})", _AGAIN)
     spare = {table: _count(snapshot, f"{table} WHERE {unused(table)}") for table in USES}
     if any(spare.values()):
         counts = ", ".join(f"{count:,} of {table}" for table, count in spare.items() if count)
         findings.add_mendable(f"rows are left that no unit uses ({counts})")
     if not snapshot.commits(int(snapshot.meta.get("forgotten") or 0))[1]:
         findings.add_mendable("what open readers are told of commits is not what was written")
-    behind = [table for table in NUMBERED if last_rows(snapshot, table)[0] < last_rows(snapshot, table)[1]]
+    last = {table: last_rows(snapshot, table) for table in NUMBERED}
+    behind = ", ".join(table for table, (recorded, largest) in last.items() if recorded < largest)
     if behind:
-        findings.add_mendable(f"row numbers of {', '.join(behind)} would be given a second time")
+        findings.add_mendable(f"row numbers of {behind} would be given a second time")
     if snapshot.meta.get("dim") is None and _count(snapshot, "vectors"):
         findings.add("the store holds vectors, and not their dimension")
 
@@ -149,12 +144,12 @@ def check_vectors(snapshot: Snapshot, findings: Findings, progress: Progress) ->
                 damaged.setdefault("are not finite", []).append(row)
         progress(len(block))
     for what, rows in damaged.items():
-        _, ids = _units(snapshot, f"vector IN ({', '.join(map(str, rows[:_SHOWN]))})")
+        ids = _ids(snapshot, f"vector IN ({', '.join(map(str, rows[:_SHOWN]))})")
         findings.add(f"{len(rows):,} vectors {what} (of units such as {ids})", _AGAIN)
 
 
 def check_metadata(snapshot: Snapshot, findings: Findings, progress: Progress) -> None:
-    """Check the metadata of units, the fields by which filters find them, and the metadata of documents."""
+    """Check the metadata of units, and the fields by which filters find them."""
     expected = missing = 0
     unreadable: list[int] = []
     sql = "SELECT count(*) FROM fields WHERE key = ? AND kind = ? AND value = ? AND metadata = ?"
@@ -176,23 +171,15 @@ def check_metadata(snapshot: Snapshot, findings: Findings, progress: Progress) -
     if missing or surplus > 0:
         problem = f"filters would miss {missing:,} fields of metadata, and find {max(surplus, 0):,} too many"
         findings.add_mendable(problem)
-    documents = snapshot.connection.execute("SELECT id, metadata FROM documents ORDER BY row")
-    damaged = [document_id for document_id, text in documents if parse_metadata(text) is None]
-    if damaged:
-        findings.add(
-            f"the metadata of {len(damaged):,} documents are no JSON objects ({_some(damaged)})", "Add them again"
-        )
 
 
 def _count(snapshot: Snapshot, source: str) -> int:
     return int(snapshot.values(f"SELECT count(*) FROM {source}")[0])  # noqa: S608
 
 
-def _units(snapshot: Snapshot, where: str) -> tuple[int, str]:
-    """Return how many units meet a condition, and some of their ids."""
-    count = _count(snapshot, f"units WHERE {where}")
-    ids = snapshot.values(f"SELECT id FROM units WHERE {where} ORDER BY row LIMIT {_SHOWN + 1}")  # noqa: S608
-    return count, _some(ids)
+def _ids(snapshot: Snapshot, where: str) -> str:
+    """Return some ids of the units that meet a condition."""
+    return _some(snapshot.values(f"SELECT id FROM units WHERE {where} ORDER BY row LIMIT {_SHOWN + 1}"))  # noqa: S608
 
 
 def _some(values: Sequence[object]) -> str:

@@ -70,19 +70,16 @@ def stats(store: UnitStore) -> StoreStats:
     folder = store.path
     with store.connections.reading() as connection:
         snapshot = Snapshot(connection)
-        sql = """SELECT (SELECT count(*) FROM documents WHERE text IS NOT NULL), (SELECT count(*) FROM vectors),
-            (SELECT count(*) FROM metadata)"""
-        documents, vectors, metadata = connection.execute(sql).fetchone()
-        settings = Settings.of(snapshot)
+        sources = ("documents WHERE text IS NOT NULL", "vectors", "metadata")
+        documents, vectors, metadata = (snapshot.values(f"SELECT count(*) FROM {rows}")[0] for rows in sources)  # noqa: S608
+        settings, meta = Settings.of(snapshot), snapshot.meta
         indexes = {} if folder is None else {kind: total_size(index_files(folder, kind)) for kind in INDEXES}
         return StoreStats(
             units=snapshot.counts(),
             documents=documents,
             vectors=vectors,
             metadata=metadata,
-            encoder=snapshot.meta.get("encoder"),
-            embed_template=snapshot.meta.get("embed_template"),
-            dim=snapshot.meta.get("dim"),
+            **{name: meta.get(name) for name in ("encoder", "embed_template", "dim")},
             dtype=str(snapshot.dtype),
             similarity=str(settings.similarity),
             kinds=dict(settings.kinds),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,21 +12,17 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import MissingDependencyError
-from factoid.index import RowIds, VectorIndex, load, prepare
-from factoid.index.files import load_files
-from factoid.index.lexical import has_tantivy
+from factoid.index import RowIds, VectorIndex, prepare
 from factoid.progress import progress_bar
-from factoid.search import LEXICAL, Columns
+from factoid.search import LEXICAL
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.lexical import read_lexical
+from factoid.store.indexes.build import INDEXES, read_lexical, read_vectors, stacked
+from factoid.store.indexes.views import IndexState
 from factoid.store.upkeep.checks import Findings, check_metadata, check_rows, check_texts, check_vectors, is_sound
 from factoid.store.upkeep.repair import repair as mend
-from factoid.units import Granularity
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from factoid.store.unit_store import UnitStore
 
 _COUNTED = {
@@ -113,66 +109,54 @@ def _check(store: UnitStore, show_progress: bool) -> tuple[VerifyReport, Finding
                     check_vectors(snapshot, findings, bar.update)
                     check_metadata(snapshot, findings, bar.update)
                 if store.path and findings.all_mendable:  # else indexes have no measure
-                    path = store.path
                     counts["indexes"] = sum(  # no file is written here meanwhile
-                        store.views.at([], lambda *_, kind=kind: _check_index(snapshot, path, kind, findings))
-                        for kind in Granularity
-                    ) + store.views.at([], lambda *_: _check_lexical(snapshot, path, findings))
+                        store.views.at([], lambda *_, path=store.path / name: _check_index(snapshot, path, findings))
+                        for name in INDEXES
+                    )
         except (sqlite3.DatabaseError, DamagedRowError, UnicodeDecodeError, ValueError) as error:
             findings.add(f"the database cannot be read to its end: {error}")
     return VerifyReport(**counts, problems=tuple(findings.problems)), findings
 
 
-def _check_index(snapshot: Snapshot, folder: Path, kind: Granularity, findings: Findings) -> bool:
+def _check_index(snapshot: Snapshot, path: Path, findings: Findings) -> bool:
     """Check the files of an index against the database; tell whether there are any.
 
     Files of another generation are brought up to date when they are read next, and are checked for being readable.
     """
-    path = folder / kind
     # Without a manifest they are what is left of files that were being written; they do not count, and are replaced.
-    if not (folder / f"{kind}.json").exists():
+    if not path.with_name(f"{path.name}.json").exists():
         return False
+    read: Any = read_lexical if path.name == LEXICAL else partial(read_vectors, mmap=True)
     try:
-        # Once more, in case another process was just writing them.
-        cache = load(path, mmap=True) or load(path, mmap=True)
-    except MissingDependencyError:  # without FAISS there are no searches, and the database counts alone
+        state = read(path) or read(path)  # once more, in case another process was just writing them
+    except MissingDependencyError:  # without the engine there are no searches, and the database counts alone
         return False
     problem = None
-    if cache is None:
+    if state is None:
         problem = "is damaged: the next search builds it again"
-    elif cache.stamp.get("generation") == snapshot.generation:
-        index, columns = cache.index, snapshot.columns(kind)
-        ids = columns.distinct_vectors()
-        units = np.stack([getattr(columns, column.name) for column in fields(Columns)])
-        if index.dim != snapshot.meta.get("dim"):
-            problem = f"holds vectors of {index.dim} dimensions: the next search builds it again"
-        elif not np.array_equal(cache.arrays.get("columns", ()), units) or not np.array_equal(np.sort(index.ids), ids):
-            problem = "holds other units than the database: searches would miss some"
-        elif not all(_agree(index, *block) for block in snapshot.vector_blocks(ids)):
-            problem = "holds other vectors than the database: searches would be wrong"
+    elif state.generation == snapshot.generation:
+        problem = _difference(snapshot, state)
     if problem:
         findings.add_mendable(f"the index {path} {problem}")
-        findings.indexes.append(kind)
+        findings.indexes.append(path.name)
     return True
 
 
-def _check_lexical(snapshot: Snapshot, folder: Path, findings: Findings) -> bool:
-    """Do as `_check_index` for the words of passages."""
-    path = folder / LEXICAL
-    if not (folder / f"{LEXICAL}.json").exists() or not has_tantivy():
-        return False
-    cache = load_files(path, partial(read_lexical, path)) or load_files(path, partial(read_lexical, path))
-    problem = None
-    if cache is None or cache.index is None:
-        problem = "is damaged: the next search builds it again"
-    elif cache.generation == snapshot.generation and (
-        len(cache.index) != len(cache.columns) or not np.array_equal(cache.columns.rows, snapshot.columns(LEXICAL).rows)
-    ):
-        problem = "holds other passages than the database: searches would miss some"
-    if problem:
-        findings.add_mendable(f"the index {path} {problem}")
-        findings.indexes.append(LEXICAL)
-    return True
+def _difference(snapshot: Snapshot, state: IndexState[Any]) -> str | None:
+    """Return what an index of this generation says other than the database."""
+    index: Any = state.index
+    columns = snapshot.columns(state.granularity)
+    ids = columns.distinct_vectors()
+    if isinstance(index, VectorIndex) and index.dim != snapshot.meta.get("dim"):
+        return f"holds vectors of {index.dim} dimensions: the next search builds it again"
+    if not np.array_equal(stacked(state.columns), stacked(columns)) or len(index) != len(ids):
+        return "holds other units than the database: searches would miss some"
+    if isinstance(index, VectorIndex):
+        if not np.array_equal(index.ids, ids):
+            return "holds other units than the database: searches would miss some"
+        if not all(_agree(index, *block) for block in snapshot.vector_blocks(ids)):
+            return "holds other vectors than the database: searches would be wrong"
+    return None
 
 
 def _agree(index: VectorIndex, ids: RowIds, vectors: Vectors) -> bool:

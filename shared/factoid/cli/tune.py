@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from factoid.cli import options as opts
 from factoid.cli.options import option
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.files.lines import located, parse_object, read_lines
+from factoid.files.lines import filled_lines, located, parse_object
 from factoid.terminal import count
 
 if TYPE_CHECKING:
@@ -117,9 +117,7 @@ def _questions(file: Path) -> list[str]:
 
 def _answered(file: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield questions with their answers."""
-    for number, line in read_lines(file):
-        if line.isspace():
-            continue
+    for number, line in filled_lines(file):
         with located(f"{file}:{number}"):
             record = parse_object(line)
             question, answers = record.get("question"), record.get("answers")

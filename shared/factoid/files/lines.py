@@ -66,6 +66,11 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise UnreadableFileError(message) from error
 
 
+def filled_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Do as `read_lines`, without blank lines."""
+    return ((number, line) for number, line in read_lines(path) if not line.isspace())
+
+
 def parse_json(text: bytes | str) -> Any:
     """Return what JSON holds; raise an InvalidInputError for other text, or for what is not UTF-8."""
     try:

@@ -18,7 +18,7 @@ from typing import Any
 
 from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
-from factoid.files.lines import located, parse_object, read_lines
+from factoid.files.lines import filled_lines, located, parse_object
 from factoid.propositions.decompose import ground
 from factoid.propositions.protocol import NoPropositions, Propositionizer
 from factoid.split import split_sentences
@@ -131,9 +131,7 @@ def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
         UnreadableFileError: The file is missing or a line is not such a record.
     """
     pairs = []
-    for number, line in read_lines(Path(path)):
-        if line.isspace():
-            continue
+    for number, line in filled_lines(Path(path)):
         with located(f"{os.fspath(path)}:{number}"):
             pairs.append(_pair(parse_object(line.removeprefix(codecs.BOM_UTF8))))
     return pairs

@@ -21,7 +21,7 @@ import numpy as np
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.files.lines import located, numbered_lines, parse_object
+from factoid.files.lines import filled_lines, located, parse_object
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import check_unit
 from factoid.units import Document, Granularity, Unit
@@ -169,7 +169,7 @@ def _numbers(vector: Vectors | None) -> str:
 
 
 def _read_jsonl(path: Path) -> Iterator[tuple[Record, str]]:
-    for number, line in numbered_lines(path):
+    for number, line in filled_lines(path):
         place = f"{path}:{number}"
         with located(place):
             record = parse_object(line)

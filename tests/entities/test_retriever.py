@@ -72,14 +72,6 @@ def test_hybrid_puts_entities_first_and_keeps_k(articles: ArticleStore) -> None:
     assert again.retrieve("How long is the Arve?") == [arve, *more]
 
 
-def test_two_articles_of_one_text_are_two_entities() -> None:
-    stub = "A river of which nothing is known."
-    with build_own_articles([Document(stub, "Allaine"), Document(stub, "Birse")]) as store:
-        part = Hit(replace(OTHER.unit, text="of which nothing is"), 0.1)
-        retriever = EntityRetriever(store, fallback=lambda *_: [part, OTHER, OTHER], hybrid=True)
-        assert titles(retriever.retrieve("Is the Allaine as long as the Birse?")) == ["Allaine", "Birse", ""]
-
-
 def test_a_fallback_may_have_all_of_what_was_cut() -> None:
     whole = Hit(replace(OTHER.unit, id="tern", text="It lies in the north. It has nine arches."), 0.1)
     with build_own_articles([Document(whole.unit.text, "Tern", id="tern")]) as store:
@@ -99,14 +91,6 @@ def test_ambiguous_mentions(articles: ArticleStore, ambiguous: str, expected: li
     if ambiguous == "all":  # after what is certain
         hits = EntityRetriever(articles, ambiguous="all").retrieve("Is the Sorne longer than the Arve?")
         assert [hit.mention.title for hit in hits] == titles(hits) == ["Sorne (north)", "Arve", "Sorne (south)"]
-
-
-def test_the_default_linker_reports_ambiguity(articles: ArticleStore) -> None:
-    [hit] = EntityRetriever(articles).retrieve("Is the Sorne long?")
-    assert hit.mention.ambiguous
-    assert {candidate.title for candidate in hit.mention.candidates} == {"Sorne (north)", "Sorne (south)"}
-    [hit] = EntityRetriever(articles).retrieve("Is the Sorne in the south long?")
-    assert (hit.unit.title, hit.mention.ambiguous) == ("Sorne (south)", False)
 
 
 @pytest.mark.parametrize("granularity", ["passage", "sentence", "proposition"])

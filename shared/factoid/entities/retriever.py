@@ -28,15 +28,10 @@ _VIEWS = 256  # filters whose views of the articles are kept
 
 @dataclass(frozen=True, slots=True)
 class EntityHit(Hit):
-    """The article of an entity, as a hit whose unit's text is the article's first words, or its best units.
+    """The article of an entity, as a hit whose unit's text is the article's first words, or its best units."""
 
-    Attributes:
-        mention: Where the question names the entity, and which other entities it may mean.
-        named: The text of the mention.
-    """
-
-    mention: Mention = field(kw_only=True)
-    named: str = field(kw_only=True)
+    mention: Mention = field(kw_only=True)  # where the question names the entity, and which others it may mean
+    named: str = field(kw_only=True)  # the text of the mention
 
     @property
     def text(self) -> str:

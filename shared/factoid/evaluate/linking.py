@@ -76,10 +76,7 @@ def linking_statistics(linked: Sequence[Sequence[Mention]], *, resolve: Titles =
 def title_accuracy(
     linked: Sequence[Sequence[Mention]], titles: Sequence[str | Iterable[str]], *, resolve: Titles = canonical_title
 ) -> float:
-    """Return the share of texts in which an expected title was found, whatever else was, from 0 to 1.
-
-    `titles` has the title that is expected of each text, or several of which one is enough.
-    """
+    """Return the share of texts in which the expected title, or one of several, was found, from 0 to 1."""
     check_lists(linked, "mentions")
     check_list(titles, "titles")
     if len(linked) != len(titles) or not linked:
@@ -88,5 +85,5 @@ def title_accuracy(
     hits = 0
     for mentions, title in zip(linked, titles, strict=True):
         expected = {resolve(name) for name in ([title] if isinstance(title, str) else title)}
-        hits += any(resolve(mention.title) in expected for mention in mentions)
+        hits += not expected.isdisjoint(resolve(mention.title) for mention in mentions)
     return hits / len(linked)

@@ -66,9 +66,6 @@ def _check(relevances: Relevances, k: int | None) -> None:
     if k is not None and k < 1:
         message = f"k must be at least 1, got {k}"
         raise InvalidInputError(message)
-    if not len(relevances):
-        message = "expected a list for each question, got no question"
-        raise InvalidInputError(message)
-    if any(isinstance(hit, str) for relevance in relevances for hit in relevance):
-        message = "expected whether each document is relevant, got a string: judge tells it of texts"
+    if not len(relevances) or any(isinstance(hit, str) for relevance in relevances for hit in relevance):
+        message = "expected for each question, at least one, whether each document is relevant: judge tells it of texts"
         raise InvalidInputError(message)

@@ -57,11 +57,6 @@ def test_a_word_whose_subwords_share_no_candidate_keeps_its_own_entity():
     assert old_rome.candidates[2] == pytest.approx((0.9 + 2 * 0.9 / 3) / 2)
 
 
-def test_what_names_no_entity_stays_so():
-    outside = phrase(first=((0, 0.6), (2, 0.4)), second=((0, 0.6), (2, 0.4)))
-    assert choose(CandidateSets({TEXT: ["Rome"]}), outside) == "|||O|||"
-
-
 def written(tmp_path, content):
     path = tmp_path / "sets.json"
     path.write_text(json.dumps(content), encoding="utf-8")

@@ -30,16 +30,13 @@ def cut(text):
         ("one  two\nthree\u00a0four", ["one", "two", "three", "four"]),
         ("mid-way o'clock 3.14 a@b", ["mid-way", "o'clock", "3.14", "a@b"]),  # punctuation inside is no matter
         ("Etna's LAVA'S", ["Etna", "'s", "LAVA", "'S"]),
-        ("dogs' d'", ["dogs", "'", "d", "'"]),  # ends in punctuation
         ("Etna’s", ["Etna’s"]),  # only the ASCII apostrophe
         ("(Etna)", ["(", "Etna", ")"]),
         ("“Etna”", ["“Etna”"]),  # no ASCII punctuation
         ('("Etna\'s".)', ['("', "Etna's", '".)']),  # with punctuation around, 's stays
         ("Etna's,", ["Etna's", ","]),
-        ("'s", ["'", "s"]),
         ("U.S.", ["U.S", "."]),
         ("...", ["..."]),
-        ("-", ["-"]),
         ("--a", ["--", "a"]),
     ],
 )
@@ -95,8 +92,7 @@ def test_the_mapping_is_that_of_decoding_subwords_one_after_the_other(pieces, sp
     ("text", "plain"),
     [
         ("‘a’ “b” „c”", '\'a\' "b" "c"'),
-        ("1–2 — 3", "1-2 - 3"),
-        ("end… • item", "end. . item"),
+        ("1–2 — 3… • 4", "1-2 - 3. . 4"),
         ("Höör, Kōbe, Málaga, Genève, École", "Hoor, Kobe, Malaga, Geneve, Ecole"),
         ("Iași, Perić, Čačak, Žižek, 5 €", "Iasi, Peric, Čacak, Žizek, 5 E"),
         ("\ufeffa\u00a0b", " a b"),
@@ -124,8 +120,6 @@ def joined(text):
         ("a list etc. and so on.", ["a", "list", "etc.", "and", "so", "on", "."]),
         ("the U.S., too", ["the", "U.S", ".,", "too"]),  # only a "." alone can be merged
         ("wait...", ["wait", "..."]),
-        ("no stop at all", ["no", "stop", "at", "all"]),
-        (". alone", [".", "alone"]),
         # A line break is a letter to Moses.
         ("its services.\n\nIn the U.S.\nToo", ["its", "services.", "In", "the", "U.S.", "Too"]),
         ("its services. \n\nIn", ["its", "services", ".", "In"]),
@@ -138,18 +132,9 @@ def test_words_keep_the_full_stop_that_moses_leaves_them(text, words):
     assert joined(text) == words
 
 
-@pytest.mark.parametrize(
-    ("best", "entity"),
-    [
-        ((5, 5, 0, 0), 0),
-        ((5, 0, 0, 5), 0),
-        ((7, 7, 5, 5), 7),  # arbitrary in the original, the first in the text here
-        ((5, 0), 5),  # all differ
-        ((7, 5, 5, 5, 0, 0), 5),
-    ],
-)
-def test_no_entity_wins_a_tie_of_two_votes_to_two(best, entity):
-    assert resolve_word([Prediction((entity,), (0.9,)) for entity in best], 0, 1).entity == entity
+def test_no_entity_wins_a_tie_of_two_votes_to_two():
+    for best, entity in (((5, 0, 0, 5), 0), ((7, 7, 5, 5), 7), ((5, 0), 5), ((7, 5, 5, 5, 0, 0), 5)):
+        assert resolve_word([Prediction((vote,), (0.9,)) for vote in best], 0, 1).entity == entity
 
 
 ids = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
@@ -195,6 +180,10 @@ def phrases(text, entities, *, offsets=None):
 def test_words_in_a_row_of_one_id_are_a_phrase_outside_too():
     assert phrases("see the red Big Ben now", [0, 0, 0, 7, 7, 0]) == [("see the red", 0), ("Big Ben", 7), ("now", 0)]
     assert phrases("Rome Rome Oslo", [7, 7, 8]) == [("Rome Rome", 7), ("Oslo", 8)]
+    assert phrases("a\nBen", [0, 7, 7], offsets=[(0, 1), (1, 2), (2, 5)]) == [
+        ("a", 0),
+        ("Ben", 7),
+    ]  # no white space around
 
 
 @pytest.mark.parametrize(
@@ -208,11 +197,6 @@ def test_a_word_without_subwords_is_skipped_and_separates_nothing(words, offsets
     predictions = [Prediction((7,), (0.5,))] * len(offsets)
     (phrase,) = find_phrases("Ben').Ben", words, offsets, predictions)
     assert (phrase.start, phrase.end) == (0, 9)
-
-
-def test_a_span_goes_from_the_first_subword_to_the_last_without_white_space_around_it():
-    assert phrases("a Benjamin b", [0, 7, 7, 0], offsets=[(0, 1), (2, 5), (5, 10), (11, 12)])[1] == ("Benjamin", 7)
-    assert phrases("a\nBen", [0, 7, 7], offsets=[(0, 1), (1, 2), (2, 5)]) == [("a", 0), ("Ben", 7)]
 
 
 def test_candidates_are_what_every_word_lists_by_the_mean_of_means():

@@ -114,12 +114,6 @@ def test_a_file_in_the_place_of_another_is_refused(files, places, wrong, named):
         VocabularyFiles(*(name and folder / f"{name}.txt" for name in places))
 
 
-def test_names_of_ones_own_tell_nothing(files):
-    paths = (files.aida, files.enwiki, files.out_of_domain)
-    renamed = [path.rename(path.with_name(f"own-{path.name}")) for path in paths]
-    assert VocabularyFiles(*renamed).read(len(tiny_spel.ENTRIES)).entries == tuple(tiny_spel.ENTRIES)
-
-
 def test_missing_files_are_refused(tmp_path):
     with pytest.raises(UnreadableFileError, match=r"holds no aida\.txt"):
         VocabularyFiles.in_folder(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from factoid.entities.articles.names import canonical_title, clean_name, name_key
 from factoid.entities.linkers.tokens import Tokens, tokenize
@@ -85,7 +86,7 @@ def _as_list(annotation: object, text: str) -> list[str | Mention]:
         return []
     if isinstance(annotation, str | Mention):
         return [annotation]
-    annotations = list(annotation) if isinstance(annotation, Iterable) else [annotation]
+    annotations: list[Any] = list(annotation) if isinstance(annotation, Iterable) else [annotation]
     if isinstance(annotation, Mapping) or not all(isinstance(value, str | Mention) for value in annotations):
         message = f"annotations of {text!r} must be titles or mentions, got {annotation!r}"
         raise InvalidInputError(message)

@@ -20,8 +20,7 @@ from factoid.sentences import sentence_spans
 _WORD = re.compile(r"\w+")
 _NEAR = 60  # tokens on each side of a mention whose words speak for a candidate
 _SPOKEN_FOR = 0.9  # share of the candidates that the text's words speak for
-# In links, what a name of each kind is worth. In a whole Wikipedia that is nothing; in a small collection a few links do not yet
-# take a name from the article that is called so.
+# In links, what a name of each kind is worth.
 _WORTH = dict(zip(NameKind, (8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5), strict=True))
 _TRUST_IN_BASE = 0.75  # "Air" for "Air (album)"
 _DISAMBIGUATION_PAGE = "disambiguation"
@@ -46,10 +45,8 @@ class Option:
 def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Option]:
     """Return the articles that the names of one key may mean, the most likely first.
 
-    What tells a title from others of its name, as "planet" does in "Mercury (planet)", decides where the text has that word
-    too (see `words_around`), and of several the nearest word; then how many links of this text lead to each article; then
-    what the name is to the article (see `NameKind`). Without counts a title has twice the share of a redirect, that twice the
-    share of an alias, and so on.
+    What tells a title from others of its name, as "planet" does in "Mercury (planet)", decides where `words_around` has it too,
+    the nearest word first; then how many links of this text lead to each article, and the `NameKind`.
     """
     by_article: dict[int, list[Name]] = {}
     for name in names:
@@ -80,8 +77,8 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
 def words_around(words: Sequence[Word], first: int, last: int) -> dict[str, int]:
     """Return the keys of the words near a mention that may say what it is, and how many tokens from it they stand.
 
-    Not those that say what the answer is ("Which band wrote it?"), nor the verb of a question ("What does Opus play?"), nor
-    stop words. What follows the mention is no verb where another one does ("What does the Opus player do?").
+    Not those that say what the answer is ("Which band wrote it?"), nor the verb of a question ("What does Opus play?", but not
+    "What does the Opus player do?"), nor stop words.
     """
     begin, end = max(0, first - _NEAR), min(len(words), last + 1 + _NEAR)
     around: dict[str, int] = {}
@@ -118,10 +115,7 @@ def _has_verb(words: Sequence[Word], first: int) -> bool:
 
 
 def _spoken_for(suffix: str, title: str, around: Mapping[str, int]) -> tuple[int, int]:
-    """Return whether the text says what tells a title from others of its name, and how far from the mention.
-
-    2 if it says what it is, 1 if it says a part of that, 0 if nothing.
-    """
+    """Return how far the text says what tells a title from others (2 all, 1 a part, 0 nothing), and the distance."""
     words = [_singular(word) for word in _WORD.findall(name_key(suffix))] if around else []
     distances = [around[word] for word in words if word in around]
     if not distances:

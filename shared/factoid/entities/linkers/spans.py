@@ -253,11 +253,7 @@ def _is_lone_character(words: list[Word], first: int, last: int) -> bool:
 
 
 def is_part(words: Sequence[Word], casing: Casing, spans: Sequence[Span], at: int) -> bool:
-    """Tell whether one of a text's mentions looks like a part of a longer name: "Mary" of "Mary Jack", "Line" of "Line 6".
-
-    Beside it stands a word with a capital that is in no mention, or in another of one word; or a number follows; or "of" and
-    a name do. Texts whose capitals do not tell have no such mentions.
-    """
+    """Tell whether one of a text's mentions looks like a part of a longer name: "Mary" of "Mary Jack", "Line" of "Line 6"."""
     if casing is not Casing.TELLING:
         return False
     span = spans[at]

@@ -178,10 +178,9 @@ class TitleLinker:
         return self._link(texts, 0.0)
 
     def link_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> list[Mention]:
-        """Return mentions for spans from elsewhere, such as a model of named entities.
+        """Return mentions for spans `[start, end)` from elsewhere that do not overlap; those without a name are left out.
 
-        A span is looked up as it is, else without a leading article or a closing "'s". Spans without a name are left out.
-        They are `[start, end)` in characters, without overlap.
+        A span is looked up as it is, else without a leading article or a closing "'s".
         """
         check_text(text)
         tokens = tokenize(text)

@@ -1,7 +1,6 @@
 """A text as words and marks: the key of any stretch of them, and what their capital letters tell.
 
-A word is a run of letters and digits with the marks on them. Any other visible character is a token of its own, and so is
-each character of a script that writes no spaces. Characters that cannot be seen, which no name has, split nothing.
+A word is a run of letters and digits. Any other visible character is a token, and so is one of a script without spaces.
 """
 
 from __future__ import annotations

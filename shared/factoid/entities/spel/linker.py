@@ -129,11 +129,7 @@ class SpELLinker:
         """Return the mentions in a text of any length, in order, as SpEL does for documents.
 
         Some typographic characters are read as plain ones, abbreviations keep their full stop, and windows of 254 tokens go
-        over the text in steps of 234. Spans are of the text as given, without white space at their ends.
-
-        Raises:
-            InvalidInputError: The text is no string, or holds lone surrogates.
-            MissingDependencyError: The package sacremoses is not installed.
+        over the text in steps of 234. Raises as `link`, and where the package sacremoses is not installed.
         """
         check_text(text)
         return self._link_windows(self._load(), text)

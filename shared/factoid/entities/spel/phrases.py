@@ -88,8 +88,8 @@ def _shared(listed: Sequence[dict[int, float]]) -> dict[int, float]:
 def split_words(text: str) -> list[Span]:
     """Return the spans of the words, in characters.
 
-    A text is split on white space. Where a piece begins or ends with ASCII punctuation, its leading run, its core and its
-    trailing run are words of their own; elsewhere a trailing 's is one.
+    Of a piece between white space that begins or ends with ASCII punctuation, the leading run, the core and the trailing run
+    are words of their own; elsewhere a trailing 's is one.
     """
     return [span for match in re.finditer(r"\S+", text) for span in _split(match[0], match.start())]
 

@@ -229,8 +229,8 @@ class TitleLinker:
                 if any(taken[span.first : span.last + 1]) or span.exact or span.weak or span.title:
                     continue
                 keys = self._misspellings.nearest(text.tokens.key_of(span.first, span.last))
-                if names := [name for some in self.store.names(keys).values() for name in _whole(some)]:
-                    near.append(_NamedSpan(span, names, False, Match.MISSPELLING))
+                if near_names := [name for some in self.store.names(keys).values() for name in _whole(some)]:
+                    near.append(_NamedSpan(span, near_names, False, Match.MISSPELLING))
             chosen += _longest(near, text, taken)
         return sorted(chosen, key=lambda match: match.span.first)
 

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
 
-from factoid.entities.chat_reader import ChatReader
+from factoid.entities.reader import ChatReader
 from factoid.errors import InvalidInputError
 from langchain_factoid.propositionizer import message_text
 

@@ -11,7 +11,7 @@ from llama_index.core.base.llms.types import CompletionResponse
 from llama_index.core.llms import LLM
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
-from factoid.entities.chat_reader import ChatReader
+from factoid.entities.reader import ChatReader
 from factoid.errors import InvalidInputError
 from llama_index_factoid.propositionizer import awaits
 

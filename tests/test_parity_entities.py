@@ -61,13 +61,12 @@ def test_the_same_everywhere(articles: ArticleStore, options: dict) -> None:
             own = [{key: item.metadata.get(key) for key in places} for item in (document, node.node)]
             assert own[0] == own[1]
             assert own[0]["mention"] == question[hit.mention.start : hit.mention.end]
-            texts = [match.unit.text for match in hit.matches]
-            assert texts == [match["text"] for match in document.metadata.get("matches", [])]
-            assert texts == [match["text"] for match in node.node.metadata.get("matches", [])]
-            spans = [(match.unit.start, match.unit.end) for match in hit.matches]
-            of_document, of_node = (entry.metadata.get("matches", []) for entry in (document, node.node))
-            assert spans == [(match["start_index"], match["end_index"]) for match in of_document]
-            assert spans == [(match["start_char_idx"], match["end_char_idx"]) for match in of_node]
+            spans = [(match.unit.text, match.unit.start, match.unit.end) for match in hit.matches]
+            for entry, keys in (
+                (document, ("text", "start_index", "end_index")),
+                (node.node, ("text", "start_char_idx", "end_char_idx")),
+            ):
+                assert spans == [tuple(match[key] for key in keys) for match in entry.metadata.get("matches", [])]
             found += 1
     assert found >= 3
 

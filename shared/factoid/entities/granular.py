@@ -26,25 +26,21 @@ class BestUnits:
 
     Args:
         granularity: Passages, sentences or propositions.
-        encoder: Encodes the question and the units. The units of an article are remembered.
+        encoder: Encodes the question and the units.
         propositionizer: Makes the propositions; None for the syntactic one.
 
     Raises:
-        InvalidInputError: Another granularity, or no encoder.
+        InvalidInputError: There is no encoder.
     """
 
     def __init__(
-        self, granularity: str, encoder: Encoder | None, propositionizer: Propositionizer | None = None
+        self, granularity: Granularity, encoder: Encoder | None, propositionizer: Propositionizer | None
     ) -> None:
-        self.granularity = Granularity(granularity)
-        if self.granularity is Granularity.DOCUMENT:
-            message = "granularity must be passage, sentence or proposition, got document"
-            raise InvalidInputError(message)
         if encoder is None or not hasattr(encoder, "encode_units"):
-            message = f"granularity={str(self.granularity)!r} needs an encoder, got {encoder!r}: give encoder=..."
+            message = f"granularity={str(granularity)!r} needs an encoder, got {encoder!r}: give encoder=..."
             raise InvalidInputError(message)
-        self.encoder, self.propositionizer = encoder, propositionizer
-        self._store = UnitStore(encoder=encoder, granularities=[self.granularity])
+        self.granularity, self.encoder, self.propositionizer = granularity, encoder, propositionizer
+        self._store = UnitStore(encoder=encoder, granularities=[granularity])
         weakref.finalize(self, self._store.close)
         self._recent: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
@@ -53,12 +49,7 @@ class BestUnits:
         """Return the best units, as one text of at most `words` words in the article's order, and as hits, best first.
 
         In the text they stand under their sections. Units are taken best first until one more would not fit; the first is
-        cut where it is too long. An article without text has none.
-
-        Args:
-            query: The question's vector. Shape: (dim,).
-            article: The article.
-            words: The budget.
+        cut where it is too long. The query is the question's vector, of shape (dim,).
         """
         matches: list[Hit] = []
         shown: list[Unit] = []  # without the article's title, which is not part of its text

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from factoid.errors import InvalidInputError
 
@@ -52,28 +51,12 @@ class Mention:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end or not self.title:
-            place = f"[{self.start}, {self.end}) for {self.title!r}"
-            message = f"a mention must have a title, and a span that holds characters of the text, got {place}"
+            message = f"a mention must have a title, and a span that holds characters of the text, got {self!r}"
             raise InvalidInputError(message)
 
 
 class EntityLinker(Protocol):
-    """Finds the entities in a text."""
+    """Finds the entities in a text. A linker with `link_batch` too, from texts to lists of mentions, is given many at once."""
 
     def link(self, text: str) -> list[Mention]:
         """Return the mentions, in order of the text and without overlap; none if the text names no entity."""
-
-
-@runtime_checkable
-class BatchEntityLinker(EntityLinker, Protocol):
-    """A linker that takes many texts at once for less than one after the other."""
-
-    def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Return the mentions of each text."""
-
-
-def link_all(linker: EntityLinker, texts: Sequence[str]) -> list[list[Mention]]:
-    """Link texts with any linker, at once where it can."""
-    if isinstance(linker, BatchEntityLinker):
-        return linker.link_batch(texts)
-    return [linker.link(text) for text in texts]

@@ -1,7 +1,4 @@
-"""What a reader is asked: the prompts of Entity Retrieval, Appendix A.
-
-A context is one string for each document; a plain string is one document.
-"""
+"""What a reader is asked: the prompts of Entity Retrieval, Appendix A."""
 
 from __future__ import annotations
 
@@ -19,9 +16,7 @@ Context = str | Sequence[str]
 
 
 def question_prompt(question: str, context: Context = ()) -> str:
-    """Return the prompt for a question without documents, with one, or with several (Appendix A.1 and A.2).
-
-    The question stands in it as it is given. Documents of white space are left out.
+    """Return the prompt for a question without documents, with one, or with several; blank ones do not count (Appendix A).
 
     Raises:
         InvalidInputError: The question is empty, or something is no string.
@@ -71,8 +66,8 @@ def match_contexts(
 def normalize_question(question: str) -> str:
     """Return a question as the paper's experiments give it to linkers and readers (§4.1, after Ram et al., 2023).
 
-    It is stripped, its first letter becomes lower case, and a question mark is added unless it ends in one. This harms a name
-    at the beginning ("Paris is in which country?"): use it to reproduce the paper's numbers only.
+    It is stripped, its first letter becomes lower case, and a question mark is added unless it ends in one. Use it only to
+    reproduce the paper's numbers: it harms a name at the beginning ("Paris is in which country?").
     """
     question = question.strip()
     question = question[:1].lower() + question[1:]
@@ -80,11 +75,9 @@ def normalize_question(question: str) -> str:
 
 
 def document_text(title: str, text: str) -> str:
-    """Return a document as the paper's experiments show it to the reader: title, blank line, title, text.
+    """Return a document as the paper's experiments show it to the reader: title, blank line, title, text (Tables 7 to 10).
 
-    The title stands there twice, since the paper's passages begin with it themselves (Tables 7 to 10). Without a title it is
-    the text alone. White space becomes single spaces, as the paper's articles have it before they are cut to their first
-    words; to show line breaks to a reader, give it the text of the hit.
+    Without a title it is the text alone. White space becomes single spaces; the text of a hit keeps its line breaks.
     """
     text = " ".join(text.split())
     return f"{title}\n\n{title}\n{text}" if title else text

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from factoid.entities.prompts import Context, as_documents, match_contexts, question_prompt
 from factoid.errors import InvalidInputError
+from factoid.store.search import whole_number
 
 MAX_NEW_TOKENS = 10
 """The paper's readers write no more (§4.1)."""
@@ -25,8 +27,6 @@ _THOUGHTS = r"(think|thinking|reasoning)"
 _THINKS = re.compile(rf"\s*<{_THOUGHTS}>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _THOUGHT = re.compile(rf"(?:(?!<{_THOUGHTS}>).)*?</{_THOUGHTS}>", re.DOTALL | re.IGNORECASE)
 
-M = TypeVar("M")
-
 
 @runtime_checkable
 class Reader(Protocol):
@@ -37,19 +37,14 @@ class Reader(Protocol):
 
 
 class LLMReader:
-    """Answers with whatever completes a prompt.
-
-    Args:
-        complete: Returns what a model writes after a prompt. How much that may be is up to it.
-        prompt: Makes the prompt.
-    """
+    """Answers with whatever completes a prompt: `complete` returns what a model writes after one, and limits its length."""
 
     def __init__(self, complete: Callable[[str], str], *, prompt: Prompt = question_prompt) -> None:
         self.complete = complete
         self.prompt = prompt
 
     def read(self, question: str, context: Context = ()) -> str:
-        """Return the answer to a question from documents: of what the model writes, see `clean_answer`.
+        """Return the answer to a question from documents, cleaned by `clean_answer`.
 
         Raises:
             InvalidInputError: The question is empty, a document is no string, or `complete` returned none.
@@ -61,23 +56,72 @@ class LLMReader:
         return clean_answer(completion)
 
     def read_batch(self, questions: Sequence[str], contexts: Sequence[Context]) -> list[str]:
-        """Return the answer to each question, one after the other; contexts[i] are the documents of questions[i].
+        """Return the answer to each question, one after the other; contexts[i] are the documents of questions[i]."""
+        return [self.read(question, documents) for question, documents in match_contexts(questions, contexts)]
+
+
+class ChatReader(ABC):
+    """Answers questions from documents, one request for each; of what the model writes the first line counts.
+
+    A context is a list of documents, as a retriever returns them, or of their texts; a single one is a context, too.
+    """
+
+    def __init__(
+        self,
+        llm: Any,
+        *,
+        max_tokens: int | None = MAX_NEW_TOKENS,
+        batch_size: int = 8,
+        prompt: Prompt = question_prompt,
+    ) -> None:
+        self.llm = _limit_answers(llm, max_tokens)
+        self.batch_size = whole_number("batch_size", batch_size)
+        self.prompt = prompt
+
+    def read(self, question: str, context: Any = ()) -> str:
+        """Return the answer to a question. Raises as `read_batch`."""
+        return self.read_batch([question], [context])[0]
+
+    async def aread(self, question: str, context: Any = ()) -> str:
+        """Do as `read`."""
+        return (await self.aread_batch([question], [context]))[0]
+
+    def read_batch(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
+        """Return the answer to each question; contexts[i] are the documents of questions[i].
 
         Raises:
-            InvalidInputError: As `read`; questions or contexts are no lists, or not as many.
+            InvalidInputError: Before anything is asked: a question is empty, a context holds no documents, questions or contexts
+                are no lists, or there are not as many.
         """
-        return [self.read(question, documents) for question, documents in match_contexts(questions, contexts)]
+        return [clean_answer(text) for text in self._complete(self._prompts(questions, contexts))]
+
+    async def aread_batch(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
+        """Do as `read_batch`."""
+        return [clean_answer(text) for text in await self._acomplete(self._prompts(questions, contexts))]
+
+    def _prompts(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
+        pairs = match_contexts(questions, contexts, self._text_of)
+        return [self.prompt(question, documents) for question, documents in pairs]
+
+    @abstractmethod
+    def _complete(self, prompts: Sequence[str]) -> list[str]:
+        """Return what the model writes after each prompt."""
+
+    @abstractmethod
+    async def _acomplete(self, prompts: Sequence[str]) -> list[str]: ...
+
+    @staticmethod
+    @abstractmethod
+    def _text_of(document: Any) -> Any:
+        """Return the text of a framework's document, and all else as it is."""
 
 
 def clean_answer(text: str, *, skip_empty: bool = True) -> str:
     """Return the first line of a model's text without quotes around it; "" if there is none.
 
-    Thoughts between <think> and </think>, <thinking> or <reasoning> are removed first. If they are cut off, there is no
-    answer: models that think need more tokens than the paper's readers have (`MAX_NEW_TOKENS`). An opening double quote that
-    is never closed is removed, too, since the answer was cut off.
-
-    With `skip_empty` empty lines before the answer are passed over, as chat models write them. Without it an empty first line
-    is the answer, as in the paper's experiments, where a model continues the prompt.
+    Thoughts between <think> and </think>, <thinking> or <reasoning> are removed first; if they are cut off, there is no answer.
+    An opening double quote that is never closed is removed, too. Without `skip_empty` an empty first line is the answer, as in
+    the paper's experiments.
     """
     while thoughts := _THINKS.match(text) or _THOUGHT.match(text):
         text = text[thoughts.end() :].lstrip()
@@ -91,20 +135,17 @@ def clean_answer(text: str, *, skip_empty: bool = True) -> str:
     return rest.strip() if line[0] in _DOUBLE and closing not in rest else line
 
 
-def limit_answers(model: M, max_tokens: int | None) -> M:
-    """Return a copy of a framework's model whose answers have at most this many tokens.
-
-    For None it is returned as it is, and so is a model without such a setting, or with a lower one.
-    """
+def _limit_answers(model: Any, max_tokens: int | None) -> Any:
+    """Return a copy of a framework's model whose answers have at most this many tokens, where it has such a setting."""
     if max_tokens is None:
         return model
     if max_tokens < 1:
         message = f"max_tokens must be at least 1, or None for the model's own, got {max_tokens}"
         raise InvalidInputError(message)
     fields: dict[str, Any] = getattr(type(model), "model_fields", {})  # both frameworks' models are pydantic's
-    name = next((name for name in _LIMITS if name in fields), None)
-    limit = None if name is None else getattr(model, name)
-    if name is None or (isinstance(limit, int) and 0 < limit <= max_tokens):
-        return model
-    limited: M = model.model_copy(update={name: max_tokens})  # type: ignore[attr-defined]
-    return limited
+    for name in _LIMITS:
+        if name in fields:
+            limit = getattr(model, name)
+            lower = isinstance(limit, int) and 0 < limit <= max_tokens
+            return model if lower else model.model_copy(update={name: max_tokens})
+    return model

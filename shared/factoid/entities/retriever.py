@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from factoid.encode import Encoder
-from factoid.entities.articles.article import Article
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.granular import BestUnits
 from factoid.entities.linkers.titles import TitleLinker
-from factoid.entities.mention import EntityLinker, Mention, link_all
+from factoid.entities.mention import EntityLinker, Mention
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.propositions import Propositionizer
@@ -29,15 +28,10 @@ _VIEWS = 256  # filters whose views of the articles are kept
 
 @dataclass(frozen=True, slots=True)
 class EntityHit(Hit):
-    """The article of an entity, as a hit whose unit's text is the article's first words, or its best units.
+    """The article of an entity, as a hit whose unit's text is the article's first words, or its best units."""
 
-    Attributes:
-        mention: Where the question names the entity, and which other entities it may mean.
-        named: The text of the mention.
-    """
-
-    mention: Mention = field(kw_only=True)
-    named: str = field(kw_only=True)
+    mention: Mention = field(kw_only=True)  # where the question names the entity, and which others it may mean
+    named: str = field(kw_only=True)  # the text of the mention
 
     @property
     def text(self) -> str:
@@ -136,11 +130,7 @@ class EntityRetriever:
     ) -> list[Hit]:
         """Return at most k hits: those of entities, `EntityHit`s, before those of the fallback.
 
-        Args:
-            question: The question.
-            k: Most hits; None for the retriever's.
-            words: Words of each article; None for the retriever's.
-            filter: What articles must pass, instead of the retriever's; None for that.
+        An option that is None is the retriever's.
 
         Raises:
             InvalidInputError: The question is no string or holds lone surrogates, or a number is below 1.
@@ -157,8 +147,9 @@ class EntityRetriever:
         for question in questions:
             check_text(question, "question")
         articles, linker = self._view(filter)
+        link_batch = getattr(linker, "link_batch", None) or (lambda texts: [linker.link(text) for text in texts])
         filled = []
-        for question, mentions in zip(questions, link_all(linker, questions), strict=True):
+        for question, mentions in zip(questions, link_batch(questions), strict=True):
             hits: list[Hit] = [*self._hits(articles, question, mentions, k, words)]
             if self.fallback is not None and self.wants_more(len(hits), k):
                 limit = self.k if k is None else k
@@ -206,7 +197,12 @@ class EntityRetriever:
                 query = self._best.query(question) if query is None else query
                 text, matches = self._best.best(query, article, budget)
             named = question[mention.start : mention.end]
-            hits[number] = EntityHit(_unit(article, text), mention.score, tuple(matches), mention=mention, named=named)
+            unit_id = article.document_id or content_id("article", article.title)
+            span = 0, len(article.text)
+            unit = Unit(
+                unit_id, text, Granularity.DOCUMENT, unit_id, unit_id, *span, article.title, metadata=article.metadata
+            )
+            hits[number] = EntityHit(unit, mention.score, tuple(matches), mention=mention, named=named)
             if len(hits) == limit:
                 break
         return list(hits.values())
@@ -234,11 +230,7 @@ class EntityRetriever:
 
 
 def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T], str]) -> list[T]:
-    """Return the hits of entities, then those of a fallback whose text is not part of an earlier one.
-
-    All entities stay, also those with the same text. A fallback may search the same articles: its passage is left out if the
-    entity's text contains it.
-    """
+    """Return the hits of entities, then those of a fallback whose text is not part of an earlier one."""
     hits = list(entities)
     for hit in more:
         if not any(stands_in(text_of(hit), text_of(earlier)) for earlier in hits):
@@ -248,9 +240,3 @@ def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T
 
 def _text_of(hit: Hit) -> str:
     return hit.text if isinstance(hit, EntityHit) else hit.unit.text
-
-
-def _unit(article: Article, text: str) -> Unit:
-    unit_id = article.document_id or content_id("article", article.title)
-    span = 0, len(article.text)
-    return Unit(unit_id, text, Granularity.DOCUMENT, unit_id, unit_id, *span, article.title, metadata=article.metadata)

@@ -37,16 +37,10 @@ class AnswerScores:
 
 @dataclass(frozen=True, slots=True)
 class YesNoScores:
-    """How well a reader answers questions of yes or no.
+    """How well a reader answers questions of yes or no."""
 
-    Attributes:
-        accuracy: Share of right answers, from 0 to 1; an invalid answer is wrong.
-        invalid: Number of answers that say neither yes nor no ("Inv #").
-        questions: Number of questions.
-    """
-
-    accuracy: float
-    invalid: int
+    accuracy: float  # share of right answers, from 0 to 1
+    invalid: int  # answers that say neither yes nor no ("Inv #"), which are wrong
     questions: int
 
 
@@ -65,8 +59,7 @@ def exact_match(prediction: str, answers: str | Sequence[str]) -> bool:
 def f1(prediction: str, answers: str | Sequence[str]) -> float:
     """Return the harmonic mean of precision and recall of an answer's words, from 0 to 1, both sides normalized.
 
-    Words count as often as they occur. As in SQuAD v1.1, what has no word left when normalized scores 0, even where
-    `exact_match` holds of it: "the" and "a".
+    Words count as often as they occur. As in SQuAD v1.1, what has no word left when normalized scores 0.
     """
     words = Counter(normalize_answer(prediction).split())
     scores = []
@@ -97,9 +90,8 @@ def score_answers(
 def read_yes_no(answer: str, *, whole_words: bool = False) -> bool | None:
     """Return what an answer says, or None if it is neither yes nor no.
 
-    As in the paper's evaluation its first letters decide, in any case: "yesterday" is a yes, "Nobody" is a no, "True" and
-    '"Yes"' with its quotes are neither. With `whole_words` its first word decides, whatever the punctuation around it: yes
-    and true, no and false.
+    As in the paper's evaluation its first letters decide, in any case: "yesterday" is a yes, "Nobody" is a no, "True" is
+    neither. With `whole_words` its first word decides, whatever the punctuation around it: yes and true, no and false.
     """
     _check_text(answer, "an answer")
     if not whole_words:
@@ -117,26 +109,22 @@ def score_yes_no(
     The right answers are bools, or "yes", "true", "no" or "false", whatever the case.
     """
     _check_answered(predictions, answers)
-    meant = [_meant(answer) for answer in answers]
     said = [read_yes_no(prediction, whole_words=whole_words) for prediction in predictions]
-    right = sum(meaning == expected for meaning, expected in zip(said, meant, strict=True))
+    right = 0
+    for meaning, answer in zip(said, answers, strict=True):
+        expected = _MEANINGS.get(answer.strip().lower()) if isinstance(answer, str) else answer
+        if not isinstance(expected, bool | np.bool_):
+            message = f"expected a right answer of yes or no: a bool or one of {', '.join(_MEANINGS)}, got {answer!r}"
+            raise InvalidInputError(message)
+        right += meaning == expected
     return YesNoScores(right / len(said), said.count(None), len(said))
-
-
-def _meant(answer: Any) -> bool:
-    meaning = _MEANINGS.get(answer.strip().lower()) if isinstance(answer, str) else answer
-    if not isinstance(meaning, bool | np.bool_):
-        message = f"expected a right answer of yes or no: a bool or one of {', '.join(_MEANINGS)}, got {answer!r}"
-        raise InvalidInputError(message)
-    return bool(meaning)
 
 
 def has_answer_normalized(text: str, answers: str | Sequence[str], *, whole_words: bool = False) -> bool:
     """Tell whether a text holds an expected answer, both normalized: what makes a document relevant in §4.3.
 
-    As in the paper's evaluation, the answer may begin and end within a word: "art" is found in "party", and "no" in "know".
-    That is the default for the sake of comparison with published numbers; `whole_words` wants a run of whole words. An
-    answer without words, once normalized, is in no text.
+    As in the paper's evaluation, the answer may begin and end within a word: "art" is found in "party". `whole_words` wants a
+    run of whole words. An answer without words, once normalized, is in no text.
     """
     normals = [normal for answer in _expected(answers) if (normal := normalize_answer(answer))]
     normal_text = normalize_answer(text)
@@ -157,7 +145,7 @@ def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
 
 
 class _Spacing(dict[int, int | str]):
-    """A table for `str.translate` that sets tokens apart by spaces; filled as characters turn up."""
+    """A table for `str.translate` that sets tokens apart by spaces."""
 
     def __missing__(self, code: int) -> int | str:
         char = chr(code)
@@ -170,7 +158,7 @@ _SPACING = _Spacing()
 
 
 def _tokens(text: str) -> str:
-    """Return the tokens of a text with spaces between: none holds one, so a run of tokens is a piece of this string."""
+    """Return the tokens of a text with spaces between."""
     _check_text(text, "a text")
     # Each token by itself: whether a capital sigma becomes "σ" or "ς" depends on what stands around it.
     return " ".join(token.lower() for token in unicodedata.normalize("NFD", text).translate(_SPACING).split())
@@ -196,8 +184,5 @@ def _check_answered(predictions: Any, answers: Any) -> None:
     check_list(predictions, "predictions")
     check_list(answers, "answers")
     if len(predictions) != len(answers) or not predictions:
-        message = (
-            "expected one prediction for each question, and at least one, "
-            f"got {len(predictions)} for {len(answers)} questions"
-        )
+        message = f"expected a prediction for each question, got {len(predictions)} for {len(answers)} questions"
         raise InvalidInputError(message)

@@ -20,17 +20,10 @@ Titles = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class LinkingScores:
-    """Agreement of mentions with annotated ones over all texts (micro average), each from 0 to 1.
+    """Agreement of mentions with annotated ones over all texts (micro average), from 0 to 1, and of how many mentions it is."""
 
-    Attributes:
-        precision: Share of the linked mentions that are annotated; 0 if none was linked.
-        recall: Share of the annotated mentions that were found; 0 if none is annotated.
-        f1: Their harmonic mean; 0 if both are 0.
-        linked, annotated, correct: How many mentions these are of.
-    """
-
-    precision: float
-    recall: float
+    precision: float  # 0 if no mention was linked
+    recall: float  # 0 if none is annotated
     f1: float
     linked: int
     annotated: int
@@ -39,18 +32,11 @@ class LinkingScores:
 
 @dataclass(frozen=True, slots=True)
 class LinkingStatistics:
-    """How much a linker links (Table 3).
+    """How much a linker links (Table 3)."""
 
-    Attributes:
-        linked: Share of the texts with at least one entity, from 0 to 1 ("Linked %").
-        most: Most entities of one text ("Max.").
-        average: Mean number of entities over all texts, also those without ("Avg.").
-        texts: Their number.
-    """
-
-    linked: float
-    most: int
-    average: float
+    linked: float  # share of the texts with at least one entity, from 0 to 1 ("Linked %")
+    most: int  # entities of one text ("Max.")
+    average: float  # number of entities over all texts, also those without ("Avg.")
     texts: int
 
 
@@ -90,10 +76,7 @@ def linking_statistics(linked: Sequence[Sequence[Mention]], *, resolve: Titles =
 def title_accuracy(
     linked: Sequence[Sequence[Mention]], titles: Sequence[str | Iterable[str]], *, resolve: Titles = canonical_title
 ) -> float:
-    """Return the share of texts in which an expected title was found, whatever else was, from 0 to 1.
-
-    `titles` has the title that is expected of each text, or several of which one is enough.
-    """
+    """Return the share of texts in which the expected title, or one of several, was found, from 0 to 1."""
     check_lists(linked, "mentions")
     check_list(titles, "titles")
     if len(linked) != len(titles) or not linked:
@@ -102,5 +85,5 @@ def title_accuracy(
     hits = 0
     for mentions, title in zip(linked, titles, strict=True):
         expected = {resolve(name) for name in ([title] if isinstance(title, str) else title)}
-        hits += any(resolve(mention.title) in expected for mention in mentions)
+        hits += not expected.isdisjoint(resolve(mention.title) for mention in mentions)
     return hits / len(linked)

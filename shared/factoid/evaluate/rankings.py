@@ -21,12 +21,9 @@ def judge(
     answers: Sequence[str | Sequence[str]],
     has_answer: Callable[[str, Sequence[str]], bool],
 ) -> list[list[bool]]:
-    """Return whether each document of each question holds an answer to it.
+    """Return whether each text retrieved for each question holds an answer to it.
 
-    Args:
-        documents: The texts retrieved for each question, best first.
-        answers: The expected answers to each question; one string is one answer.
-        has_answer: What makes a document relevant, such as `has_answer_normalized` or `has_answer_dpr`.
+    `has_answer` is what makes a document relevant, such as `has_answer_normalized` or `has_answer_dpr`.
     """
     check_lists(documents, "texts")
     check_list(answers, "answers")
@@ -39,9 +36,8 @@ def judge(
 def ndcg(relevances: Relevances, k: int) -> float:
     """Return the mean nDCG@k: the sum of 1 / log2(i + 1) over the ranks i ≤ k of relevant documents, over that of an ideal.
 
-    As in the paper, the ideal order is made of the relevant documents *among those retrieved*, those beyond k too. So it
-    tells how well the list is ordered, not how much of what there is was found, and a list of one relevant document
-    scores 1. It is trec_eval's ndcg_cut with the relevant retrieved documents as judgements.
+    As in the paper, the ideal order is made of the relevant documents *among those retrieved*, those beyond k too: it tells how
+    well the list is ordered, not how much was found. It is trec_eval's ndcg_cut with these documents as judgements.
     """
     _check(relevances, k)
     scores = (_dcg(hits, k) / _dcg(sorted(map(bool, hits), reverse=True), k) for hits in relevances if any(hits))
@@ -70,9 +66,6 @@ def _check(relevances: Relevances, k: int | None) -> None:
     if k is not None and k < 1:
         message = f"k must be at least 1, got {k}"
         raise InvalidInputError(message)
-    if not len(relevances):
-        message = "expected a list for each question, got no question"
-        raise InvalidInputError(message)
-    if any(isinstance(hit, str) for relevance in relevances for hit in relevance):
-        message = "expected whether each document is relevant, got a string: judge tells it of texts"
+    if not len(relevances) or any(isinstance(hit, str) for relevance in relevances for hit in relevance):
+        message = "expected for each question, at least one, whether each document is relevant: judge tells it of texts"
         raise InvalidInputError(message)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from factoid.entities.linkers.annotated import AnnotatedLinker
-from factoid.entities.mention import BatchEntityLinker, Mention
+from factoid.entities.mention import Mention
 from factoid.errors import InvalidInputError
 
 
@@ -37,19 +37,11 @@ def test_titles(text, titles, expected):
 def test_mentions_stay_as_they_are():
     mention = Mention(10, 12, "Rome", 0.5)
     assert AnnotatedLinker({"Is it far to Rome?": [mention]}).link("Is it far to Rome?") == [mention]
-    with pytest.raises(InvalidInputError, match=r"\[10, 12\) of 'Rome' ends after"):
+    with pytest.raises(InvalidInputError, match=r"Mention\(start=10, end=12, title='Rome'.* ends after"):
         AnnotatedLinker({"Is it": mention}).link("Is it")
 
 
-def test_questions_that_are_not_known():
-    linker = AnnotatedLinker({"Where  is\nPar\u0131s?": "Paris"})
-    assert linker.link("Where is Rome?") == []
-    assert [mention.title for mention in linker.link(" Where is Par\u0131s? ")] == ["Paris"]
-
-
-@pytest.mark.parametrize(
-    "form", ["did Lincoln sign it?", "did lincoln sign it?", "Did Lincoln sign it", "DID LINCOLN SIGN IT ?"]
-)
+@pytest.mark.parametrize("form", ["did Lincoln sign it?", "Did  Lincoln\nsign it", "DID LINCOLN SIGN IT ?"])
 def test_other_forms_of_a_question(form):
     linker = AnnotatedLinker({"Did Lincoln sign it?": "Abraham Lincoln"})
     assert [mention.title for mention in linker.link(form)] == ["Abraham Lincoln"]
@@ -65,7 +57,6 @@ def test_the_form_as_given_goes_first():
 def test_functions():
     linker = AnnotatedLinker(lambda text: [word.strip("?") for word in text.split() if word[0].isupper()][1:])
     assert [mention.title for mention in linker.link("Is Rome in Italy?")] == ["Rome", "Italy"]
-    assert isinstance(linker, BatchEntityLinker)
     assert [len(mentions) for mentions in linker.link_batch(["Is Rome?", "", "Is A in B?"])] == [1, 0, 2]
 
 

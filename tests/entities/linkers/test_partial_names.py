@@ -42,7 +42,6 @@ def store():
         ("Where was Coolidge born?", {"Coolidge": "Calvin Coolidge"}),
         ("where was coolidge born", {"coolidge": "Calvin Coolidge"}),  # his article calls him so
         ("Where was John Kennedy born?", {"John Kennedy": "John Fitzgerald Kennedy"}),
-        ("where was john kennedy born", {"john kennedy": "John Fitzgerald Kennedy"}),
         ("What did Beethoven write?", {"Beethoven": "Ludwig van Beethoven"}),
         ("Who leads Acme Pumps?", {"Acme Pumps": "Acme Pumps GmbH"}),
         ("how long does the v11 run", {"v11": "Dyson V11"}),
@@ -80,7 +79,6 @@ def test_an_ambiguous_part_scores_lower_still(store):
         ("Model 3", []),
         ("J. K. Rowling", [("J. Rowling", False), ("Rowling", True)]),
         ("Procter & Gamble", []),
-        ("The Beatles", []),
         ("Station check", []),
     ],
 )
@@ -93,7 +91,6 @@ def test_parts_of_a_title(title, expected):
     [
         ("what does the hreon sense", {"hreon": "Heron (sensor)"}),
         ("Who was Calvin Colidge?", {"Calvin Colidge": "Calvin Coolidge"}),
-        ("how often is the staton chek done", {"staton chek": "Station check"}),
         ("what does the tern 60 weigh", {}),
         ("what does the tren 40 weigh", {"tren 40": "Tern 40"}),
         ("what does it cost", {}),
@@ -131,10 +128,3 @@ def test_running_text_is_linked_where_the_linker_is_sure(store):
     assert [mention.title for mention in linker.link_document(text)] == ["Mary Smith"]
     assert linker.link_document(text) == [mention for mention in linker.link(text) if mention.score >= 0.6]
     assert TitleLinker(store, min_score=0.2).link_document(text) == TitleLinker(store, min_score=0.2).link(text)
-
-
-def test_a_plain_word_in_lower_case_is_unsure():
-    with build_own_articles([Document("A plan.", "Free"), Document("A pump.", "Heron")]) as store:
-        linker = TitleLinker(store)
-        scores = [linker.link(f"is there a {form} trial of the heron")[0].score for form in ("free", "Free")]
-    assert scores == [0.5, 1.0]

@@ -7,7 +7,6 @@ from spacy.tokens import Span
 
 from factoid.entities.linkers.spacy import SpacyLinker
 from factoid.entities.linkers.titles import TitleLinker
-from factoid.entities.mention import BatchEntityLinker
 from factoid.errors import InvalidInputError
 from tests.entities.linkers.stores import make_store
 
@@ -69,7 +68,6 @@ def test_identifiers_then_texts(nlp, store):
     linker = SpacyLinker(nlp, store, {"Q937": "Albert Einstein"}, labels=["PERSON", "GPE"])
     expected = [("Einstein", "Albert Einstein"), ("Ulm", "Ulm"), ("Bern", "Bern"), ("Atlantis", "Atlantis")]
     assert links(linker) == expected
-    assert isinstance(linker, BatchEntityLinker)
     assert linker.link_batch([TEXT, "", "nothing"]) == [linker.link(TEXT), [], []]
 
 

@@ -52,7 +52,6 @@ def store(tmp_path_factory):
         ("Who directed Who Framed Roger Rabbit?", {"Who Framed Roger Rabbit": "Who Framed Roger Rabbit"}),
         ("Which language was Was zählt written in?", {"Was zählt": "Was zählt"}),
         ("Does the WHO act in the US?", {"WHO": "World Health Organization", "US": "United States"}),
-        ("Did they tell us who it is?", {}),
         ("Who sang I Know?", {"I Know": "I Know"}),
         # punctuation
         ("Who founded Yahoo!?", {"Yahoo!": "Yahoo!"}),
@@ -61,7 +60,6 @@ def store(tmp_path_factory):
         ("Is .NET older than C++ or C#?", {".NET": ".NET", "C++": "C++", "C#": "C Sharp"}),
         ("Is C a language?", {"C": "C (programming language)"}),
         ("Did John C. Smith build the Statue?", {}),
-        ("Where is St. Louis?", {"St. Louis": "St. Louis"}),
         ("Where is Seine-Saint-Denis?", {"Seine-Saint-Denis": "Seine-Saint-Denis"}),
         ("Is it Terry Pratchett's Going Postal?", {name: name for name in ("Terry Pratchett", "Going Postal")}),
         ("What is Obama’s age?", {"Obama": "Barack Obama"}),
@@ -73,7 +71,6 @@ def store(tmp_path_factory):
         ("Who plays in !!!?", {"!!!": "!!!"}),
         ("Wow!!! And who is it?", {}),
         ("Who is in Agents of S.H.I.E.L.D. (season 5)?", {name: name for name in TITLES.split("|") if "S.H" in name}),
-        ("Where is (Paris)?", {"Paris": "Paris"}),
         ("Where\nis\tSt.\u00a0Louis?", {"St.\u00a0Louis": "St. Louis"}),
         ("Terry\n\nPratchett", {}),
         # capitals
@@ -88,7 +85,6 @@ def store(tmp_path_factory):
         ("What does zynga do?", {"zynga": "Zynga"}),
         ("Who owns TIME?", {"TIME": "TIME"}),
         ("Who owns Time?", {"Time": "Time (magazine)"}),
-        ("Who owns PARIS and Zynga?", {"PARIS": "Paris", "Zynga": "Zynga"}),
         ("who are the beatles", {"the beatles": "The Beatles"}),
         ("who swam in flames of c", {}),
         ("which rivers does it have", {}),
@@ -105,11 +101,6 @@ def store(tmp_path_factory):
         ("Where was Beyonce\u0301 born?", {"Beyonce\u0301": "Beyoncé"}),
         ("😀 Who runs 👍🏽 Zynga 😀?", {"Zynga": "Zynga"}),
         ("Who flies 🚀 home?", {"🚀": "Zynga"}),
-        # length
-        (
-            "Is it One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve?",
-            {"One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve": TITLES.split("|")[-5]},
-        ),
         ("", {}),
         (" ?! ", {}),
     ],
@@ -121,20 +112,21 @@ def test_what_is_linked(store, text, expected):
 @pytest.mark.parametrize(
     ("lower_case", "expected"),
     [
-        ("never", [{}, {}, {"Paris": "Paris"}]),
-        ("auto", [{"zynga": "Zynga"}, {"zynga": "Zynga"}, {"Paris": "Paris"}]),
-        ("alone", [{"zynga": "Zynga"}, {"zynga": "Zynga"}, {"Paris": "Paris"}]),
-        ("always", [{"zynga": "Zynga"}, {"zynga": "Zynga"}, {"zynga": "Zynga", "Paris": "Paris"}]),
+        ("never", ["", "", "", "Paris"]),
+        ("auto", ["zynga", "zynga", "", "Paris"]),
+        ("alone", ["zynga", "zynga", "zynga", "Paris"]),
+        ("always", ["zynga", "zynga", "zynga", "zynga Paris"]),
     ],
 )
 def test_single_words_without_capital(store, lower_case, expected):
     linker = TitleLinker(store, lower_case=lower_case)
-    texts = ["where does zynga live", "Where does zynga live?", "Is zynga in Paris?"]
-    assert [links(linker, text) for text in texts] == expected
+    texts = ["where does zynga live", "Where does zynga live?", "Does zynga like Oslo?", "Is zynga in Paris?"]
+    assert [" ".join(links(linker, text)) for text in texts] == expected
 
 
 def test_options(store):
     text = "Is it One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve?"
+    assert links(TitleLinker(store), text) == {text[6:-1]: text[6:-1]}
     assert links(TitleLinker(store, most_words=11), text) == {}
     assert links(TitleLinker(store, stop_words=["PARIS"]), "Is Zynga in Paris?") == {"Zynga": "Zynga"}
     assert links(TitleLinker(store, stop_words=[]), "Who founded Zynga?") == {"Who": "Who", "Zynga": "Zynga"}
@@ -151,7 +143,6 @@ def test_scores(store):
     assert score("Who likes PARIS?") == pytest.approx(0.9)  # other capitals
     assert score("Who wrote 1984?") == 0.5  # for want of a better
     assert score("Who is Ivan Petrovsky?") == 0.5  # part of an unknown name
-    assert score("Is Marne-Denis old?") == 0.5
     assert score("Who owns Time?") == 0.75  # the magazine, if that is meant
     assert score("Who owns Time, the magazine?") == 1.0
     assert score("Is Nasa old?") == 0.5  # NASA
@@ -189,16 +180,6 @@ def test_any_text(store, pieces, between, change):
     assert linker.link_batch([text, "Zynga", text]) == [linker.link(text), linker.link("Zynga"), linker.link(text)]
 
 
-def test_one_question_is_one_statement(store, monkeypatch):
-    statements = []
-    query = store._file.query
-    monkeypatch.setattr(
-        store._file, "query", lambda *query_and_values: statements.append(1) or query(*query_and_values)
-    )
-    TitleLinker(store).link("Did Ken Barlow of Coronation Street ever see Terry Pratchett's Going Postal in St. Louis?")
-    assert len(statements) == 1
-
-
 def test_given_spans(store):
     linker = TitleLinker(store)
     text = "The Obama's and the zynga of Nobody, and Paris"
@@ -208,6 +189,21 @@ def test_given_spans(store):
     assert linked == [("Obama", "Barack Obama"), ("zynga", "Zynga"), ("Paris", "Paris")]
     assert linker.link_spans(text, []) == []
     assert linker.link_spans("  ", [(0, 2)]) == []
+
+
+def test_text_that_cannot_be(store):
+    with pytest.raises(InvalidInputError, match="lone surrogate"):
+        TitleLinker(store).link_batch(["a\ud800"])
+
+
+def test_a_batch_is_one_statement(store, monkeypatch):
+    statements = []
+    query = store._file.query
+    monkeypatch.setattr(store._file, "query", lambda *parts: statements.append(1) or query(*parts))
+    TitleLinker(store).link_batch(
+        ["Did Ken Barlow see Terry Pratchett's Going Postal in St. Louis?", "Is It in Paris?"]
+    )
+    assert len(statements) == 1
 
 
 def test_work_is_linear_in_the_mentions(tmp_path, monkeypatch):
@@ -239,9 +235,3 @@ def test_work_is_linear_in_the_mentions(tmp_path, monkeypatch):
 def test_options_that_cannot_be(store, options, message):
     with pytest.raises(InvalidInputError, match=message):
         TitleLinker(**{"store": store, **options})
-
-
-@pytest.mark.parametrize(("text", "message"), [("a\ud800", "lone surrogate"), (3, "int")])
-def test_text_that_cannot_be(store, text, message):
-    with pytest.raises(InvalidInputError, match=message):
-        TitleLinker(store).link(text)

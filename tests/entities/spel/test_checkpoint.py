@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-
 import pytest
 
 from factoid.errors import UnreadableFileError
@@ -12,7 +10,7 @@ from tests.entities.spel import tiny_spel
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from factoid.entities.spel.checkpoint import limit, read_checkpoint  # noqa: E402
+from factoid.entities.spel.checkpoint import read_checkpoint  # noqa: E402
 
 
 @pytest.fixture
@@ -45,23 +43,16 @@ def test_the_encoder_gives_the_last_hidden_state_of_the_language_model(path, mod
         assert torch.equal(encoder(tokens, attention_mask=mask).last_hidden_state, expected)
     assert torch.equal(out, model[1].weight)
     assert not encoder.training
-    assert limit(encoder) == 512
 
 
-def test_half_precision_is_read_as_float32(path):
-    def halve(content):
-        content["out"]["weight"] = content["out"]["weight"].half()
-
-    assert read_checkpoint(changed(path, halve))[1].dtype == torch.float32
-
-
-def test_a_file_of_the_older_format_without_zip_is_read(path, model):
-    torch.save(torch.load(path, weights_only=True), path, _use_new_zipfile_serialization=False)
-    assert torch.equal(read_checkpoint(path)[1], model[1].weight)
+def test_half_precision_in_the_format_without_zip_is_read_as_float32(path, model):
+    content = torch.load(path, weights_only=True)
+    content["out"]["weight"] = content["out"]["weight"].half()
+    torch.save(content, path, _use_new_zipfile_serialization=False)
+    assert torch.equal(read_checkpoint(path)[1], model[1].weight.half().float())
 
 
-def drop(name):
-    return lambda content: content["bert_lm"].pop(name)
+BIAS = "encoder.layer.1.output.dense.bias"
 
 
 def put(*keys, value):
@@ -76,25 +67,19 @@ def put(*keys, value):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda content: content.pop("bert_lm_h"), "expected a dict with bert_lm, .*bert_lm_h"),
-        (
-            put("bert_lm", "roberta.embeddings.position_embeddings.weight", value=torch.zeros((130, 128))),
-            "130 positions: expected",
-        ),
-        (put("bert_lm", value=torch.zeros(2)), "expected bert_lm with tensors by name, got Tensor"),
-        (put("out", value={"bias": torch.zeros(2)}), "expected out with weight, got bias"),
-        (put("out", "weight", value=torch.zeros((9, 64))), "expected \\(entities, 128\\)"),
-        (put("out", "weight", value=torch.zeros((9, 128), dtype=torch.int64)), "something else as out.weight"),
-        (put("number_of_bert_layers", value=13), "number_of_bert_layers and bert_lm_h are \\(13, 128\\)"),
-        (put("bert_lm", "encoder.bert", value=torch.zeros(2)), "got encoder.bert"),
-        (drop("roberta.embeddings.word_embeddings.weight"), "word_embeddings.weight' is missing"),
-        (drop("roberta.encoder.layer.1.attention.self.key.bias"), "missing encoder.layer.1.attention.self.key.bias"),
-        (put("bert_lm", "roberta.encoder.extra", value=torch.zeros(2)), "unexpected encoder.extra"),
-        (put("bert_lm", "roberta.encoder.layer.1.output.dense.bias", value=torch.zeros(3)), "of another shape"),
+        (lambda content: content.pop("out"), "'out'"),
+        (put("bert_lm", value=torch.zeros(2)), "Tensor"),
+        (put("out", "weight", value=torch.zeros((9, 64))), r"expected \(entities, 128\)"),
+        (put("out", "weight", value=torch.full((9, 128), torch.nan)), "out holds NaN"),
+        (put("bert_lm", f"roberta.{BIAS}", value=torch.full((128,), -torch.inf)), f"{BIAS} holds NaN or infinite"),
+        (put("bert_lm", "roberta.encoder.extra", value=torch.zeros(2)), "Unexpected key.*encoder.extra"),
+        (put("bert_lm", f"roberta.{BIAS}", value=torch.zeros(3)), "size mismatch"),
+        (lambda content: content["bert_lm"].pop(f"roberta.{BIAS}"), f"Missing key.*{BIAS}"),
+        (lambda content: content["bert_lm"].pop("roberta.embeddings.word_embeddings.weight"), "KeyError: .*word_emb"),
     ],
 )
 def test_foreign_content_is_refused(path, change, reason):
-    with pytest.raises(UnreadableFileError, match=reason):
+    with pytest.raises(UnreadableFileError, match=f"no SpEL checkpoint, .*{reason}"):
         read_checkpoint(changed(path, change))
 
 
@@ -113,32 +98,10 @@ def test_code_is_refused_and_not_run(path, tmp_path, zipped):
     proof = tmp_path / "proof"
     content = torch.load(path, weights_only=True)
     torch.save({**content, "epoch": Code(proof)}, path, _use_new_zipfile_serialization=zipped)
-    with pytest.raises(UnreadableFileError, match=r"holds io\.open, .* holds code, is refused") as caught:
+    with pytest.raises(UnreadableFileError, match=r"holds more than tensors.* holds code, is refused") as caught:
         read_checkpoint(path)
     assert "weights_only" not in str(caught.value)  # what PyTorch advises would run the code
     assert not proof.exists()
-
-
-def test_compressed_parts_are_refused(path):
-    """They would be mapped as if they were numbers."""
-    with zipfile.ZipFile(path) as parts:
-        contents = {name: parts.read(name) for name in parts.namelist()}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, part in contents.items():
-            packed.writestr(name, part)
-    with pytest.raises(UnreadableFileError, match=r"spel/data\.pkl is compressed"):
-        read_checkpoint(path)
-
-
-@pytest.mark.parametrize("wrong", [float("nan"), float("-inf")])
-@pytest.mark.parametrize("name", ["out.weight", "encoder.layer.1.output.dense.weight"])
-def test_numbers_that_are_none_are_refused(path, wrong, name):
-    def change(content):
-        tensor = content["out"]["weight"] if name == "out.weight" else content["bert_lm"][f"roberta.{name}"]
-        tensor[3, 5] = wrong
-
-    with pytest.raises(UnreadableFileError, match=rf"1 of the \S+ values of {name} are .* at \[3, 5\]"):
-        read_checkpoint(changed(path, change))
 
 
 @pytest.mark.parametrize("damage", [0, 100, -1, b"not a checkpoint", b"\x80\x02."])

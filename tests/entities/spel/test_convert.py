@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 
@@ -50,14 +49,10 @@ def test_changed_truncated_and_missing_files_are_noticed(copy, name):
 
 def test_other_versions_and_formats_are_refused(copy):
     manifest = json.loads((copy / "factoid-spel.json").read_text())
-    raw = json.dumps(tiny_spel.ENTRIES[:-1]).encode()
-    (copy / "vocabulary.json").write_bytes(raw)
-    state = {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
     for change, reason in (
         ({"version": 2}, "version 2"),
         ({"format": "other"}, "'other'"),
         ({"files": {}}, "is damaged"),
-        ({"files": {**manifest["files"], "vocabulary.json": state}}, "do not fit each other"),
     ):
         (copy / "factoid-spel.json").write_text(json.dumps({**manifest, **change}))
         with pytest.raises(StoreFormatError, match=reason):
@@ -94,16 +89,6 @@ def test_the_command_converts(spel_folder, tmp_path, capsys, linker):
         assert main(["convert-spel", *arguments]) == 0
         assert capsys.readouterr().out.startswith(f"wrote {target} (")
         assert SpELLinker(target, device="cpu").link(TEXT) == linker.link(TEXT)
-
-
-def test_the_command_refuses_swapped_vocabulary_files(spel_folder, tmp_path, capsys):
-    swapped = {"--aida": "aida", "--enwiki": "out_of_domain", "--out-of-domain": "enwiki_20230827"}
-    vocabulary = [part for option, name in swapped.items() for part in (option, str(spel_folder / f"{name}.txt"))]
-    checkpoint = str(spel_folder / tiny_spel.CHECKPOINT)
-    arguments = [checkpoint, "--output", str(tmp_path / "out"), "--tokenizer", str(spel_folder), *vocabulary]
-    assert main(["convert-spel", *arguments]) == 1
-    assert "out_of_domain.txt is given as enwiki" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("vocabulary", [[], ["--vocabulary", "a", "--aida", "b"], ["--enwiki", "c"]])

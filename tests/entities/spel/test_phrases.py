@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import string
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid.entities.spel.phrases import (
+    PLAIN_CHARACTERS,
     find_phrases,
     group_subwords,
     join_abbreviations,
-    plain_characters,
     resolve_word,
     split_words,
 )
@@ -32,27 +30,18 @@ def cut(text):
         ("one  two\nthree\u00a0four", ["one", "two", "three", "four"]),
         ("mid-way o'clock 3.14 a@b", ["mid-way", "o'clock", "3.14", "a@b"]),  # punctuation inside is no matter
         ("Etna's LAVA'S", ["Etna", "'s", "LAVA", "'S"]),
-        ("dogs' d'", ["dogs", "'", "d", "'"]),  # ends in punctuation
         ("Etna’s", ["Etna’s"]),  # only the ASCII apostrophe
         ("(Etna)", ["(", "Etna", ")"]),
         ("“Etna”", ["“Etna”"]),  # no ASCII punctuation
         ('("Etna\'s".)', ['("', "Etna's", '".)']),  # with punctuation around, 's stays
         ("Etna's,", ["Etna's", ","]),
-        ("'s", ["'", "s"]),
         ("U.S.", ["U.S", "."]),
         ("...", ["..."]),
-        ("-", ["-"]),
         ("--a", ["--", "a"]),
     ],
 )
 def test_words(text, words):
     assert cut(text) == words
-
-
-@given(st.text(alphabet=string.punctuation[:6] + "'sS ab\n😀", max_size=30))
-def test_words_hold_every_character_that_is_no_space_once_and_in_order(text):
-    places = [at for start, end in split_words(text) for at in range(start, end)]
-    assert places == [at for at, sign in enumerate(text) if not sign.isspace()]
 
 
 @pytest.mark.parametrize(
@@ -103,8 +92,7 @@ def test_the_mapping_is_that_of_decoding_subwords_one_after_the_other(pieces, sp
     ("text", "plain"),
     [
         ("‘a’ “b” „c”", '\'a\' "b" "c"'),
-        ("1–2 — 3", "1-2 - 3"),
-        ("end… • item", "end. . item"),
+        ("1–2 — 3… • 4", "1-2 - 3. . 4"),
         ("Höör, Kōbe, Málaga, Genève, École", "Hoor, Kobe, Malaga, Geneve, Ecole"),
         ("Iași, Perić, Čačak, Žižek, 5 €", "Iasi, Peric, Čacak, Žizek, 5 E"),
         ("\ufeffa\u00a0b", " a b"),
@@ -115,14 +103,7 @@ def test_the_mapping_is_that_of_decoding_subwords_one_after_the_other(pieces, sp
     ],
 )
 def test_documents_get_the_plain_characters_that_the_authors_give_them_and_no_others(text, plain):
-    assert plain_characters(text) == plain
-
-
-@given(st.text())
-def test_every_character_is_replaced_by_one(text):
-    plain = plain_characters(text)
-    assert len(plain) == len(text)
-    assert plain_characters(plain) == plain
+    assert text.translate(PLAIN_CHARACTERS) == plain
 
 
 def joined(text):
@@ -139,8 +120,6 @@ def joined(text):
         ("a list etc. and so on.", ["a", "list", "etc.", "and", "so", "on", "."]),
         ("the U.S., too", ["the", "U.S", ".,", "too"]),  # only a "." alone can be merged
         ("wait...", ["wait", "..."]),
-        ("no stop at all", ["no", "stop", "at", "all"]),
-        (". alone", [".", "alone"]),
         # A line break is a letter to Moses.
         ("its services.\n\nIn the U.S.\nToo", ["its", "services.", "In", "the", "U.S.", "Too"]),
         ("its services. \n\nIn", ["its", "services", ".", "In"]),
@@ -153,43 +132,9 @@ def test_words_keep_the_full_stop_that_moses_leaves_them(text, words):
     assert joined(text) == words
 
 
-@given(st.text(alphabet="ab.US '\n\x00…DOTMUL&😀", max_size=40))
-def test_words_are_only_ever_joined_with_a_stop_that_follows(text):
-    pytest.importorskip("sacremoses")
-    words = split_words(text)
-    spans = join_abbreviations(text, words)
-    assert "".join(text[start:end] for start, end in spans) == "".join(text[start:end] for start, end in words)
-    starts = {start for start, _ in spans}
-    assert all(text[start:end] == "." for start, end in words if start not in starts)
-
-
-def subword(**listed):
-    """Return a prediction of ids e0, e1 …, best first as written."""
-    return Prediction(tuple(int(name[1:]) for name in listed), tuple(listed.values()))
-
-
-def resolve(*subwords):
-    return resolve_word(subwords, 0, 1)
-
-
-@pytest.mark.parametrize(
-    ("best", "entity"),
-    [
-        ((5, 5, 0, 0), 0),
-        ((5, 0, 0, 5), 0),
-        ((7, 7, 5, 5), 7),  # arbitrary in the original, the first in the text here
-        ((5, 0), 5),  # all differ
-        ((7, 5, 5, 5, 0, 0), 5),
-    ],
-)
-def test_no_entity_wins_a_tie_of_two_votes_to_two(best, entity):
-    assert resolve(*[Prediction((entity,), (0.9,)) for entity in best]).entity == entity
-
-
-def test_the_mean_of_words_is_of_their_means_and_not_of_subwords():
-    predictions = [subword(e5=0.9), subword(e5=0.2), subword(e5=0.4)]
-    (phrase,) = find_phrases("a bc", [(0, 1), (2, 4)], [(0, 1), (2, 3), (3, 4)], predictions)
-    assert phrase.candidates[5] == pytest.approx((0.9 + 0.3) / 2)
+def test_no_entity_wins_a_tie_of_two_votes_to_two():
+    for best, entity in (((5, 0, 0, 5), 0), ((7, 7, 5, 5), 7), ((5, 0), 5), ((7, 5, 5, 5, 0, 0), 5)):
+        assert resolve_word([Prediction((vote,), (0.9,)) for vote in best], 0, 1).entity == entity
 
 
 ids = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
@@ -234,10 +179,11 @@ def phrases(text, entities, *, offsets=None):
 
 def test_words_in_a_row_of_one_id_are_a_phrase_outside_too():
     assert phrases("see the red Big Ben now", [0, 0, 0, 7, 7, 0]) == [("see the red", 0), ("Big Ben", 7), ("now", 0)]
-
-
-def test_neighbouring_mentions_of_one_entity_merge_and_of_two_do_not():
     assert phrases("Rome Rome Oslo", [7, 7, 8]) == [("Rome Rome", 7), ("Oslo", 8)]
+    assert phrases("a\nBen", [0, 7, 7], offsets=[(0, 1), (1, 2), (2, 5)]) == [
+        ("a", 0),
+        ("Ben", 7),
+    ]  # no white space around
 
 
 @pytest.mark.parametrize(
@@ -253,16 +199,11 @@ def test_a_word_without_subwords_is_skipped_and_separates_nothing(words, offsets
     assert (phrase.start, phrase.end) == (0, 9)
 
 
-def test_a_span_goes_from_the_first_subword_to_the_last_without_white_space_around_it():
-    assert phrases("a Benjamin b", [0, 7, 7, 0], offsets=[(0, 1), (2, 5), (5, 10), (11, 12)])[1] == ("Benjamin", 7)
-    assert phrases("a\nBen", [0, 7, 7], offsets=[(0, 1), (1, 2), (2, 5)]) == [("a", 0), ("Ben", 7)]
-
-
 def test_candidates_are_what_every_word_lists_by_the_mean_of_means():
     predictions = [Prediction((7, 8, 9), (0.5, 0.3, 0.1)), Prediction((7, 9, 8), (0.6, 0.3, 0.02))]
     (phrase,) = find_phrases("a b", [(0, 1), (2, 3)], [(0, 1), (2, 3)], predictions)
     expected = [(7, pytest.approx(0.55)), (9, pytest.approx(0.2)), (8, pytest.approx(0.16))]
     assert list(phrase.candidates.items()) == expected
-    predictions[1] = Prediction((7, 9), (0.6, 0.3))
-    (phrase,) = find_phrases("a b", [(0, 1), (2, 3)], [(0, 1), (2, 3)], predictions)
-    assert list(phrase.candidates) == [7, 9]
+    predictions[1:] = [Prediction((7, 9), (0.6, 0.3)), Prediction((7, 9), (0.2, 0.1))]  # a word of two subwords
+    (phrase,) = find_phrases("a bc", [(0, 1), (2, 4)], [(0, 1), (2, 3), (3, 4)], predictions)
+    assert list(phrase.candidates.items()) == [(7, pytest.approx(0.45)), (9, pytest.approx(0.15))]

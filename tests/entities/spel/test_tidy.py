@@ -40,26 +40,21 @@ def test_a_trailing_s_goes_where_the_rest_is_in_the_title_and_the_whole_is_not(s
         ("Oslo  or", "Oslo  ", "Oslo"),  # trailing space
         ("Oslo , or", "Oslo ,", "Oslo"),  # one rule makes way for another
         ("the U.S. is", "U.S.", "U.S."),  # its full stop stays
-        ("the U.N.", "U.N.", "U.N."),
         ("the U.S.)", "U.S.)", "U.S."),
         ("the U.K. is", "U.K.", "U.K"),  # of these two only
         ("the U.S. is", "U.S", "U.S."),  # and it is taken in
         ("the u.n. is", "u.n", "u.n."),
-        ("the U.S is", "U.S", "U.S"),
     ],
 )
 def test_spans_are_trimmed(text, surface, trimmed):
     assert tidy(text, surface) == [trimmed]
 
 
-@pytest.mark.parametrize("surface", ["the", "The", "of", "(of)", "...", "has", "th", "'s", "none"])
-def test_function_words_and_empty_spans_are_dropped(surface):
-    assert tidy(f"x {surface} y", surface) == []
-
-
-@pytest.mark.parametrize("word", ["an", "it", "they", "which", "with", "not"])
-def test_the_evaluation_of_the_authors_keeps_these_words(word):
-    assert tidy(f"x {word} y", word) == [word]
+def test_function_words_of_the_authors_and_empty_spans_are_dropped_and_no_others():
+    for surface in ("the", "The", "of", "(of)", "...", "has", "th", "'s", "none"):
+        assert tidy(f"x {surface} y", surface) == []
+    for word in ("an", "it", "they", "which", "with", "not"):
+        assert tidy(f"x {word} y", word) == [word]
 
 
 @pytest.mark.parametrize("redirects", [{"Old_Oslo": "Oslo,_Norway"}, {"Old Oslo": "Oslo, Norway"}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from factoid.entities.articles.names import canonical_title, clean_name, name_key
 from factoid.entities.linkers.tokens import Tokens, tokenize
@@ -19,8 +20,8 @@ class AnnotatedLinker:
 
     A title without a span is looked up in the text: as it is written, else in any case and Unicode form, and at whole words
     only. Where the text does not have it ("Abraham Lincoln" in "Did Lincoln sign it?"), the mention spans all of the text.
-    Titles in the text come first, in its order, then the others as given. A title that is given twice is one mention. These
-    mentions may overlap, unlike those of other linkers.
+    Titles in the text come first, in its order, then the others as given. These mentions may overlap, unlike those of other
+    linkers.
 
     Args:
         annotations: From a question to its titles or mentions, or a function of the question. Questions match whatever their
@@ -41,19 +42,17 @@ class AnnotatedLinker:
             InvalidInputError: Its annotations are neither titles nor mentions, or a mention ends after the text.
         """
         check_text(text)
-        annotations = list(dict.fromkeys(_several(self._annotate(text), text)))
         located: list[Mention] = []
         missing: list[Mention] = []
         tokens = tokenize(text)
-        for annotation in annotations if text else ():
+        for annotation in dict.fromkeys(_as_list(self._annotate(text), text)) if text else ():
             if isinstance(annotation, str):
                 if title := canonical_title(annotation):
                     span = _locate(tokens, annotation)
                     (missing if span is None else located).append(Mention(*(span or (0, len(text))), title))
                 continue
             if annotation.end > len(text):
-                place = f"[{annotation.start}, {annotation.end}) of {annotation.title!r}"
-                message = f"the mention {place} ends after the text {text!r}"
+                message = f"{annotation!r} ends after the text {text!r}"
                 raise InvalidInputError(message)
             located.append(annotation)
         return sorted(located, key=lambda mention: (mention.start, mention.end)) + missing
@@ -72,7 +71,7 @@ def _look_up(annotations: Mapping[str, Annotation]) -> Callable[[str], Annotatio
     def annotate(question: str) -> Annotation:
         cleaned = clean_name(question)
         questions = [cleaned] if cleaned in by_question else forms.get(_fold(question), [])
-        return [title for form in questions for title in _several(by_question[form], form)]
+        return [title for form in questions for title in _as_list(by_question[form], form)]
 
     return annotate
 
@@ -82,36 +81,25 @@ def _fold(question: str) -> str:
     return name_key(question).rstrip("? ")
 
 
-def _several(annotation: object, text: str) -> list[str | Mention]:
+def _as_list(annotation: object, text: str) -> list[str | Mention]:
     if annotation is None:
         return []
     if isinstance(annotation, str | Mention):
         return [annotation]
-    if isinstance(annotation, Iterable) and not isinstance(annotation, bytes | Mapping):
-        several = list(annotation)
-        if all(isinstance(value, str | Mention) for value in several):
-            return several
-    message = f"annotations of {text!r} must be titles or mentions, got {annotation!r}"
-    raise InvalidInputError(message)
+    annotations: list[Any] = list(annotation) if isinstance(annotation, Iterable) else [annotation]
+    if isinstance(annotation, Mapping) or not all(isinstance(value, str | Mention) for value in annotations):
+        message = f"annotations of {text!r} must be titles or mentions, got {annotation!r}"
+        raise InvalidInputError(message)
+    return annotations
 
 
 def _locate(tokens: Tokens, title: str) -> tuple[int, int] | None:
     """Return where a text has a title, as whole words: as written if so, else in any case; None where it has not."""
-    starts, ends = (
-        {token.start: token.start for token in tokens.tokens},
-        {token.end: token.end for token in tokens.tokens},
-    )
-    if title and (span := _find(tokens.text, title, starts, ends)):
-        return span
-    starts = {token.key_start: token.start for token in tokens.tokens}
-    ends = {token.key_end: token.end for token in tokens.tokens}
-    return _find(tokens.key, name_key(title), starts, ends)
-
-
-def _find(text: str, part: str, starts: Mapping[int, int], ends: Mapping[int, int]) -> tuple[int, int] | None:
-    at = text.find(part)
-    while at >= 0:
-        if at in starts and at + len(part) in ends:
-            return starts[at], ends[at + len(part)]
-        at = text.find(part, at + 1)
-    return None
+    key, count = name_key(title), len(tokenize(title).tokens)
+    firsts = range(len(tokens.tokens) - count + 1) if count else ()
+    spans = [
+        (tokens.tokens[first].start, tokens.tokens[first + count - 1].end)
+        for first in firsts
+        if tokens.key_of(first, first + count - 1) == key
+    ]
+    return next((span for span in spans if tokens.text[slice(*span)] == title), spans[0] if spans else None)

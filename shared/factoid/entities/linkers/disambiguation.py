@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,15 +20,12 @@ from factoid.sentences import sentence_spans
 _WORD = re.compile(r"\w+")
 _NEAR = 60  # tokens on each side of a mention whose words speak for a candidate
 _SPOKEN_FOR = 0.9  # share of the candidates that the text's words speak for
-# In links, what a name of each kind is worth. In a whole Wikipedia that is nothing; in a small collection a few links do not yet
-# take a name from the article that is called so.
+# In links, what a name of each kind is worth.
 _WORTH = dict(zip(NameKind, (8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5), strict=True))
 _TRUST_IN_BASE = 0.75  # "Air" for "Air (album)"
 _DISAMBIGUATION_PAGE = "disambiguation"
 _TEMPERATURE = 0.1  # of the shares of tied candidates
-# A bare name is nearer to one article than to the other as well ("Heron?" to the bird): what decides is by how much more the
-# text is. Of 48 questions about one of two entities, all-MiniLM-L6-v2 puts 44 in the right order. This margin, of cosines,
-# calls 31 of them decided, none of the 4 others, and 4% of questions that say nothing ("What is Heron?").
+# Of cosines: by how much more the text must be nearer to one article than the bare name is ("Heron?" to the bird).
 _MARGIN = 0.08
 _MOST = 64  # tied candidates that are compared: the first of their order
 _FIRST_SENTENCE = 400  # characters of an article in which its first sentence is looked for
@@ -42,18 +39,14 @@ class Option:
     title: str
     rank: tuple[float, ...]  # what orders the options, lower first; options of equal rank are not told apart
     share: float  # how likely it is; the options of a name add up to 1
-    # How far the name means the article at all, from 0 to 1: less than 1 for texts of links, and for titles without what
-    # tells them from others, where nothing near says that.
-    trust: float = 1.0
+    trust: float = 1.0  # how far the name means the article at all, less than 1 for texts of links and bare titles
 
 
 def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Option]:
     """Return the articles that the names of one key may mean, the most likely first.
 
-    What tells a title from others of its name, as "planet" does in "Mercury (planet)", decides where the text has that word
-    too (see `words_around`), and of several the nearest word; then how many links of this text lead to each article; then
-    what the name is to the article (see `NameKind`). Without counts a title has twice the share of a redirect, that twice the
-    share of an alias, and so on.
+    What tells a title from others of its name, as "planet" does in "Mercury (planet)", decides where `words_around` has it too,
+    the nearest word first; then how many links of this text lead to each article, and the `NameKind`.
     """
     by_article: dict[int, list[Name]] = {}
     for name in names:
@@ -62,27 +55,30 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
     pages = {article for article, suffix in suffixes.items() if suffix.casefold() == _DISAMBIGUATION_PAGE}
     if len(pages) < len(by_article):
         by_article = {article: some for article, some in by_article.items() if article not in pages}
-    kinds = {article: min(name.kind for name in some) for article, some in by_article.items()}
-    counts = {article: sum(name.count for name in some) for article, some in by_article.items()}
-    weights = {article: counts[article] + _WORTH[kinds[article]] for article in by_article}
-    titles = {article: some[0].title for article, some in by_article.items()}
-    spoken = {article: _spoken_for(suffixes[article], title, around) for article, title in titles.items()}
-    shares = _shares(weights, {article for article, (said, _) in spoken.items() if said == 2})
-    options = []
-    for article, (said, distance) in spoken.items():
-        rank = (-2, distance, -weights[article]) if said == 2 else (0, -weights[article], -said)
-        by_links = counts[article] / (counts[article] + 1)
-        kind = NameKind.TITLE if said else kinds[article]
+    entries = []
+    for article, some in by_article.items():
+        title, kind, links = some[0].title, min(name.kind for name in some), sum(name.count for name in some)
+        weight = links + _WORTH[kind]
+        said, distance = _spoken_for(suffixes[article], title, around)
+        rank = (-2, distance, -weight) if said == 2 else (0, -weight, -said)
+        by_links = links / (links + 1)
         trust = {NameKind.ANCHOR: by_links, NameKind.BASE: max(by_links, _TRUST_IN_BASE)}.get(kind, 1.0)
-        options.append(Option(article, titles[article], rank, shares[article], trust))
-    return sorted(options, key=lambda option: (option.rank, option.title, option.article_id))
+        entries.append((rank, title, article, weight, 1.0 if said else trust))
+    entries.sort()
+    first = sum(rank[0] == -2 for rank, *_ in entries)  # what the text speaks for goes first
+    groups = [(entries[:first], _SPOKEN_FOR), (entries[first:], 1 - _SPOKEN_FOR)]
+    options = []
+    for group, share in groups if 0 < first < len(entries) else [(entries, 1.0)]:
+        total = sum(weight for _, _, _, weight, _ in group)
+        options += [Option(article, title, rank, share * w / total, trust) for rank, title, article, w, trust in group]
+    return options
 
 
 def words_around(words: Sequence[Word], first: int, last: int) -> dict[str, int]:
     """Return the keys of the words near a mention that may say what it is, and how many tokens from it they stand.
 
-    Not those that say what the answer is ("Which band wrote it?"), nor the verb of a question ("What does Opus play?"), nor
-    stop words. What follows the mention is no verb where another one does ("What does the Opus player do?").
+    Not those that say what the answer is ("Which band wrote it?"), nor the verb of a question ("What does Opus play?", but not
+    "What does the Opus player do?"), nor stop words.
     """
     begin, end = max(0, first - _NEAR), min(len(words), last + 1 + _NEAR)
     around: dict[str, int] = {}
@@ -119,10 +115,7 @@ def _has_verb(words: Sequence[Word], first: int) -> bool:
 
 
 def _spoken_for(suffix: str, title: str, around: Mapping[str, int]) -> tuple[int, int]:
-    """Return whether the text says what tells a title from others of its name, and how far from the mention.
-
-    2 if it says what it is, 1 if it says a part of that, 0 if nothing.
-    """
+    """Return how far the text says what tells a title from others (2 all, 1 a part, 0 nothing), and the distance."""
     words = [_singular(word) for word in _WORD.findall(name_key(suffix))] if around else []
     distances = [around[word] for word in words if word in around]
     if not distances:
@@ -136,16 +129,6 @@ def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _shares(weights: dict[int, float], decided: Set[int]) -> dict[int, float]:
-    others = weights.keys() - decided
-    groups = [(decided, _SPOKEN_FOR), (others, 1 - _SPOKEN_FOR)] if decided and others else [(weights.keys(), 1.0)]
-    shares: dict[int, float] = {}
-    for articles, share in groups:
-        total = sum(weights[article] for article in articles)
-        shares |= {article: share * weights[article] / total for article in articles}
-    return shares
-
-
 def count_tied(options: Sequence[Option]) -> int:
     """Return how many of some options, best first, nothing tells from the best."""
     return sum(option.rank == options[0].rank for option in options)
@@ -156,10 +139,9 @@ def break_ties(
 ) -> list[tuple[list[Option], bool]]:
     """Order the tied options of some mentions by how similar title and first sentence are to the text.
 
-    Of each mention there are the text around it, its name as it stands there, and its options, best first. What comes back
-    are its options, best first, and whether there still is a tie: whether the first one is ahead of another by less than 0.08
-    more in the similarity to the text than in that to the name alone. The tied options' common share is divided by the
-    softmax of their similarities to the text. Each text is encoded once.
+    Each mention has the text around it, its name as it stands there, and its options, best first. Returned are its options,
+    best first, and whether there still is a tie. The common share of the tied ones is divided by the softmax of their
+    similarities to the text.
     """
     texts = list(dict.fromkeys([*(text for text, _, _ in tied), *(name for _, name, _ in tied)]))
     articles = list(dict.fromkeys(option.article_id for _, _, options in tied for option in _compared(options)))

@@ -49,11 +49,9 @@ class SpacyLinker:
             message = "SpacyLinker needs a store to look entities up in, or titles by their identifiers"
         elif not callable(nlp):
             message = f"nlp must be a spaCy pipeline, got {nlp!r}: load one with spacy.load(name)"
-        elif store is not None and not isinstance(store, ArticleStore | TitleLinker):
-            message = (
-                f"store must be an article store or a TitleLinker, got {store!r}: open one with ArticleStore(path)"
-            )
-        elif titles is not None and not (isinstance(titles, Mapping) or callable(titles)):
+        elif not isinstance(store, ArticleStore | TitleLinker | None):
+            message = f"store must be an article store or a TitleLinker, got {store!r}: open one by ArticleStore(path)"
+        elif not (isinstance(titles, Mapping | None) or callable(titles)):
             message = f"titles must map identifiers to titles, or be a function of an identifier, got {titles!r}"
         elif isinstance(labels, str):
             message = f"labels must be several entity types, got the string {labels!r}: give [{labels!r}]"
@@ -79,16 +77,12 @@ class SpacyLinker:
         for entity in document.ents:
             if self.labels is not None and entity.label_ not in self.labels:
                 continue
-            if title := self._title(entity.kb_id_ or entity.ent_id_):
-                mentions.append(Mention(entity.start_char, entity.end_char, title))
+            identifier = entity.kb_id_ or entity.ent_id_
+            title = self._titles(identifier) if self._titles is not None and identifier not in _NO_ENTITY else None
+            if title:
+                mentions.append(Mention(entity.start_char, entity.end_char, canonical_title(title)))
             else:
                 untitled.append((entity.start_char, entity.end_char))
-        if self._linker is not None and untitled:
+        if self._linker is not None:
             mentions += self._linker.link_spans(document.text, untitled)
         return sorted(mentions, key=lambda mention: mention.start)
-
-    def _title(self, identifier: str) -> str | None:
-        if self._titles is None or identifier in _NO_ENTITY:
-            return None
-        title = self._titles(identifier)
-        return canonical_title(title) if title else None

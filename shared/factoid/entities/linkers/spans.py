@@ -56,12 +56,10 @@ def find_spans(
     * What begins with a function word inside the sentence ("first aid"): if all of it is in lower case, and a title is
       written exactly so.
     * Stop words only: weak, and several of them, one with a capital inside the sentence, if written exactly so.
-    * Marks only, between spaces: weak.
-    * The whole text: always, if weakly.
+    * Marks only, between spaces, and the whole text: weak.
 
     With `LowerCase.ALWAYS` any word may begin a name of several words, one of which is no function word; words of every
-    question ("state") are names by themselves, if weakly; and numbers are weak only where they have less than three
-    digits and no letter.
+    question ("state") are weak names; and so are numbers of less than three digits and no letter.
     """
     count = len(words)
     places = [at for at, word in enumerate(words) if word.is_word]
@@ -78,9 +76,7 @@ def find_spans(
             seen.add(word, last > first)
             if seen.length > most_words or (seen.lower_title and (seen.capital or seen.inner_capital)):
                 break  # not "in Paris"
-            if seen.lower_title and word.stop:
-                continue
-            if not seen.any_word and not _stands_alone(words, first, last):
+            if (seen.lower_title and word.stop) or not (seen.any_word or _stands_alone(words, first, last)):
                 continue
             if _can_end(words, first, last, tokens.text):
                 is_whole = first in begins and last in ends
@@ -100,14 +96,13 @@ def cut_spans(tokens: Tokens, start: int, end: int) -> list[Span]:
 
 
 def select_longest(spans: Sequence[Span], tokens: Tokens) -> list[Span]:
-    """Return spans that do not overlap, in order of the text.
+    """Return spans that do not overlap, in order of the text; weak ones only if there are no others.
 
     The span of most words in all the text is taken, then the longest of those that do not overlap it, and so on; of equally
-    many words the one of more characters, then the earlier one. A question mark that ends a sentence is the sentence's, and
-    not the name's, where the name is known without it.
+    many words the one of more characters, then the earlier one. A question mark that ends a sentence is not the name's, where
+    the name is known without it.
     """
-    if any(not span.weak for span in spans):
-        spans = [span for span in spans if not span.weak]
+    spans = [span for span in spans if not span.weak] or spans
     ends = {(span.first, span.last) for span in spans}
     names = [span for span in spans if not (_ends_the_question(span, tokens) and (span.first, span.last - 1) in ends)]
     longest: list[Span] = []
@@ -258,11 +253,7 @@ def _is_lone_character(words: list[Word], first: int, last: int) -> bool:
 
 
 def is_part(words: Sequence[Word], casing: Casing, spans: Sequence[Span], at: int) -> bool:
-    """Tell whether one of a text's mentions looks like a part of a longer name: "Mary" of "Mary Jack", "Line" of "Line 6".
-
-    Beside it stands a word with a capital that is in no mention, or in another of one word; or a number follows; or "of" and
-    a name do. Texts whose capitals do not tell have no such mentions.
-    """
+    """Tell whether one of a text's mentions looks like a part of a longer name: "Mary" of "Mary Jack", "Line" of "Line 6"."""
     if casing is not Casing.TELLING:
         return False
     span = spans[at]

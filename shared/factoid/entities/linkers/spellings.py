@@ -29,12 +29,11 @@ _NO_DIGIT = re.compile(r"\D+")
 def respelled_keys(key: str, *, spaces: bool) -> list[str]:
     """Return the keys under which a name may be known if it is not as it stands: without accents, without marks inside.
 
-    There are none where a function word stands beside a number ("in 1984", "a 4 mm screw"), or an apostrophe in the name.
+    Marks stay where a function word stands beside a number ("in 1984", "a 4 mm screw"), or an apostrophe in the name. With
+    `spaces` words may also be joined that have only spaces between them.
 
     >>> respelled_keys("tern-40", spaces=False), respelled_keys("in 40", spaces=False)
     (['tern40'], [])
-
-    With `spaces` words may also be joined that have only spaces between them.
     """
     if not spaces and is_plain(key):
         return []  # most keys, at once
@@ -67,12 +66,10 @@ def singulars(key: str) -> list[str]:
     >>> singulars("t40s"), singulars("4711s"), singulars("1990s"), singulars("glass")
     (['t40'], ['4711'], [], [])
     """
-    if key[-1:] != "s":
-        return []
     last = key.rpartition(" ")[2]
     if is_plural_of_code(last):
         return [key[:-1]]
-    if len(last) < _LEAST or not last.isalpha() or last.endswith(_NO_PLURAL):
+    if not last.endswith("s") or len(last) < _LEAST or not last.isalpha() or last.endswith(_NO_PLURAL):
         return []
     further = [key[:-3] + "y"] if last.endswith("ies") else [key[:-2]] if last.endswith(_HISSING) else []
     return [key[:-1], *further]

@@ -49,10 +49,10 @@ class _NamedSpan:
 
 
 class _SpanKeys(NamedTuple):
-    """The keys of a span, as it stands and as an English plural, and those of its other spellings."""
+    """The keys of a span."""
 
-    written: list[str]
-    respelled: list[str]
+    written: list[str]  # as it stands, and as an English plural
+    respelled: list[str]  # of its other spellings
 
 
 @dataclass(slots=True)
@@ -62,8 +62,7 @@ class _Text:
     tokens: Tokens
     words: list[Word]
     casing: Casing
-    spans: list[Span]
-    keys: list[_SpanKeys] = field(default_factory=list)
+    keys: dict[Span, _SpanKeys] = field(default_factory=dict)
 
     def extent(self, span: Span) -> tuple[int, int]:
         return self.tokens.tokens[span.first].start, self.tokens.tokens[span.last].end
@@ -85,26 +84,24 @@ class _Text:
     def keys_of(self, span: Span, *, free: bool, plain: bool) -> _SpanKeys:
         """Return the keys of a span; with `free` also those with other spaces or hyphens, with `plain` no other spellings."""
         key = self.tokens.key_of(span.first, span.last)
-        respelled = [] if plain else respelled_keys(key, spaces=free)
-        if key[-1:] != "s":
-            return _SpanKeys([key], respelled)
-        if not free and self.casing is Casing.TELLING and self.words[span.last].capital:
-            code = is_plural_of_code(self.form(span).rpartition(" ")[2])  # "Ivans" is no plural of "Ivan"
-            return _SpanKeys([key, key[:-1]] if code else [key], respelled)
-        return _SpanKeys([key, *singulars(key)], respelled)
+        plurals = singulars(key) if key.endswith("s") else []
+        if plurals and not free and self.casing is Casing.TELLING and self.words[span.last].capital:
+            # "Ivans" is no plural of "Ivan".
+            plurals = [key[:-1]] if is_plural_of_code(self.form(span).rpartition(" ")[2]) else []
+        return _SpanKeys([key, *plurals], [] if plain else respelled_keys(key, spaces=free))
 
 
 class TitleLinker:
     """Find the names of a store's articles in a text: titles, redirects, aliases and texts of links.
 
-    Of all spans of at most `most_words` words that are a name, the longest is taken, then the longest that does not overlap
-    it, and so on. Case and Unicode form do not matter, but names that are written as in the text go first; plurals in lower
-    case and other spellings come last. Where the text has capitals, they tell what may be a name: see `find_spans`.
+    Of all spans that are a name, the longest is taken, then the longest that does not overlap it, and so on. Case and Unicode
+    form do not matter, but names that are written as in the text go first; plurals in lower case and other spellings come last.
+    Where the text has capitals, they tell what may be a name.
 
     A name of several articles means the one whose distinguishing words stand in the text ("the planet Mercury"), else the one
     that most links with this text lead to, else the one whose title it is, before redirects, aliases, texts of links, and
-    titles without their brackets: see `rank_options`. An encoder, if given, orders what is still tied. It decides where the
-    text is by 0.08 nearer to one article than the bare name is. All other ties are marked as ambiguous, with all candidates.
+    titles without their brackets. An encoder, if given, orders what is still tied. It decides where the text is by 0.08
+    nearer to one article than the bare name is. All other ties are marked as ambiguous, with all candidates.
 
     A mention's score is the share of its candidate. It is lower where the capitals differ, where the name is a title without
     its brackets, and where few links tell what it means. It is halved where the mention looks like a part of a longer name,
@@ -173,10 +170,7 @@ class TitleLinker:
         return self.link_batch([text])[0]
 
     def link_document(self, text: str) -> list[Mention]:
-        """Return the mentions of running text: those of `link` with a score of at least 0.6, or `min_score`.
-
-        Where most words are no names, many a word or part of a longer name looks like one.
-        """
+        """Return the mentions of running text: those of `link` with a score of at least 0.6, or `min_score`."""
         return self._link([text], _RUNNING_TEXT)[0]
 
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
@@ -184,10 +178,9 @@ class TitleLinker:
         return self._link(texts, 0.0)
 
     def link_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> list[Mention]:
-        """Return mentions for spans from elsewhere, such as a model of named entities.
+        """Return mentions for spans `[start, end)` from elsewhere that do not overlap; those without a name are left out.
 
-        A span is looked up as it is, else without a leading article or a closing "'s". Spans without a name are left out.
-        They are `[start, end)` in characters, without overlap.
+        A span is looked up as it is, else without a leading article or a closing "'s".
         """
         check_text(text)
         tokens = tokenize(text)
@@ -205,20 +198,20 @@ class TitleLinker:
         names = self._names(read)
         return self._mentions(read, [self._choose(text, names) for text in read], least)
 
-    def _read(self, tokens: Tokens, spans: list[Span] | None = None) -> _Text:
+    def _read(self, tokens: Tokens, spans: Iterable[Span] | None = None) -> _Text:
         """Return a text with its possible names, or with these spans for those."""
         casing, words = read_casing(tokens, self.stop_words)
         if spans is None:
-            spans = list(find_spans(tokens, words, casing, most_words=self.most_words, lower_case=self.lower_case))
-        text = _Text(tokens, words, casing, spans)
+            spans = find_spans(tokens, words, casing, most_words=self.most_words, lower_case=self.lower_case)
+        text = _Text(tokens, words, casing)
         free = self.lower_case is LowerCase.ALWAYS
         plain = not free and is_plain(tokens.key)
-        text.keys = [text.keys_of(span, free=free, plain=plain) for span in spans]
+        text.keys = {span: text.keys_of(span, free=free, plain=plain) for span in spans}
         return text
 
     def _names(self, texts: Sequence[_Text]) -> dict[str, list[Name]]:
-        keys = {key: None for text in texts for written, respelled in text.keys for key in (*written, *respelled)}
-        return self.store.names(list(keys))
+        spans = (keys for text in texts for keys in text.keys.values())
+        return self.store.names(list(dict.fromkeys(key for keys in spans for key in (*keys.written, *keys.respelled))))
 
     def _choose(self, text: _Text, names: dict[str, list[Name]]) -> list[_NamedSpan]:
         """Return the names in a text without overlap: whole names first, then parts, then misspelt names."""
@@ -231,16 +224,15 @@ class TitleLinker:
         chosen += [match for match in parts if not is_part(text.words, text.casing, *_placed(spans, match.span))]
         if self._misspellings is not None:
             _take(chosen, taken)
-            near = (self._misspelt(text, span) for span in text.spans if not any(taken[span.first : span.last + 1]))
-            chosen += _longest([match for match in near if match is not None], text, taken)
+            near = []
+            for span in text.keys:
+                if any(taken[span.first : span.last + 1]) or span.exact or span.weak or span.title:
+                    continue
+                keys = self._misspellings.nearest(text.tokens.key_of(span.first, span.last))
+                if near_names := [name for some in self.store.names(keys).values() for name in _whole(some)]:
+                    near.append(_NamedSpan(span, near_names, False, Match.MISSPELLING))
+            chosen += _longest(near, text, taken)
         return sorted(chosen, key=lambda match: match.span.first)
-
-    def _misspelt(self, text: _Text, span: Span) -> _NamedSpan | None:
-        if self._misspellings is None or span.exact or span.weak or span.title:
-            return None
-        near = self._misspellings.nearest(text.tokens.key_of(span.first, span.last))
-        names = [name for some in self.store.names(near).values() for name in _whole(some)]
-        return _NamedSpan(span, names, False, Match.MISSPELLING) if names else None
 
     def _mentions(
         self, texts: Sequence[_Text], chosen: Sequence[list[_NamedSpan]], least: float
@@ -248,18 +240,17 @@ class TitleLinker:
         """Return the mentions of each text, after all ties are broken at once."""
         least = least if self.min_score is None else self.min_score
         matches = [(text, match) for text, some in zip(texts, chosen, strict=True) for match in some]
-        ranked = [rank_options(match.names, text.words_around(match)) for text, match in matches]
-        ambiguous = [count_tied(options) > 1 for options in ranked]
-        if self.encoder is not None and any(ambiguous):
-            places = [at for at, is_tied in enumerate(ambiguous) if is_tied]
-            tied = [
-                (text.around(match.span), text.form(match.span), ranked[at])
-                for at in places
-                for text, match in [matches[at]]
-            ]
+        options = [rank_options(match.names, text.words_around(match)) for text, match in matches]
+        ranked = [(some, count_tied(some) > 1) for some in options]
+        places = [at for at, (_, is_tied) in enumerate(ranked) if is_tied]
+        if self.encoder is not None and places:
+            tied = []
+            for at in places:
+                text, match = matches[at]
+                tied.append((text.around(match.span), text.form(match.span), options[at]))
             for at, broken in zip(places, break_ties(self.encoder, self.store, tied), strict=True):
-                ranked[at], ambiguous[at] = broken
-        decided = zip(ranked, ambiguous, strict=True)
+                ranked[at] = broken
+        decided = iter(ranked)
         mentions = []
         for text, some in zip(texts, chosen, strict=True):
             spans = [match.span for match in some]
@@ -270,7 +261,7 @@ class TitleLinker:
 
 def _matches(text: _Text, names: dict[str, list[Name]]) -> dict[Span, _NamedSpan]:
     matches = {}
-    for span, keys in zip(text.spans, text.keys, strict=True):
+    for span, keys in text.keys.items():
         known = not names.keys().isdisjoint(keys.written) or not names.keys().isdisjoint(keys.respelled)
         if known and (match := _match(text, span, keys, names)) is not None:
             matches[span] = match
@@ -318,7 +309,7 @@ def _lower_case(choice: str, store: ArticleStore) -> LowerCase:
 def _mention(
     text: _Text, match: _NamedSpan, spans: Sequence[Span], at: int, options: Sequence[Option], ambiguous: bool
 ) -> Mention:
-    """Return what was found at one of a text's spans as a mention."""
+    """Return the mention at one of a text's spans."""
     form = text.form(match.span)
     shown = form[:-1] if is_plural_of_code(form.rpartition(" ")[2]) else form
     known_as_acronym = not shown.isupper() and all(name.form.isupper() for name in match.names)  # "Eva" as "EVA" only

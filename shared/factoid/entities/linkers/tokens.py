@@ -1,7 +1,6 @@
 """A text as words and marks: the key of any stretch of them, and what their capital letters tell.
 
-A word is a run of letters and digits with the marks on them. Any other visible character is a token of its own, and so is
-each character of a script that writes no spaces. Characters that cannot be seen, which no name has, split nothing.
+A word is a run of letters and digits. Any other visible character is a token, and so is one of a script without spaces.
 """
 
 from __future__ import annotations
@@ -64,8 +63,7 @@ def tokenize(text: str) -> Tokens:
     """Return the tokens of a text."""
     tokens: list[Token] = []
     key: list[str] = []
-    length = 0
-    before = 0
+    length = before = 0
     for start, end, kind in _spans(text):
         gap = text[before:start]
         spaced = not tokens or any(_kind(character) == _SPACE for character in gap)
@@ -126,7 +124,7 @@ class Casing(Enum):
 
 
 class Word(NamedTuple):
-    """What a token tells about whether it is a name, or part of one."""
+    """A token, and whether it may be a name."""
 
     token: Token
     is_word: bool  # a word or character, and no mark
@@ -169,14 +167,11 @@ def read_casing(tokens: Tokens, stop_words: Collection[str]) -> tuple[Casing, li
         casing = Casing.SILENT if capitals or lower else Casing.TELLING
     else:
         casing = Casing.TELLING if later_capitals else Casing.INITIAL
-    return casing, [_named_by_capitals(word, text) for word in words] if casing is Casing.TELLING else words
-
-
-def _named_by_capitals(word: Word, text: str) -> Word:
-    """Tell "US", "IT" and "WHO" from stop words, and "Time" inside a sentence, in a text whose capitals tell."""
-    form = text[word.token.start : word.token.end]
-    if word.stop and len(form) > 1 and form.isupper():
-        return word._replace(stop=False, acronym=True)
-    if word.stop and word.capital and not word.initial and word.token.key in NAMES_IN_CAPITALS:
-        return word._replace(stop=False)
-    return word
+    if casing is Casing.TELLING:  # "US", "IT" and "WHO" are no stop words then, nor is "Time" inside a sentence
+        for at, word in enumerate(words):
+            form = text[word.token.start : word.token.end]
+            if word.stop and len(form) > 1 and form.isupper():
+                words[at] = word._replace(stop=False, acronym=True)
+            elif word.stop and word.capital and not word.initial and word.token.key in NAMES_IN_CAPITALS:
+                words[at] = word._replace(stop=False)
+    return casing, words

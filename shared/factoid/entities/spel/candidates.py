@@ -20,8 +20,6 @@ Kind = Literal["lower_case", "surface", "sentence", "span"]
 class CandidateSets:
     """The titles, with spaces or underscores, that spans of texts may stand for.
 
-    SpEL's evaluations use the sets of KB+YAGO ("lower_case") and those of PPRforNED (the others).
-
     Attributes:
         entries: Titles by surface in lower case, whose case in the text does not matter ("lower_case"); by surface
             ("surface"); by sentence and surface ("sentence"); by sentence and "(begin, end)" ("span").
@@ -33,11 +31,9 @@ class CandidateSets:
 
     def titles(self, text: str, start: int, end: int) -> Sequence[str] | None:
         """Return the titles of a span of a text; None if there is no entry."""
-        surface = text[start:end]
-        if self.kind in ("lower_case", "surface"):
-            titles = self.entries.get(surface.lower() if self.kind == "lower_case" else surface)
-        else:
-            titles = self.entries.get(text, {}).get(surface if self.kind == "sentence" else f"({start}, {end})")
+        surface = text[start:end].lower() if self.kind == "lower_case" else text[start:end]
+        entries = self.entries if self.kind in ("lower_case", "surface") else self.entries.get(text, {})
+        titles: Sequence[str] | None = entries.get(f"({start}, {end})" if self.kind == "span" else surface)
         return titles
 
     def choose(self, phrase: Phrase, text: str, vocabulary: Vocabulary) -> Phrase:
@@ -76,11 +72,8 @@ def read_candidates(path: str | PathLike[str], kind: Kind) -> CandidateSets:
         if kind in ("lower_case", "surface"):
             return CandidateSets(_sets(content, pairs=kind == "lower_case"), kind)
         return CandidateSets({sentence: _sets(sets, pairs=False) for sentence, sets in content.items()}, kind)
-    except OSError as error:
-        message = f"the candidate sets {path} cannot be read: {error.strerror or error}"
-        raise UnreadableFileError(message) from error
-    except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
-        message = f"{path} holds no candidate sets of the kind {kind!r}: {error}"
+    except (OSError, ValueError, TypeError, AttributeError, LookupError) as error:
+        message = f"{path} cannot be read as candidate sets of the kind {kind!r}: {error}"
         raise UnreadableFileError(message) from error
 
 

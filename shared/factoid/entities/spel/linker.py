@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from factoid.entities.mention import Candidate, Mention
 from factoid.entities.spel.candidates import CandidateSets
 from factoid.entities.spel.model import LoadedModel, ModelFiles, load_model
-from factoid.entities.spel.phrases import Phrase, find_phrases, join_abbreviations, plain_characters, split_words
+from factoid.entities.spel.phrases import PLAIN_CHARACTERS, Phrase, find_phrases, join_abbreviations, split_words
 from factoid.entities.spel.predict import merge_windows, windows
 from factoid.entities.spel.tidy import canonical
 from factoid.entities.spel.vocabulary import Vocabulary, VocabularyFiles, title_of
@@ -84,7 +84,7 @@ class SpELLinker:
         Args:
             checkpoint: A .pt file.
             vocabulary: Its vocabulary files, or a folder that holds them.
-            tokenizer: As for `convert_spel`; a name on the Hugging Face hub is downloaded on first use.
+            tokenizer: As for `convert_spel`; one of the hub is downloaded on first use.
             options: As of the class.
         """
         linker = cls(checkpoint, **options)
@@ -103,11 +103,7 @@ class SpELLinker:
         return self.link_batch([text])[0]
 
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Return the mentions in each text; the same as `link` gives, for less.
-
-        Raises:
-            InvalidInputError: As `link`, or the texts are one string.
-        """
+        """Return the mentions in each text; the same as `link` gives, for less."""
         if isinstance(texts, str):
             message = f"expected a list of texts, got the string {texts[:50]!r}: use link for one text"
             raise InvalidInputError(message)
@@ -119,31 +115,27 @@ class SpELLinker:
 
     def _link_texts(self, model: LoadedModel, texts: Sequence[str]) -> list[list[Mention]]:
         encodings = [model.tokenizer.encode(text) for text in texts]
-        short = [len(encoding.ids) <= model.limit for encoding in encodings]  # what is read in one pass
-        asked = [encoding.ids for encoding, is_short in zip(encodings, short, strict=True) if is_short]
-        predicted = iter(self._predict(model, asked))
+        predicted = iter(
+            self._predict(model, [encoding.ids for encoding in encodings if len(encoding.ids) <= model.limit])
+        )
         return [
             self._mentions(model, text, split_words(text), encoding.offsets, next(predicted))
-            if is_short
+            if len(encoding.ids) <= model.limit
             else self._link_windows(model, text)
-            for text, encoding, is_short in zip(texts, encodings, short, strict=True)
+            for text, encoding in zip(texts, encodings, strict=True)
         ]
 
     def link_document(self, text: str) -> list[Mention]:
         """Return the mentions in a text of any length, in order, as SpEL does for documents.
 
         Some typographic characters are read as plain ones, abbreviations keep their full stop, and windows of 254 tokens go
-        over the text in steps of 234. Spans are of the text as given, without white space at their ends.
-
-        Raises:
-            InvalidInputError: The text is no string, or holds lone surrogates.
-            MissingDependencyError: The package sacremoses is not installed.
+        over the text in steps of 234. Raises as `link`, and where the package sacremoses is not installed.
         """
         check_text(text)
         return self._link_windows(self._load(), text)
 
     def _link_windows(self, model: LoadedModel, text: str) -> list[Mention]:
-        plain = plain_characters(text.rstrip())
+        plain = text.rstrip().translate(PLAIN_CHARACTERS)
         words = join_abbreviations(plain, split_words(plain))
         if not words:
             return []
@@ -159,12 +151,14 @@ class SpELLinker:
         self, model: LoadedModel, text: str, words: list[Span], offsets: list[Span], predictions: list[Prediction]
     ) -> list[Mention]:
         """Return what the predictions of a text's tokens, <s> and </s> included, say."""
-        mentions = []
-        for phrase in find_phrases(text, words, offsets[1:-1], predictions[1:-1]):
-            chosen = self.candidates.choose(phrase, text, model.vocabulary) if self.candidates else phrase
-            if model.vocabulary.names_entity(chosen.entity) and chosen.start < chosen.end:
-                mentions.append(self._mention(chosen, model.vocabulary))
-        return mentions
+        phrases = find_phrases(text, words, offsets[1:-1], predictions[1:-1])
+        if self.candidates is not None:
+            phrases = [self.candidates.choose(phrase, text, model.vocabulary) for phrase in phrases]
+        return [
+            self._mention(phrase, model.vocabulary)
+            for phrase in phrases
+            if model.vocabulary.names_entity(phrase.entity) and phrase.start < phrase.end
+        ]
 
     def _mention(self, phrase: Phrase, vocabulary: Vocabulary) -> Mention:
         scores: dict[str, float] = {}

@@ -19,9 +19,8 @@ from factoid.entities.spel.vocabulary import OUTSIDE
 
 Span = tuple[int, int]
 
-# What the authors' inference replaces in documents, one character by one, so that spans stay valid; nothing else. They also
-# blank 21 Han characters of some personal names, which are not known here.
-_PLAIN = str.maketrans("‘’“”„–—…•öōáèÉșćčž€\u00a0\ufeff", '\'\'"""--..ooaeEscczE  ')
+# What the authors' inference replaces in documents, one character by one, so that spans stay valid; nothing else.
+PLAIN_CHARACTERS = str.maketrans("‘’“”„–—…•öōáèÉșćčž€\u00a0\ufeff", '\'\'"""--..ooaeEscczE  ')
 _LINE_END = "\u010a"  # stands for a line break in what Moses gets, so that it ends no sentence there
 
 
@@ -29,9 +28,8 @@ _LINE_END = "\u010a"  # stands for a line break in what Moses gets, so that it e
 class Phrase:
     """A word, or words in a row, resolved to one id, which may be "no entity", and its span in characters.
 
-    Candidates are the ids that are candidates of every word, with the mean of the words' means, best first. Those of a word are
-    the ids that all its subwords list, with their mean probability; if they share none, the id it was resolved to, whose
-    probability is 0.0 where a subword does not list it.
+    Candidates are the ids that are candidates of every word, with the mean of the words' means, best first; those of a word
+    the ids that all its subwords list, with their mean probability, or the one it was resolved to.
     """
 
     start: int
@@ -66,10 +64,8 @@ def find_phrases(
 def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase:
     """Return what a word of at least one subword stands for.
 
-    That is the best entity of its subwords if they agree, which then has the highest mean; else, of those that all subwords
-    list, the one with the highest mean probability; else the best entity of most subwords. Where several entities are the
-    best of as many, two or more, "no entity" goes first, as in the original, whose order is arbitrary otherwise; here the
-    first in the text follows.
+    Of the entities that all its subwords list, that is the one with the highest mean probability; else the best entity of most
+    subwords: among several of two votes or more "no entity", as in the original, else the first in the text.
     """
     listed = [dict(zip(subword.ids, subword.probabilities, strict=True)) for subword in subwords]
     candidates = _shared(listed)
@@ -89,16 +85,11 @@ def _shared(listed: Sequence[dict[int, float]]) -> dict[int, float]:
     return dict(sorted(means.items(), key=lambda pair: -pair[1]))
 
 
-def plain_characters(text: str) -> str:
-    """Return a document of the same length with the characters that the authors' inference replaces."""
-    return text.translate(_PLAIN)
-
-
 def split_words(text: str) -> list[Span]:
     """Return the spans of the words, in characters.
 
-    A text is split on white space. Where a piece begins or ends with ASCII punctuation, its leading run, its core and its
-    trailing run are words of their own; elsewhere a trailing 's is one.
+    Of a piece between white space that begins or ends with ASCII punctuation, the leading run, the core and the trailing run
+    are words of their own; elsewhere a trailing 's is one.
     """
     return [span for match in re.finditer(r"\S+", text) for span in _split(match[0], match.start())]
 
@@ -118,8 +109,7 @@ def _split(piece: str, start: int) -> Iterator[Span]:
 def group_subwords(words: Sequence[Span], offsets: Sequence[Span]) -> list[range]:
     """Return for each word which subwords it is made of: those that start before its end and in no earlier word.
 
-    White space that the tokenizer has made a subword of its own counts to the word after it. A word is left without
-    subwords where one of them reaches over it from the word before.
+    A word is left without subwords where one of them reaches over it from the word before.
     """
     starts = [start for start, _ in offsets]
     ends = [bisect_left(starts, end) for _, end in words]
@@ -129,11 +119,8 @@ def group_subwords(words: Sequence[Span], offsets: Sequence[Span]) -> list[range
 def join_abbreviations(text: str, words: Sequence[Span]) -> list[Span]:
     r"""Return words of which those that a "." follows are one with it where Moses keeps both together, as in "U.S.".
 
-    As in the authors' inference a line break is a letter to Moses: in "services.\n\nIn" the stop stands inside a token, and
-    stays with its word.
+    As in the authors' inference a line break is a letter to Moses: in "services.\n\nIn" the stop stays with its word.
     """
-    if not any(text[start:end] == "." for start, end in words):
-        return list(words)
     line = text.replace("\n", _LINE_END)
     inner = _inner_characters(line, _moses().tokenize(line, escape=False))
     joined: list[Span] = []

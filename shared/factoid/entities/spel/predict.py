@@ -24,22 +24,17 @@ _GPU_CELLS = 2**25
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The most probable entities of one subword.
-
-    Attributes:
-        ids: Best first, at least one.
-        probabilities: Theirs, as a softmax over the whole vocabulary gives them.
-    """
+    """The most probable entities of one subword, at least one, best first."""
 
     ids: tuple[int, ...]
-    probabilities: tuple[float, ...]
+    probabilities: tuple[float, ...]  # as a softmax over the whole vocabulary gives them
 
 
 def top_entities(hidden: Tensor, weight: Tensor, k: int, *, rows: int | None = None) -> tuple[Tensor, Tensor]:
     """Return the k most probable entities of each token: ids and probabilities, best first. Shapes: (tokens, k).
 
-    These are the first k of softmax(hidden · weightᵀ), but the vocabulary is walked in blocks of so many rows: of those seen,
-    only the best k and the sum of exponentials are kept. Shapes: hidden (tokens, dim), weight (entities, dim).
+    These are the first k of softmax(hidden · weightᵀ), computed in blocks of so many rows of the vocabulary. Shapes: hidden
+    (tokens, dim), weight (entities, dim).
     """
     torch = require("torch", extra="spel")
     tokens, entities = len(hidden), len(weight)
@@ -82,13 +77,10 @@ class Predictor:
         self._encoder, self._out, self._k, self._batch_size = encoder, out, k, batch_size
 
     def predict(self, sequences: Sequence[Sequence[int]]) -> list[list[Prediction]]:
-        """Return a prediction for each token of each sequence of token ids, special tokens included.
-
-        Sequences of like length share a forward pass; padding changes no answer.
-        """
+        """Return a prediction for each token of each sequence of token ids, special tokens included."""
         torch = require("torch", extra="spel")
         predictions: list[list[Prediction]] = [[] for _ in sequences]
-        order = sorted((at for at, sequence in enumerate(sequences) if sequence), key=lambda at: len(sequences[at]))
+        order = sorted(range(len(sequences)), key=lambda at: len(sequences[at]))  # like lengths need little padding
         with torch.inference_mode():
             for start in range(0, len(order), self._batch_size):
                 members = order[start : start + self._batch_size]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from factoid.entities.mention import Mention
 
-# Words that the authors' evaluation drops. It keeps many others that mean nothing by themselves: an, it, his, which, not.
+# Words that the authors' evaluation drops; it keeps an, it, his, which, not.
 _FUNCTION_WORDS = frozenset(
     "a the these those you he she we me them my your our their who what where when here there none and or but if as at by for "
     "in of on out to is was were be has have had th rd 's".split()
@@ -26,12 +26,12 @@ def tidy_mentions(
         mentions: Its mentions.
         redirects: Canonical titles by titles, both with spaces or underscores; followed once.
     """
-    tidied = []
-    for mention in mentions:
-        start, end = _trim(text, mention)
-        if start < end:
-            tidied.append(replace(mention, start=start, end=end, title=canonical(mention.title, redirects or {})))
-    return tidied
+    spans = ((mention, *_trim(text, mention)) for mention in mentions)
+    return [
+        replace(mention, start=start, end=end, title=canonical(mention.title, redirects or {}))
+        for mention, start, end in spans
+        if start < end
+    ]
 
 
 def canonical(title: str, redirects: Mapping[str, str]) -> str:

@@ -1,7 +1,6 @@
 """Which entity each row of a SpEL checkpoint's output embedding stands for: order is all, and no checkpoint holds it.
 
-Id 0 is "no entity", id 1 is padding, then come the lines of three files of Wikipedia titles with underscores. The same lines in
-another order make a vocabulary of the same length, in which every entity stands for another one.
+Id 0 is "no entity", id 1 is padding, then come the lines of three files of Wikipedia titles with underscores.
 """
 
 from __future__ import annotations
@@ -29,14 +28,9 @@ def title_of(entry: str) -> str:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Entities by their ids.
+    """Entities by their ids."""
 
-    Attributes:
-        entries: The entry of each id; the first two are no entities, and one of the others is empty if a file ends in a
-            line end.
-    """
-
-    entries: tuple[str, ...]
+    entries: tuple[str, ...]  # the first two are no entities; one of the others is empty if a file ends in a line end
 
     @cached_property
     def ids(self) -> dict[str, int]:
@@ -56,7 +50,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class VocabularyFiles:
-    """The files that a vocabulary is made of; each line is the entity of one row, so their published order must be kept.
+    """The files that a vocabulary is made of; each line is the entity of one row, so the published order must be kept.
 
     Attributes:
         aida: The entities of the AIDA training data; all that a "shrunk" step-3 checkpoint knows.
@@ -73,12 +67,11 @@ class VocabularyFiles:
 
     def __post_init__(self) -> None:
         for role in _PUBLISHED:
-            path = getattr(self, role)
-            name = path and _PUBLISHED_NAME.fullmatch(Path(path).name)
+            name = _PUBLISHED_NAME.fullmatch(Path(getattr(self, role) or "").name)
             if name and name[1].lower() != role:
                 message = (
-                    f"{path} is given as {role}, but has the name of the published file {name[1].lower()}: the order of the "
-                    "three files makes the ids, so each must be given in its place"
+                    f"{name[0]} is given as {role}, but has the name of the published file {name[1].lower()}: the order of "
+                    "the three files makes the ids, so each must be given in its place"
                 )
                 raise InvalidInputError(message)
 
@@ -99,13 +92,13 @@ class VocabularyFiles:
         """Return the vocabulary of an output embedding with so many rows: of all files, or of aida.txt if that is as long.
 
         Raises:
-            InvalidInputError: The files have another length; names both lengths and what is likely to be at fault.
+            InvalidInputError: The files have another length.
             UnreadableFileError: A file is missing, is not UTF-8, has Windows line ends or an end that was changed.
         """
         aida = read_lines(self.aida)
-        shrunk = make_vocabulary(aida)
-        if len(shrunk.entries) == rows:
-            return shrunk
+        vocabulary = make_vocabulary(aida)
+        if len(vocabulary.entries) == rows:
+            return vocabulary
         enwiki, further = ([] if path is None else read_lines(path) for path in (self.enwiki, self.out_of_domain))
         # Line ends that move ids without changing their number: the empty entry changes its place.
         fault = ""
@@ -116,25 +109,20 @@ class VocabularyFiles:
         if fault:
             message = f"every entity of some lines would be taken for its neighbour: {fault}"
             raise UnreadableFileError(message)
-        whole = make_vocabulary(aida, enwiki, further)
-        if (length := len(whole.entries)) != rows:
+        vocabulary = make_vocabulary(aida, enwiki, further)
+        if (length := len(vocabulary.entries)) != rows:
             missing = [name for role, name in _PUBLISHED.items() if getattr(self, role) is None]
-            if missing and length < rows:
-                reason = f"{missing[0]} is missing"
-            elif abs(length - rows) == 1:
-                reason = "a line end at the end of one file was added or removed"
-            else:
-                reason = "a file is cut short, or of another version"
-            message = f"the vocabulary has {length:,} entries, but the checkpoint's output embedding has {rows:,} rows: {reason}"
+            message = (
+                f"the vocabulary has {length:,} entries, but the checkpoint's output embedding has {rows:,} rows: "
+                f"{', '.join(missing) or 'no file'} is missing; others may be cut short, of another version, or have a line "
+                "end more or less"
+            )
             raise InvalidInputError(message)
-        return whole
+        return vocabulary
 
 
 def make_vocabulary(aida: Iterable[str], enwiki: Sequence[str] = (), out_of_domain: Sequence[str] = ()) -> Vocabulary:
-    """Return the vocabulary of the lines of the three files.
-
-    After the two ids that are no entities come all lines of the first file, then those of the others that are not there yet.
-    """
+    """Return the vocabulary of all lines of the first file, and those of the others that are not there yet."""
     first = [OUTSIDE_ENTRY, PADDING_ENTRY, *aida]
     known = frozenset(first)
     return Vocabulary((*first, *(entry for entry in dict.fromkeys([*enwiki, *out_of_domain]) if entry not in known)))
@@ -144,11 +132,8 @@ def read_lines(path: str | PathLike[str]) -> list[str]:
     r"""Return what stands between "\n" and nothing else, an empty last line included: titles may hold other line ends."""
     try:
         text = Path(path).read_bytes().decode("utf-8")
-    except OSError as error:
-        message = f"the vocabulary file {path} cannot be read: {error.strerror or error}"
-        raise UnreadableFileError(message) from error
-    except UnicodeDecodeError as error:
-        message = f"the vocabulary file {path} is not UTF-8: byte {error.object[error.start]:#04x} at {error.start}"
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"the vocabulary file {path} cannot be read as UTF-8: {error}"
         raise UnreadableFileError(message) from error
     fault = ""
     if not text.strip() or text.startswith("version https://git-lfs"):

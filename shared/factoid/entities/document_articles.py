@@ -1,4 +1,4 @@
-"""The user's own documents as an article store: a glossary, a product catalogue, articles."""
+"""Article stores of the user's documents: a glossary, a product catalogue, articles."""
 
 from __future__ import annotations
 
@@ -38,15 +38,12 @@ def build_own_articles(
 ) -> ArticleStore:
     """Make an article store of documents, each about the entity that its title names, and open it.
 
-    What changes later is given to `add_own_articles` and `ArticleStore.delete`.
-
     Args:
         documents: Documents with a `title`, or with one in their metadata.
-        path: The store's file, written anew; None for a temporary one that is deleted with the store, and that copies of it in
-            other processes cannot outlive.
+        path: The store's file, written anew; None for a temporary one that is deleted with the store.
         title_key: Where the metadata holds the title.
         aliases_key: Where it holds other names: a list of strings, or one string.
-        words: So many words of each text are kept, more than of Wikipedia's articles: texts of one's own are few.
+        words: So many words of each text are kept.
         duplicates: What to do with a title that occurred before: see `build_articles`.
         show_progress: Show a progress bar.
 

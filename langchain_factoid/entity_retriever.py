@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -120,7 +121,7 @@ class EntityRetriever(BaseRetriever):
         documents = self._entity_documents(query, k, options)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
             more = self.fallback.invoke(query, {"callbacks": run_manager.get_child("fallback")})
-            documents = with_fallback(documents, more, _text_of)
+            documents = with_fallback(documents, more, attrgetter("page_content"))
         return documents[: k or self.k]
 
     @override
@@ -130,7 +131,7 @@ class EntityRetriever(BaseRetriever):
         documents = await run_in_executor(None, self._entity_documents, query, k, options)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
             more = await self.fallback.ainvoke(query, {"callbacks": run_manager.get_child("fallback")})
-            documents = with_fallback(documents, more, _text_of)
+            documents = with_fallback(documents, more, attrgetter("page_content"))
         return documents[: k or self.k]
 
     def _entity_documents(self, query: str, k: int | None, options: dict[str, Any]) -> list[Document]:
@@ -145,7 +146,3 @@ def _document(hit: EntityHit) -> Document:
     metadata = with_fields(copy.deepcopy(hit.unit.metadata), fields)
     query_keys = tuple(key for key in fields if key != "title")
     return RetrievedDocument(page_content=hit.text, metadata=metadata, id=hit.unit.id, query_keys=query_keys)
-
-
-def _text_of(document: Document) -> str:
-    return document.page_content

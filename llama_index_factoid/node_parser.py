@@ -27,7 +27,7 @@ from factoid.propositions.prompting.chat import ChatPropositionizer, split_optio
 from factoid.split import split_passages, split_sentences
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import HEADING, Kind, to_core, to_nodes
-from llama_index_factoid.propositionizer import LLMPropositionizer
+from llama_index_factoid.llm import LLMPropositionizer
 
 _BATCH = 256  # passages decomposed together: one step of the progress bar
 
@@ -135,7 +135,7 @@ class MultiGranularNodeParser(NodeParser):
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else self.chunker(nodes, show_progress=show_progress)
         passages = self._passages(chunks, show_progress)
-        propositionizer = self._ready(show_progress)
+        propositionizer = self._ready()
         done = [
             decompose(batch, propositionizer, unsupported=self.unsupported)
             for batch in self._batches(passages, show_progress)
@@ -145,7 +145,7 @@ class MultiGranularNodeParser(NodeParser):
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else await self.chunker.acall(nodes, show_progress=show_progress)
         passages = await asyncio.to_thread(self._passages, chunks, show_progress)
-        propositionizer = await asyncio.to_thread(self._ready, show_progress)
+        propositionizer = await asyncio.to_thread(self._ready)
         done = [
             await adecompose(batch, propositionizer, unsupported=self.unsupported)
             for batch in self._batches(passages, show_progress)
@@ -171,12 +171,10 @@ class MultiGranularNodeParser(NodeParser):
 
     def _batches(self, passages: _Passages, show_progress: bool) -> Iterable[list[Unit]]:
         wanted = [unit for _, units in passages for unit in units] if "proposition" in self.granularities else []
-        # A cache has batches and a progress bar of its own.
-        size = _BATCH if self.cache is None else max(1, len(wanted))
-        batches = [wanted[start : start + size] for start in range(0, len(wanted), size)]
+        batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
         return get_tqdm_iterable(batches, show_progress, "Decomposing passages")
 
-    def _ready(self, show_progress: bool) -> Propositionizer:
+    def _ready(self) -> Propositionizer:
         # Pickling, as for the workers of a pipeline, leaves an object behind that cannot be pickled.
         propositionizer: Propositionizer = self.__dict__.get("propositionizer") or _default()
         if _name(propositionizer) != self.propositionizer_name:
@@ -185,7 +183,7 @@ class MultiGranularNodeParser(NodeParser):
                 "process: run the pipeline without num_workers"
             )
             raise InvalidInputError(message)
-        return with_cache(propositionizer, self.cache, show_progress=show_progress)
+        return with_cache(propositionizer, self.cache)
 
     def _assemble(self, passages: _Passages, done: Sequence[Decomposition]) -> list[BaseNode]:
         propositions: dict[str, list[Unit]] = defaultdict(list)

@@ -30,7 +30,6 @@ _CHUNK = 10_000  # units read at a time
 
 
 @opts.grouped
-@opts.grouped
 def index(
     paths: opts.Paths,
     store: Annotated[str, option("DIR", "The store; made if absent, added to otherwise.")],

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Sequence
-from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,29 +24,51 @@ SHOWN = (
     "How many lunar months make up the Saros eclipse period?",
     "Who founded the New York conservatory that hired Dvořák as its director?",
 )
-_MARK = "# The six lines:\n"
 _WORDS = 100  # of context
 _BESIDE = 5  # best passages whose documents the frameworks index again
 
 
 class Framework(NamedTuple):
-    """A framework: its package, the extra that installs it, its code, and the text and score in what the code found."""
+    """A framework, by its package and the extra that installs it.
+
+    The core imports no framework, so the code is text: it is shown and run. `texts`, `question` and `encoder` are given;
+    `found` is the result, of which `best` returns the text and score.
+    """
 
     name: str
     package: str
     extra: str
-    file: str
+    setup: str
+    code: str
     best: Callable[[Any], tuple[str, float]]
 
 
 FRAMEWORKS = (
     Framework(
-        *("LangChain", "langchain_core", "langchain", "langchain.txt"),
-        lambda results: (results[0][0].page_content, results[0][1]),
+        *("LangChain", "langchain_core", "langchain"),
+        setup="from langchain_factoid import EncoderEmbeddings; embeddings = EncoderEmbeddings(encoder)",
+        code="""\
+from langchain_core.documents import Document
+from langchain_factoid import MultiGranularFAISS, PassageTextSplitter
+passages = PassageTextSplitter().split_documents([Document(text) for text in texts])
+store = MultiGranularFAISS(embeddings)
+store.add_documents(passages)
+found = store.similarity_search_with_score(question, k=1, granularity="proposition")
+""",
+        best=lambda results: (results[0][0].page_content, results[0][1]),
     ),
     Framework(
-        *("LlamaIndex", "llama_index", "llama-index", "llama_index.txt"),
-        lambda results: (results[0].text, results[0].score),
+        *("LlamaIndex", "llama_index", "llama-index"),
+        setup="from llama_index_factoid import EncoderEmbedding; embed_model = EncoderEmbedding(encoder)",
+        code="""\
+from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser
+nodes = MultiGranularNodeParser()([Document(text=text) for text in texts])
+storage = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
+index = VectorStoreIndex(nodes, storage_context=storage, embed_model=embed_model)
+found = index.as_retriever(similarity_top_k=1).retrieve(question)
+""",
+        best=lambda results: (results[0].text, results[0].score),
     ),
 )
 
@@ -130,26 +150,14 @@ def _show_contexts(store: UnitStore, question: Question) -> None:
 def run_framework(
     framework: Framework, documents: Sequence[Document], question: str, encoder: Encoder, expected: Hit
 ) -> str:
-    """Run a framework's six lines; return these and what they found, or how to install it.
-
-    The core knows no framework, so their code lies beside as text: it is shown, run, and its result compared with the core's.
-
-    Args:
-        framework: Which one.
-        documents: What to index.
-        question: What to ask.
-        encoder: Encodes units and question.
-        expected: What the core found.
-    """
+    """Run a framework's six lines; return these and what they found beside the core's best hit, or how to install it."""
     if find_spec(framework.package) is None:
         return f'{framework.name} is not installed. Run: pip install "factoid[{framework.extra}]"'
-    resource = files("factoid.demo") / framework.file
-    shown = resource.read_text(encoding="utf-8").partition(_MARK)[2]
     names = {"encoder": encoder, "question": question, "texts": [document.text for document in documents]}
-    with as_file(resource) as path:
-        text, score = framework.best(runpy.run_path(str(path), init_globals=names)["found"])
+    exec(f"{framework.setup}\n{framework.code}", names)  # noqa: S102 - the code above
+    text, score = framework.best(names["found"])
     same = text == expected.unit.text and abs(score - expected.score) < 1e-4
     verdict = "the same passage and score as above" if same else f"above it was {expected.score:.3f}, another passage"
     comment = f"# texts: {count(len(documents), 'document')} of the best hits. question: {plain(question)}"
-    lines = [wrap(comment, indent="    # ", first="    "), *(f"    {line}" for line in shown.splitlines())]
+    lines = [wrap(comment, indent="    # ", first="    "), *(f"    {line}" for line in framework.code.splitlines())]
     return "\n".join([*lines, "", f"  score {score:.3f} · {verdict}", wrap(excerpt(text), indent=" " * 6)])

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 from pydantic import ValidationError
 
-import langchain_factoid
 from factoid.errors import InvalidInputError
 from factoid.filters import Comparison, Not, Operator
 from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
@@ -66,7 +63,6 @@ async def test_hybrid_weighs_words_as_well(filled: MultiGranularFAISS) -> None:
 
 
 def test_all_options_of_a_search(filled: MultiGranularFAISS) -> None:
-    assert [document.id for document in MultiGranularRetriever(store=filled, k=1).invoke("eyes")] == ["olm"]
     others = MultiGranularRetriever(store=filled, k=1, search_kwargs={"document_ids": ["kakapo"], "refine": 3})
     assert [document.id for document in others.invoke("eyes")] == ["kakapo"]
     assert [document.id for document in others.invoke("eyes", document_ids=["olm"])] == ["olm"]
@@ -135,30 +131,6 @@ async def test_in_a_chain(filled: MultiGranularFAISS) -> None:
     assert await chain.ainvoke("Who has no eyes?") == "The olm."
     assert prompts == ["Human: Answer from these facts:\nhas no eyes.\n\nWho has no eyes?"] * 2
     assert [len(found) for found in retriever.batch(["eyes", "parrot"])] == [1, 1]
-
-
-# The package
-
-
-def test_exports_are_sorted_and_there() -> None:
-    assert langchain_factoid.__all__ == sorted(langchain_factoid.__all__)
-    assert all(hasattr(langchain_factoid, name) for name in langchain_factoid.__all__)
-
-
-@pytest.mark.parametrize("absent", ["langchain_core", "langchain_text_splitters"])
-def test_without_langchain_the_error_says_what_to_install(absent: str) -> None:
-    code = f"import sys; sys.modules[{absent!r}] = None; import langchain_factoid"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert f"MissingDependencyError: {absent!r} is not installed" in run.stderr
-    assert 'pip install "factoid[langchain]"' in run.stderr
-    assert "The above exception was the direct cause" in run.stderr
-
-
-def test_import_loads_no_models() -> None:
-    heavy = {"torch", "transformers", "faiss", "openai"}
-    code = f"import sys, langchain_factoid; print(*{heavy} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == ""
 
 
 def test_options_of_a_call(filled: MultiGranularFAISS) -> None:

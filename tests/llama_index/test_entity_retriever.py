@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 
 from factoid.errors import InvalidInputError, UnreadableFileError
@@ -48,27 +45,6 @@ async def test_async_gives_the_same() -> None:
         assert await retriever.aretrieve(question) == retriever.retrieve(question) != []
 
 
-def test_in_a_query_engine() -> None:
-    seen: list[str] = []
-
-    class Answers(CustomLLM):
-        @property
-        def metadata(self) -> LLMMetadata:
-            return LLMMetadata()
-
-        def complete(self, prompt: str, formatted: bool = False, **options: Any) -> CompletionResponse:
-            seen.append(prompt)
-            return CompletionResponse(text="1902")
-
-        def stream_complete(self, prompt: str, formatted: bool = False, **options: Any) -> Any:
-            raise NotImplementedError
-
-    engine = RetrieverQueryEngine.from_args(EntityRetriever.from_documents(GLOSSARY), llm=Answers())
-    assert str(engine.query("Until when was timber floated on the Arve?")) == "1902"
-    assert RIVERS[0].text in seen[0]
-    assert "mention" not in seen[0]
-
-
 def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="there is no article store"):
         EntityRetriever(tmp_path / "none.sqlite")
@@ -98,8 +74,3 @@ def test_a_fallback_over_the_same_documents_repeats_nothing() -> None:
     found = retriever.retrieve("Is the Arve long?")
     assert [node.node.metadata["title"] for node in found].count("Arve") == 1
     assert len(found) == 4
-
-
-def test_documents_of_another_kind() -> None:
-    with pytest.raises(InvalidInputError, match="expected LlamaIndex documents or nodes, got str"):
-        EntityRetriever.from_documents(["text"])

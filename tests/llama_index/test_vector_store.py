@@ -110,28 +110,7 @@ def test_a_proposition_without_its_passage_is_its_own_parent():
     assert result.matches[0][0]["id"] == "f"
 
 
-def test_adding_again_replaces(store, nodes):
-    changed = bare(nodes[0])
-    changed.text, changed.embedding = "new", [100.0] * DIM
-    store.add([changed])
-    assert store.get_nodes(["d0p0"]) == [bare(changed)]
-    assert len(store.get_nodes()) == len(nodes)
-    assert store.query(ask(np.ones(DIM)), granularity="passage").similarities == [800.0]
-
-
 # Deleting
-
-
-def test_delete_a_document(store, nodes):
-    store.delete("d1")
-    assert {entry.node_id for entry in store.get_nodes()} == {
-        entry.node_id for entry in nodes if entry.ref_doc_id != "d1"
-    }
-    for kind in KINDS:
-        found = store.query(ask(np.ones(DIM), 99), granularity=kind, parents="unit").nodes
-        assert {entry.ref_doc_id for entry in found} == {"d0", "d2", "d3"}
-    store.delete("unknown")
-    assert len(store.get_nodes()) == 3 * 5 * 7
 
 
 def test_delete_nodes_by_id_takes_what_is_under_them(store, nodes):
@@ -162,22 +141,6 @@ def test_delete_a_node_that_is_the_source_of_others():
             assert store.query(ask([1, 1], 5), granularity=kind).ids == ["chunk"]
         store.delete("whole")
         assert store.get_nodes() == []
-
-
-def test_get_nodes(store, nodes):
-    assert store.get_nodes(["d0p2", "none", "d0p0"]) == [bare(nodes[14]), bare(nodes[0])]
-    assert store.get_nodes([]) == []
-    assert len(store.get_nodes(filters=where("year", 1994))) == 4 * 7
-    assert store.get_nodes(["d0p2", "d0p0"], where("year", 1990)) == [bare(nodes[0])]
-
-
-def test_clear_allows_another_model(store):
-    store.query(ask(np.ones(DIM)))
-    store.clear()
-    assert store.get_nodes() == []
-    assert store.query(ask(np.ones(DIM))).ids == []
-    store.add([node("a", [1, 0])])
-    assert store.query(ask([1, 0])).ids == ["a"]
 
 
 # Habits of the framework

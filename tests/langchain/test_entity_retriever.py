@@ -43,18 +43,6 @@ class Rain(BaseRetriever):
         return [Document(page_content=f"rain {number}", id=f"rain {number}") for number in (1, 2)]
 
 
-def test_documents_have_title_words_and_mention() -> None:
-    retriever = EntityRetriever.from_documents(GLOSSARY, words=6)
-    canal, arve = retriever.invoke("Is Kembs Canal longer than the Grey One?")
-    assert arve.page_content == "Arve\nThe Arve rises at a pass"
-    assert arve.metadata["length"] == 107
-    question = "Is Kembs Canal longer than the Grey One?"
-    assert question[arve.metadata["mention_start"] : arve.metadata["mention_end"]] == arve.metadata["mention"]
-    assert (arve.metadata["title"], arve.metadata["mention"]) == ("Arve", "the Grey One")
-    assert "candidates" not in arve.metadata
-    assert (canal.metadata["source_score"], canal.metadata["score"]) == ("high", 1.0)
-
-
 async def test_async_gives_the_same() -> None:
     retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
     for question in ("Is the Arve long?", "Does it rain?"):

@@ -31,11 +31,6 @@ def test_ids(store: MultiGranularFAISS) -> None:
     assert plain.id is None
 
 
-def test_of_equal_ids_the_last_document_counts(store: MultiGranularFAISS) -> None:
-    assert store.add_texts(["Ice floats.", "Lead sinks."], ids=["a", "a"]) == ["a", "a"]
-    assert [document.page_content for document in store.similarity_search("Ice floats.", k=9)] == ["Lead sinks."]
-
-
 def test_metadata_that_is_handed_out_is_the_callers_own(filled: MultiGranularFAISS) -> None:
     filled.similarity_search("parrot", k=1)[0].metadata["tags"].append("changed")
     assert filled.get_by_ids(["kakapo"]) == [KAKAPO]

@@ -180,11 +180,3 @@ async def test_async_twins_leave_the_loop_free(store, nodes, monkeypatch):
     await store.aclear()
     assert threads
     assert threading.get_ident() not in threads
-
-
-def test_of_equal_ids_in_one_add_the_last_counts():
-    store = MultiGranularFaissVectorStore()
-    assert store.add([node("a", [1, 0], text="old"), node("a", [2, 0], text="new")]) == ["a", "a"]
-    result = store.query(ask([1, 0], 5))
-    assert [entry.text for entry in result.nodes] == ["new"]
-    assert result.similarities == [2.0]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from factoid.demo import show
-from factoid.demo.corpus import Question, find_data, headline_questions, list_headings, load_encyclopedia, measure
+from factoid.demo.corpus import Question, find_data, heading_questions, load_encyclopedia, measure
 from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
 from factoid.files.readers import read_documents
@@ -24,7 +24,6 @@ SHOWN = (
     "How many lunar months make up the Saros eclipse period?",
     "Who founded the New York conservatory that hired Dvořák as its director?",
 )
-_WORDS = 100  # of context
 _BESIDE = 5  # best passages whose documents the frameworks index again
 
 
@@ -108,12 +107,13 @@ def run_demo(
         asked = [Question(text) for text in questions]
         if not asked:
             prepared = {question.text: question for question in known}
-            asked = [prepared[text] for text in SHOWN if text in prepared] or headline_questions(list_headings(units))
+            asked = [prepared[text] for text in SHOWN if text in prepared] or heading_questions(units)
             if docs is not None:
                 print('\nNo question was given: some headings serve as questions. Yours: factoid demo --docs DIR "…"')
         for question in asked:
-            _show_best(store, question, color=color)
-        _show_contexts(store, asked[0])
+            print(show.headline(plain(question.text)))
+            best = [(kind, hit) for kind in GRANULARITIES for hit in store.search(question.text, 1, granularity=kind)]
+            print("\n\n".join(show.best_unit(kind, hit, question, color=color) for kind, hit in best))
         if known:
             print(show.headline("How often the answer is found"))
             vectors = encoder.encode_queries([question.text for question in known])
@@ -128,23 +128,6 @@ def run_demo(
         print(run_framework(framework, again, asked[0].text, encoder, hits[0]))
     if docs is None:
         print('\nThe same on your own files: factoid demo --docs DIR "your question"')
-
-
-def _show_best(store: UnitStore, question: Question, *, color: bool) -> None:
-    """Print the best unit of each granularity."""
-    print(show.headline(plain(question.text)))
-    best = [(kind, hit) for kind in GRANULARITIES for hit in store.search(question.text, 1, granularity=kind)]
-    print("\n\n".join(show.best_unit(kind, hit, question, color=color) for kind, hit in best))
-
-
-def _show_contexts(store: UnitStore, question: Question) -> None:
-    """Print what a reader model would get."""
-    print(show.headline(f"What {_WORDS} words of context hold"))
-    print(wrap(plain(question.text), indent="  "))
-    for kind in GRANULARITIES:
-        # Every unit has a word at least, so this many fill the budget.
-        hits = store.search(question.text, _WORDS, granularity=kind, parents="unit")
-        print(f"\n{show.context(kind, hits, question, words=_WORDS)}")
 
 
 def run_framework(

@@ -71,7 +71,7 @@ def to_core(
     Args:
         document: The document.
         document_id: None for the document's own id or, without one, an id made from content and metadata.
-        policy: What to do with metadata that JSON would change (see `factoid.metadata.plain_metadata`).
+        policy: See `factoid.metadata.plain_metadata`.
         changes: Takes the keys whose values were changed, with their types.
 
     Raises:
@@ -121,12 +121,7 @@ def in_step(items: Iterable[Any], **named: Iterable[Any] | None) -> Iterator[tup
 
 
 def stored_document(document: CoreDocument | Unit, fields: Mapping[str, Any] | None = None) -> Document:
-    """Return a document as its caller gave it, with title and section in its metadata.
-
-    Args:
-        document: The document.
-        fields: Further metadata, which depend on the query.
-    """
+    """Return a document as its caller gave it, with title and section in its metadata, and fields that depend on the query."""
     metadata = dict(document.metadata)
     for key, value in (("title", document.title), ("section", document.section)):
         if value:
@@ -135,7 +130,7 @@ def stored_document(document: CoreDocument | Unit, fields: Mapping[str, Any] | N
 
 
 def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Document:
-    """Return a unit as a document with the metadata of its source and its place there; `fields` as in `stored_document`."""
+    """Return a unit as a document with the metadata of its source, its place there, and fields that depend on the query."""
     place: dict[str, Any] = {
         "granularity": unit.granularity.value,
         "start_index": unit.start,
@@ -156,13 +151,12 @@ def _document(source: CoreDocument | Unit, metadata: dict[str, Any], fields: Map
 
 
 def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = False) -> list[Document]:
-    """Return hits as documents, with `neighbours` in their metadata where the search was told to `expand`.
+    """Return hits as documents with, in their metadata, the `neighbours` that the search expanded to.
 
     Args:
-        hits: Documents come as they were added; passages and smaller units with their place (see `unit_document`).
+        hits: Documents, as they were added; or units, with their place.
         scores: Put `score` into the metadata.
-        matches: Put `matches` there: the best units, best first, as dicts of text, id, start_index, end_index, granularity
-            and score.
+        matches: Put `matches` there: the best units, best first, as dicts.
     """
     documents = []
     for hit in hits:

@@ -88,20 +88,11 @@ def to_nodes(
     embed_metadata: Sequence[str] | None = HEADING,
     windows: Mapping[str, str] | None = None,
 ) -> list[TextNode]:
-    """Return units of a node as nodes.
+    """Return units, parents before their children, as nodes.
 
     SOURCE is the node's own source, else the node. PARENT is the node of the unit's passage, if it is among the units,
-    else the node; a passage of a whole document has none. PREVIOUS and NEXT link units of one granularity. A passage with
-    the id of the node is the node itself, and keeps its relationships.
-
-    Args:
-        source_node: The node that the units were cut from, as `to_core` gave it.
-        units: Parents before their children.
-        id_func: Makes the ids from position and source node; None for the units' own ids.
-        include_metadata: Inherit the metadata of the node and its source.
-        include_prev_next_rel: Link siblings.
-        embed_metadata: Keys of the metadata that are embedded; None for all that the source node does not exclude.
-        windows: Text around units, by id.
+    else the node; a passage of a whole document has none. A passage with the id of the node is the node itself, and keeps
+    its relationships. Options are those of `MultiGranularNodeParser`, and `windows`, the text around units by id.
     """
     inherited = _inherited(source_node) if include_metadata else {}
     info = source_node.as_related_node_info()
@@ -257,7 +248,7 @@ def _inherited(source_node: BaseNode) -> dict[str, Any]:
 
 
 def _with_place(inherited: Mapping[str, Any], unit: Unit, passage_id: str) -> tuple[dict[str, Any], list[str]]:
-    """Return metadata with the fields of a unit, title and section first, and the keys of the fields without these."""
+    """Return metadata with title, section and the place of a unit, and the keys of its place."""
     place: dict[str, Any] = {"granularity": str(unit.granularity)}
     if unit.granularity is not Granularity.PASSAGE:
         place["passage_id"] = passage_id

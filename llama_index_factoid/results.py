@@ -30,13 +30,7 @@ class MultiGranularQueryResult(VectorStoreQueryResult):
 
 
 def to_result(hits: Sequence[Hit], k: int, *, parents: bool) -> MultiGranularQueryResult:
-    """Return hits as the k best distinct nodes.
-
-    Args:
-        hits: Best first. A node that is its own child may be there at several granularities.
-        k: How many nodes.
-        parents: Whether hits are parents, with matches.
-    """
+    """Return the k best distinct nodes of hits; a node that is its own child may be a hit at several granularities."""
     distinct: dict[str, tuple[BaseNode, Hit]] = {}
     for node, hit in zip(stored_nodes([hit.unit for hit in hits]), hits, strict=True):
         distinct.setdefault(node.node_id, (node, hit))
@@ -93,23 +87,20 @@ class _Retrieved(BaseNode):
         return str(super(_Retrieved, stored).hash)  # type: ignore[safe-super]  # that of the node class beside this one
 
 
-class RetrievedTextNode(_Retrieved, TextNode):
-    """A `TextNode` as one query retrieved it."""
+class _RetrievedTextNode(_Retrieved, TextNode): ...
 
 
-class RetrievedIndexNode(_Retrieved, IndexNode):
-    """An `IndexNode` as one query retrieved it."""
+class _RetrievedIndexNode(_Retrieved, IndexNode): ...
 
 
-class RetrievedDocument(_Retrieved, TextDocument):
-    """A `Document` as one query retrieved it."""
+class _RetrievedDocument(_Retrieved, TextDocument): ...
 
 
 # The hash of images holds no metadata.
 _RETRIEVED: dict[type[BaseNode], type[_Retrieved]] = {
-    TextNode: RetrievedTextNode,
-    IndexNode: RetrievedIndexNode,
-    TextDocument: RetrievedDocument,
+    TextNode: _RetrievedTextNode,
+    IndexNode: _RetrievedIndexNode,
+    TextDocument: _RetrievedDocument,
 }
 
 

@@ -5,10 +5,6 @@ from typing import Any
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import RunnablePassthrough
 from pydantic import ValidationError
 
 from factoid.errors import InvalidInputError
@@ -72,9 +68,8 @@ def test_all_options_of_a_search(filled: MultiGranularFAISS) -> None:
         others.invoke("eyes", refine=0)
     with pytest.raises(TypeError, match="granuarity"):
         others.invoke("eyes", granuarity="passage")
-    for threshold in (None, 2):
-        with pytest.raises(InvalidInputError, match="score_threshold"):
-            others.invoke("eyes", search_type="similarity_score_threshold", score_threshold=threshold)
+    with pytest.raises(InvalidInputError, match="score_threshold"):
+        others.invoke("eyes", search_type="similarity_score_threshold", score_threshold=2)
 
 
 def test_bad_fields_are_refused(filled: MultiGranularFAISS, embedding: Any) -> None:
@@ -109,28 +104,6 @@ def test_traces_name_the_store_and_the_embeddings(filled: MultiGranularFAISS) ->
     assert traced.items() >= names.items()
     own = filled.as_retriever()._get_ls_params()
     assert own.items() >= {name: entry for name, entry in names.items() if name != "own"}.items()
-
-
-async def test_in_a_chain(filled: MultiGranularFAISS) -> None:
-    prompts: list[str] = []
-
-    def facts(documents: list[Document]) -> str:
-        return "\n".join(document.page_content for document in documents)
-
-    def noted(prompt: Any) -> Any:
-        prompts.append(prompt.to_string())
-        return prompt
-
-    retriever = MultiGranularRetriever(store=filled, k=1, parents="unit")
-    template = ChatPromptTemplate.from_template("Answer from these facts:\n{facts}\n\n{question}")
-    model = FakeListChatModel(responses=["The olm."])
-    chain = (
-        {"facts": retriever | facts, "question": RunnablePassthrough()} | template | noted | model | StrOutputParser()
-    )
-    assert chain.invoke("Who has no eyes?") == "The olm."
-    assert await chain.ainvoke("Who has no eyes?") == "The olm."
-    assert prompts == ["Human: Answer from these facts:\nhas no eyes.\n\nWho has no eyes?"] * 2
-    assert [len(found) for found in retriever.batch(["eyes", "parrot"])] == [1, 1]
 
 
 def test_options_of_a_call(filled: MultiGranularFAISS) -> None:

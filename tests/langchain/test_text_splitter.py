@@ -69,13 +69,14 @@ def test_ids_come_from_content_and_metadata(propositionizer: ScriptedProposition
     assert first[0].metadata["parent_id"] == again[0].metadata["parent_id"] != ""
 
 
-def test_all_ways_in_agree(propositionizer: ScriptedPropositionizer) -> None:
-    splitter = PropositionTextSplitter(propositionizer)
-    documents = splitter.split_documents([Document(page_content=TEXT)])
-    assert isinstance(splitter, TextSplitter)
-    assert splitter.split_text(TEXT) == [document.page_content for document in documents]
-    assert splitter.create_documents([TEXT]) == documents
-    assert splitter.transform_documents([Document(page_content=TEXT)]) == documents
+async def test_all_ways_in_agree(propositionizer: ScriptedPropositionizer) -> None:
+    for splitter in (PropositionTextSplitter(propositionizer), PassageTextSplitter()):
+        documents = splitter.split_documents([Document(page_content=TEXT)])
+        assert isinstance(splitter, TextSplitter)
+        assert splitter.split_text(TEXT) == [document.page_content for document in documents]
+        assert splitter.create_documents([TEXT]) == documents
+        assert splitter.transform_documents([Document(page_content=TEXT)]) == documents
+        assert await splitter.atransform_documents([Document(page_content=TEXT)]) == documents
 
 
 async def test_async_leaves_the_loop_free(gate) -> None:
@@ -181,9 +182,3 @@ def test_child_splitter_of_parent_document_retriever(embedding, propositionizer)
     children = vectors.similarity_search("no eyes", k=1)
     assert children[0].page_content == "has no eyes."
     assert {"doc_id", "start_index", "passage_id"} <= children[0].metadata.keys()
-
-
-async def test_async_gives_the_same(propositionizer: ScriptedPropositionizer) -> None:
-    source = [Document(page_content=TEXT, metadata={"page": 1})]
-    for splitter in (PropositionTextSplitter(propositionizer), PassageTextSplitter()):
-        assert await splitter.atransform_documents(source) == splitter.split_documents(source)

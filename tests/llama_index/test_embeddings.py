@@ -110,17 +110,6 @@ def test_a_store_remembers_its_model(tmp_path, parser):
     assert again.embed_model.model_name == "HashEncoder(256)"
 
 
-def test_the_same_model_by_another_name_is_taken(tmp_path, parser):
-    class Alias(HashEncoder):
-        def __init__(self):
-            super().__init__()
-            self.name = "alias"
-
-    store = filled(tmp_path / "store", parser, embed_model=EncoderEmbedding(HashEncoder()))
-    found = MultiGranularRetriever(store, EncoderEmbedding(Alias())).retrieve("Which tower leans?")
-    assert found[0].node.ref_doc_id == "pisa"
-
-
 def test_embedding_encoder(embed_model):
     encoder = EmbeddingEncoder(embed_model)
     assert isinstance(encoder, Encoder)

@@ -163,13 +163,3 @@ def test_upserts_leave_nothing_stale_and_redo_one_document_only(store, embed_mod
     script.calls.clear()
     run.run(documents=documents(paris=changed))
     assert script.calls == []
-
-
-def test_cache_of_the_pipeline_gives_equal_nodes(embed_model, parser, script):
-    cached = IngestionPipeline(transformations=[parser])
-    first = cached.run(documents=documents())
-    script.calls.clear()
-    assert cached.run(documents=documents()) == first
-    assert script.calls == []
-    cached.transformations[0] = MultiGranularNodeParser(script, words=10, min_words=0)
-    assert cached.run(documents=documents()) != first

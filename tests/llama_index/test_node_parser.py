@@ -8,10 +8,8 @@ import pytest
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.schema import Document
 
-from factoid import split_passages, split_sentences
 from factoid.errors import InvalidInputError
 from factoid.testing import ScriptedPropositionizer
-from factoid.units import Document as CoreDocument
 from llama_index_factoid import MultiGranularNodeParser, PassageNodeParser, PropositionNodeParser
 from tests.llama_index.nodes import TEXT, by_sentence, of, relation
 
@@ -33,14 +31,6 @@ def test_passages_sentences_and_propositions_parents_first(parser):
         ("proposition", "The soil is soft."),
         ("proposition", "It is old."),
     ]
-
-
-def test_same_units_as_the_core(parser):
-    nodes = parser([Document(text=TEXT, id_="d")])
-    passages = split_passages(CoreDocument(TEXT, id="d"))
-    assert [node.node_id for node in of(nodes, "passage")] == [unit.id for unit in passages]
-    sentences = [unit.id for passage in passages for unit in split_sentences(passage)]
-    assert [node.node_id for node in of(nodes, "sentence")] == sentences
 
 
 def test_id_func_is_respected_and_relationships_follow_it():

@@ -16,8 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"factoid": "numpy", "langchain_factoid": "langchain_core", "llama_index_factoid": "llama_index"}
-MODELS = ["torch", "transformers", "sentence_transformers", "faiss", "openai"]
-HEAVY = [*MODELS, "spacy", "langchain_core", "llama_index"]
+MODELS = ["torch", "transformers", "sentence_transformers", "faiss", "openai", "spacy"]
+HEAVY = [*MODELS, "langchain_core", "llama_index"]
 HEAVY += ["numpy", "tqdm", "rich", "sqlite3", "asyncio", "markitdown"]  # what help and completion do not need
 
 

@@ -5,26 +5,9 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
-import pytest
 
-from factoid.errors import InvalidInputError, StoreError
 from llama_index_factoid import MultiGranularFaissVectorStore
 from tests.llama_index.nodes import DIM, ask, corpus
-
-
-def test_read_only(tmp_path, nodes):
-    store = MultiGranularFaissVectorStore(tmp_path / "s")
-    store.add(nodes)
-    reader = MultiGranularFaissVectorStore(tmp_path / "s", read_only=True)
-    vector = np.ones(DIM)
-    assert reader.query(ask(vector, 9)) == store.query(ask(vector, 9))
-    for write in (lambda: reader.add(nodes[:1]), reader.clear, lambda: reader.delete("d0")):
-        with pytest.raises(StoreError, match="read_only=True"):
-            write()
-    store.delete("d0")
-    assert reader.query(ask(vector, 99)).ids == store.query(ask(vector, 99)).ids  # readers see what was written since
-    with pytest.raises(InvalidInputError, match="read-only"):
-        MultiGranularFaissVectorStore(read_only=True)
 
 
 def test_all_settings_are_saved_with_the_class(tmp_path):

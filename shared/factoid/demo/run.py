@@ -121,8 +121,8 @@ def run_demo(
             print(show.table({kind: measure(store, known, vectors, kind) for kind in kinds}, len(known)))
         hits = store.search(asked[0].text, _BESIDE)
     # Not everything is indexed again, only the documents of the best hits.
-    best = {hit.unit.document_id for hit in hits}
-    again = list({document.id: document for document in documents if document.id in best}.values())
+    ids = {hit.unit.document_id for hit in hits}
+    again = list({document.id: document for document in documents if document.id in ids}.values())
     for framework in FRAMEWORKS:
         print(show.headline(f"The same in six lines of {framework.name}"))
         print(run_framework(framework, again, asked[0].text, encoder, hits[0]))

@@ -139,9 +139,9 @@ def to_nodes(
         )
         infos[unit.id] = node.as_related_node_info()
         if include_prev_next_rel:
-            if before := last.get(unit.granularity):
-                node.relationships[NodeRelationship.PREVIOUS] = before.as_related_node_info()
-                before.relationships[NodeRelationship.NEXT] = infos[unit.id]
+            if sibling := last.get(unit.granularity):
+                node.relationships[NodeRelationship.PREVIOUS] = sibling.as_related_node_info()
+                sibling.relationships[NodeRelationship.NEXT] = infos[unit.id]
             last[unit.granularity] = node
         nodes.append(node)
     return nodes

@@ -136,21 +136,21 @@ class MultiGranularNodeParser(NodeParser):
         chunks = nodes if self.chunker is None else self.chunker(nodes, show_progress=show_progress)
         passages = self._passages(chunks, show_progress)
         propositionizer = self._ready()
-        done = [
+        decompositions = [
             decompose(batch, propositionizer, unsupported=self.unsupported)
             for batch in self._batches(passages, show_progress)
         ]
-        return self._assemble(passages, done)
+        return self._assemble(passages, decompositions)
 
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else await self.chunker.acall(nodes, show_progress=show_progress)
         passages = await asyncio.to_thread(self._passages, chunks, show_progress)
         propositionizer = await asyncio.to_thread(self._ready)
-        done = [
+        decompositions = [
             await adecompose(batch, propositionizer, unsupported=self.unsupported)
             for batch in self._batches(passages, show_progress)
         ]
-        return await asyncio.to_thread(self._assemble, passages, done)
+        return await asyncio.to_thread(self._assemble, passages, decompositions)
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
         """Leave the nodes as they are: the framework would look for their texts, and misplace repeated ones."""
@@ -185,11 +185,11 @@ class MultiGranularNodeParser(NodeParser):
             raise InvalidInputError(message)
         return with_cache(propositionizer, self.cache)
 
-    def _assemble(self, passages: _Passages, done: Sequence[Decomposition]) -> list[BaseNode]:
+    def _assemble(self, passages: _Passages, decompositions: Sequence[Decomposition]) -> list[BaseNode]:
         propositions: dict[str, list[Unit]] = defaultdict(list)
-        for unit in (unit for decomposition in done for unit in decomposition.units):
+        for unit in (unit for decomposition in decompositions for unit in decomposition.units):
             propositions[unit.parent_id].append(unit)
-        self._last_report = sum((decomposition.report for decomposition in done), Report())
+        self._last_report = sum((decomposition.report for decomposition in decompositions), Report())
         kinds = [Granularity(kind) for kind in self.granularities]
         nodes: list[BaseNode] = []
         for node, cut in passages:

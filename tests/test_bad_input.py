@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from factoid import Document, Granularity, UnitStore
@@ -91,17 +89,6 @@ def test_mixed_scripts_and_emoji(store):
     assert hit.unit.text == "我来了。"
     add(store, "😀😀\n\n—\n\n...")
     assert {"😀😀", "—", "..."} <= {unit.text for unit in units(store) if unit.granularity is PROPOSITION}
-
-
-@pytest.mark.parametrize("piece", ["word ", "x", ". ", "漢字"])
-def test_a_line_of_two_megabytes(piece):
-    text = piece * (2_000_000 // len(piece))
-    start = time.process_time()
-    with UnitStore(encoder=HashEncoder(16), granularities=["passage"]) as store:
-        add(store, text)
-        check(store, text)
-        assert sum(len("".join(unit.text.split())) for unit in units(store)) == len("".join(text.split()))
-    assert time.process_time() - start < 20
 
 
 def test_queries_of_all_kinds(store):

@@ -115,7 +115,7 @@ def index(
         removed = []
         if sync:
             with opts.waiting("looking for what is gone", quiet=output.quiet):
-                removed = _gone(opened, paths, reading)
+                removed = _stale_documents(opened, paths, reading)
                 if removed:
                     opened.delete(removed)
         total = opened.counts()
@@ -156,7 +156,7 @@ class _Reading:
                 self.complete.add(file.resolve())
 
 
-def _gone(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
+def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
     """Return the ids of documents that came from these paths and are in their files no more."""
     roots = [Path(path).resolve() for path in paths]
     ids = store.ids({"source": {"$exists": True}})
@@ -164,13 +164,13 @@ def _gone(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str
     for start in range(0, len(ids), _CHUNK):
         chunk = store.get(ids[start : start + _CHUNK])
         sources |= {unit.document_id: str(unit.metadata["source"]) for unit in chunk}
-    gone = []
+    stale = []
     for document_id in sources.keys() - reading.document_ids:
         file = Path(sources[document_id]).resolve()
         # A file that is there but was not read to its end (damaged, or of a kind left out) loses nothing.
         if any(file.is_relative_to(root) for root in roots) and (file in reading.complete or not file.exists()):
-            gone.append(document_id)
-    return sorted(gone)
+            stale.append(document_id)
+    return sorted(stale)
 
 
 def _print_estimate(

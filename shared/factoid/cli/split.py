@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from factoid.units import Unit
 
 _BATCH = 64  # passages decomposed together: output starts early, and models still get full batches
+_WINDOW = 4096  # with a cache, which divides them into batches itself
 
 
 @opts.grouped
@@ -39,7 +40,9 @@ def split(
         message = "--retry-failed needs --cache, where failures are kept"
         raise InvalidInputError(message)
     propositionizer = make_propositionizer(splitting) if granularity == "proposition" else None
-    passages = opts.read_passages(paths, splitting.words, show_progress=opts.show_progress(quiet))
+    show = opts.show_progress(quiet)
+    bar = show and not (propositionizer and cache)  # a cache has its own
+    passages = opts.read_passages(paths, splitting.words, show_progress=bar)
     if propositionizer is None:
         for passage in passages:
             _print_units([passage] if granularity == "passage" else split_sentences(passage))
@@ -47,9 +50,9 @@ def split(
     if retry_failed and cache:
         forget_failures(cache)
     report = Report()
-    propositionizer = with_cache(propositionizer, cache)
-    while batch := list(islice(passages, _BATCH)):
-        decomposition = decompose(batch, propositionizer, unsupported=unsupported)
+    source = with_cache(propositionizer, cache, batch_size=_BATCH, show_progress=show)
+    while batch := list(islice(passages, _WINDOW if cache else _BATCH)):
+        decomposition = decompose(batch, source, unsupported=unsupported)
         report += decomposition.report
         _print_units(decomposition.units)
     if not quiet:

@@ -95,7 +95,7 @@ def run_demo(
         InvalidInputError: The documents hold no text.
         UnreadableFileError: A file cannot be read, or the encyclopedia is not there.
     """
-    documents, known = load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
+    documents, prepared = load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
     with UnitStore(encoder=encoder) as store:
         report = store.add_documents(documents, propositionizer=propositionizer, show_progress=show_progress)
         units = store.get(store.ids())
@@ -104,28 +104,28 @@ def run_demo(
             raise InvalidInputError(message)
         print(show.headline(f"{count(report.documents, 'document')}, cut three ways"))
         print(show.counts(units, report.decomposition))
-        asked = [Question(text) for text in questions]
-        if not asked:
-            prepared = {question.text: question for question in known}
-            asked = [prepared[text] for text in SHOWN if text in prepared] or heading_questions(units)
+        chosen = [Question(text) for text in questions]
+        if not chosen:
+            by_text = {question.text: question for question in prepared}
+            chosen = [by_text[text] for text in SHOWN if text in by_text] or heading_questions(units)
             if docs is not None:
                 print('\nNo question was given: some headings serve as questions. Yours: factoid demo --docs DIR "…"')
-        for question in asked:
+        for question in chosen:
             print(show.headline(plain(question.text)))
             best = [(kind, hit) for kind in GRANULARITIES for hit in store.search(question.text, 1, granularity=kind)]
             print("\n\n".join(show.best_unit(kind, hit, question, color=color) for kind, hit in best))
-        if known:
+        if prepared:
             print(show.headline("How often the answer is found"))
-            vectors = encoder.encode_queries([question.text for question in known])
+            vectors = encoder.encode_queries([question.text for question in prepared])
             kinds = progress(GRANULARITIES, show=show_progress, unit=" granularities")
-            print(show.table({kind: measure(store, known, vectors, kind) for kind in kinds}, len(known)))
-        hits = store.search(asked[0].text, _BESIDE)
+            print(show.table({kind: measure(store, prepared, vectors, kind) for kind in kinds}, len(prepared)))
+        hits = store.search(chosen[0].text, _BESIDE)
     # Not everything is indexed again, only the documents of the best hits.
     ids = {hit.unit.document_id for hit in hits}
-    again = list({document.id: document for document in documents if document.id in ids}.values())
+    best_documents = list({document.id: document for document in documents if document.id in ids}.values())
     for framework in FRAMEWORKS:
         print(show.headline(f"The same in six lines of {framework.name}"))
-        print(run_framework(framework, again, asked[0].text, encoder, hits[0]))
+        print(run_framework(framework, best_documents, chosen[0].text, encoder, hits[0]))
     if docs is None:
         print('\nThe same on your own files: factoid demo --docs DIR "your question"')
 

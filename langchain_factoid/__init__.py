@@ -6,11 +6,10 @@ from factoid._optional import require
 require("langchain_core", extra="langchain")
 require("langchain_text_splitters", extra="langchain")
 
-from langchain_factoid.convert import with_headings  # noqa: E402 - after the check above
+from langchain_factoid.chat_model import ChatModelPropositionizer, ChatModelReader  # noqa: E402 - after the check above
+from langchain_factoid.convert import with_headings  # noqa: E402
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings  # noqa: E402
 from langchain_factoid.entity_retriever import EntityRetriever  # noqa: E402
-from langchain_factoid.propositionizer import ChatModelPropositionizer  # noqa: E402
-from langchain_factoid.reader import ChatModelReader  # noqa: E402
 from langchain_factoid.retriever import MultiGranularRetriever  # noqa: E402
 from langchain_factoid.text_splitter import PassageTextSplitter, PropositionTextSplitter  # noqa: E402
 from langchain_factoid.vector_store import MultiGranularFAISS  # noqa: E402

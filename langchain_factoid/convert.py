@@ -23,7 +23,6 @@ from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit
 
 _MISSING: Any = object()
-_NO_FIELDS: Mapping[str, Any] = {}
 
 
 class RetrievedDocument(Document):
@@ -34,7 +33,7 @@ class RetrievedDocument(Document):
     pickles keep them.
 
     Attributes:
-        query_keys: The keys of metadata that depend on the query.
+        query_keys: The keys of these metadata.
     """
 
     query_keys: tuple[str, ...] = Field(default=(), repr=False)
@@ -72,7 +71,7 @@ def to_core(
     Args:
         document: The document.
         document_id: None for the document's own id or, without one, an id made from content and metadata.
-        policy: What to do with metadata that JSON would change (see `factoid.metadata.plain_metadata`).
+        policy: See `factoid.metadata.plain_metadata`.
         changes: Takes the keys whose values were changed, with their types.
 
     Raises:
@@ -95,21 +94,16 @@ def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] 
 
 
 def in_step(items: Iterable[Any], **named: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
-    """Yield each item with its value, or with None where there are no values.
-
-    Args:
-        items: Documents or texts.
-        **named: The values, under the name that errors give them.
+    """Yield each document or text with its value of the one keyword, or with None where that is None.
 
     Raises:
-        InvalidInputError: A single item or string, or another number of values than of items: for lists at once, else
+        InvalidInputError: A single document or string, or another number of values than of items: for lists at once, else
             when one of them ends.
     """
     [(name, values)] = named.items()
     for argument in (items, values):
         if isinstance(argument, str | Document):
-            kind = "the string" if isinstance(argument, str) else "a single"
-            message = f"expected a list, got {kind} {argument!r:.60}"
+            message = f"expected a list, got a single {type(argument).__name__}: {argument!r:.60}"
             raise InvalidInputError(message)
     if values is None:
         yield from zip(items, repeat(None), strict=False)
@@ -126,31 +120,17 @@ def in_step(items: Iterable[Any], **named: Iterable[Any] | None) -> Iterator[tup
 # Out of the core
 
 
-def stored_document(document: CoreDocument | Unit, fields: Mapping[str, Any] = _NO_FIELDS) -> Document:
-    """Return a document as its caller gave it; a title or section that is not in its metadata is put there.
-
-    Args:
-        document: The document.
-        fields: Further ones for its metadata, which depend on the query.
-    """
+def stored_document(document: CoreDocument | Unit, fields: Mapping[str, Any] | None = None) -> Document:
+    """Return a document as its caller gave it, with title and section in its metadata, and fields that depend on the query."""
     metadata = dict(document.metadata)
-    if document.title:
-        metadata.setdefault("title", document.title)
-    if document.section:
-        metadata.setdefault("section", document.section)
-    if not fields:
-        return Document(page_content=document.text, metadata=metadata, id=document.id)
-    metadata = with_fields(metadata, fields)
-    return RetrievedDocument(page_content=document.text, metadata=metadata, id=document.id, query_keys=tuple(fields))
+    for key, value in (("title", document.title), ("section", document.section)):
+        if value:
+            metadata.setdefault(key, value)
+    return _document(document, metadata, fields)
 
 
-def unit_document(unit: Unit, fields: Mapping[str, Any] = _NO_FIELDS) -> Document:
-    """Return a unit as a document: its text, its id, the metadata of its source, and its place there.
-
-    Args:
-        unit: The unit.
-        fields: Further ones for its metadata, which depend on the query.
-    """
+def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Document:
+    """Return a unit as a document with the metadata of its source, its place there, and fields that depend on the query."""
     place: dict[str, Any] = {
         "granularity": unit.granularity.value,
         "start_index": unit.start,
@@ -160,50 +140,46 @@ def unit_document(unit: Unit, fields: Mapping[str, Any] = _NO_FIELDS) -> Documen
         "title": unit.title,
         "section": unit.section,
     }
-    place |= fields
-    free = place.keys().isdisjoint(unit.metadata)
-    metadata = {**unit.metadata, **place} if free else with_fields(unit.metadata, place)
+    return _document(unit, with_fields(unit.metadata, place), fields)
+
+
+def _document(source: CoreDocument | Unit, metadata: dict[str, Any], fields: Mapping[str, Any] | None) -> Document:
     if not fields:
-        return Document(page_content=unit.text, metadata=metadata, id=unit.id)
-    return RetrievedDocument(page_content=unit.text, metadata=metadata, id=unit.id, query_keys=tuple(fields))
+        return Document(page_content=source.text, metadata=metadata, id=source.id)
+    metadata = with_fields(metadata, fields)
+    return RetrievedDocument(page_content=source.text, metadata=metadata, id=source.id, query_keys=tuple(fields))
 
 
 def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = False) -> list[Document]:
-    """Return hits as documents, with `neighbours` in their metadata where the search was told to `expand`.
+    """Return hits as documents with, in their metadata, the `neighbours` that the search expanded to.
 
     Args:
-        hits: Documents come as they were added; passages and smaller units with their place (see `unit_document`).
+        hits: Documents, as they were added; or units, with their place.
         scores: Put `score` into the metadata.
-        matches: Put `matches` there: the best units, best first, as dicts of text, id, start_index, end_index, granularity
-            and score.
+        matches: Put `matches` there: the best units, best first, as dicts.
     """
     documents = []
-    for hit in hits:  # in one frame, since every search passes here
+    for hit in hits:
         fields: dict[str, Any] = {"score": hit.score} if scores else {}
-        around = {unit.id: unit for unit in hit.neighbours} if hit.neighbours else {}
-        entries = []
-        for match in hit.matches:
-            unit = match.unit
-            entry = {"text": unit.text, "id": unit.id, "start_index": unit.start, "end_index": unit.end}
-            entries.append(entry | {"granularity": unit.granularity.value, "score": match.score})
-            if match.neighbours:
-                around |= {unit.id: unit for unit in match.neighbours}
-        if matches and entries:
-            fields["matches"] = entries
-        if around:
-            fields["neighbours"] = [
-                {
-                    "text": unit.text,
-                    "id": unit.id,
-                    "start_index": unit.start,
-                    "end_index": unit.end,
-                    "granularity": unit.granularity.value,
-                }
-                for unit in sorted(around.values(), key=lambda unit: (unit.start, unit.end))
-            ]
+        if matches and hit.matches:
+            fields["matches"] = [{**_entry(match.unit), "score": match.score} for match in hit.matches]
+        neighbours = {unit.id: unit for part in (hit, *hit.matches) for unit in part.neighbours}
+        if neighbours:
+            ordered = sorted(neighbours.values(), key=lambda unit: (unit.start, unit.end))
+            fields["neighbours"] = [_entry(unit) for unit in ordered]
         convert = stored_document if hit.unit.granularity is Granularity.DOCUMENT else unit_document
         documents.append(convert(hit.unit, fields))
     return documents
+
+
+def _entry(unit: Unit) -> dict[str, Any]:
+    return {
+        "text": unit.text,
+        "id": unit.id,
+        "start_index": unit.start,
+        "end_index": unit.end,
+        "granularity": unit.granularity.value,
+    }
 
 
 def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:
@@ -213,7 +189,7 @@ def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE)
     nothing but the page_content: `Chroma.from_documents(with_headings(splitter.split_documents(documents)), embeddings)`.
 
     Args:
-        documents: Those of our splitters and searches, or any with `title` and `section` in their metadata.
+        documents: Any with `title` and `section` in their metadata, as splitters and searches return them.
         template: As for `MultiGranularFAISS`.
 
     Raises:

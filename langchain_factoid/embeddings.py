@@ -42,8 +42,6 @@ class EmbeddingsEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
-        if len(texts) == 1:  # a search: the shortest way
-            return np.array([self.embeddings.embed_query(texts[0])], np.float32)
         return to_matrix([self.embeddings.embed_query(text) for text in texts], len(texts))
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -88,20 +89,17 @@ class EntityRetriever(BaseRetriever):
     def from_documents(cls, documents: Iterable[Document], **options: Any) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
-        Args:
-            documents: A glossary, a catalogue, articles: each about the entity that its title names.
-            **options: `path`, `title_key`, `aliases_key` and `duplicates` of `factoid.entities.build_own_articles`, which
-                also says what is raised, and those of this class.
+        Options are `path`, `title_key`, `aliases_key` and `duplicates` of `factoid.entities.build_own_articles`, which also
+        says what is raised, and those of this class.
         """
         building = {name: options.pop(name) for name in _BUILDING if name in options}
         store = build_own_articles((to_core(document) for document in documents), **building)
         return cls(articles=store, **options)
 
     def add_documents(self, documents: Iterable[Document]) -> None:
-        """Add documents to the article store's file, in place of those of the same ids: see `add_own_articles`.
+        """Add documents to the article store's file, in place of those of the same ids, as `ArticleStore.add` does.
 
-        The file is copied for it: give many documents at once. Other retrievers that have it open read what it was until
-        their `articles` are reloaded.
+        This copies the file, so give many documents at once. Other retrievers see them when their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (to_core(document) for document in documents))
 
@@ -120,7 +118,7 @@ class EntityRetriever(BaseRetriever):
         documents = self._entity_documents(query, k, options)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
             more = self.fallback.invoke(query, {"callbacks": run_manager.get_child("fallback")})
-            documents = with_fallback(documents, more, _text_of)
+            documents = with_fallback(documents, more, attrgetter("page_content"))
         return documents[: k or self.k]
 
     @override
@@ -130,7 +128,7 @@ class EntityRetriever(BaseRetriever):
         documents = await run_in_executor(None, self._entity_documents, query, k, options)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
             more = await self.fallback.ainvoke(query, {"callbacks": run_manager.get_child("fallback")})
-            documents = with_fallback(documents, more, _text_of)
+            documents = with_fallback(documents, more, attrgetter("page_content"))
         return documents[: k or self.k]
 
     def _entity_documents(self, query: str, k: int | None, options: dict[str, Any]) -> list[Document]:
@@ -145,7 +143,3 @@ def _document(hit: EntityHit) -> Document:
     metadata = with_fields(copy.deepcopy(hit.unit.metadata), fields)
     query_keys = tuple(key for key in fields if key != "title")
     return RetrievedDocument(page_content=hit.text, metadata=metadata, id=hit.unit.id, query_keys=query_keys)
-
-
-def _text_of(document: Document) -> str:
-    return document.page_content

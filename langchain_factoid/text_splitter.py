@@ -16,6 +16,7 @@ from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
 from factoid.propositions import (
+    Decomposition,
     PropositionCache,
     Propositionizer,
     Report,
@@ -29,8 +30,8 @@ from factoid.propositions.prompting.chat import ChatPropositionizer, split_optio
 from factoid.split import split_passages
 from factoid.units import Document as CoreDocument
 from factoid.units import Unit
+from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import text_documents, to_core, unit_document
-from langchain_factoid.propositionizer import ChatModelPropositionizer
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -76,27 +77,10 @@ class PassageTextSplitter(TextSplitter):
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Split documents; the class says what comes out."""
-        return _documents(self._units(self._passages(documents)))
-
-    @override
-    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
-        """Do as `split_documents`."""
-        return self.split_documents(documents)
-
-    @override
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
-        """Do as `split_documents`, without blocking the event loop."""
-        passages = await asyncio.to_thread(self._passages, documents)
-        return await asyncio.to_thread(_documents, await self._aunits(passages))
+        return _documents(self._passages(documents))
 
     def _passages(self, documents: Iterable[Document]) -> list[Unit]:
         return [passage for document in documents for passage in self._cut(to_core(document))]
-
-    def _units(self, passages: list[Unit]) -> list[Unit]:
-        return passages
-
-    async def _aunits(self, passages: list[Unit]) -> list[Unit]:
-        return passages
 
 
 class PropositionTextSplitter(PassageTextSplitter):
@@ -146,15 +130,22 @@ class PropositionTextSplitter(PassageTextSplitter):
         of_model, of_splitter = split_options(ChatPropositionizer, options)
         return cls(ChatModelPropositionizer(llm, model=model, **of_model), **of_splitter)
 
-    def _units(self, passages: list[Unit]) -> list[Unit]:
-        decomposition = decompose(passages, self._propositionizer, unsupported=self._unsupported)
-        self.last_report = decomposition.report
-        return decomposition.units
+    @override
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """Split documents; the class says what comes out."""
+        passages = self._passages(documents)
+        return self._propositions(decompose(passages, self._propositionizer, unsupported=self._unsupported))
 
-    async def _aunits(self, passages: list[Unit]) -> list[Unit]:
+    @override
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
+        """Do as `split_documents`, without blocking the event loop."""
+        passages = await asyncio.to_thread(self._passages, documents)
         decomposition = await adecompose(passages, self._propositionizer, unsupported=self._unsupported)
+        return await asyncio.to_thread(self._propositions, decomposition)
+
+    def _propositions(self, decomposition: Decomposition) -> list[Document]:
         self.last_report = decomposition.report
-        return decomposition.units
+        return _documents(decomposition.units)
 
 
 def _documents(units: Iterable[Unit]) -> list[Document]:

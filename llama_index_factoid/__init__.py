@@ -7,9 +7,8 @@ require("llama_index.core", extra="llama-index")
 
 from llama_index_factoid.embeddings import EmbeddingEncoder, EncoderEmbedding  # noqa: E402 - after the check above
 from llama_index_factoid.entity_retriever import EntityRetriever  # noqa: E402
+from llama_index_factoid.llm import LLMPropositionizer, LLMReader  # noqa: E402
 from llama_index_factoid.node_parser import MultiGranularNodeParser, PassageNodeParser, PropositionNodeParser  # noqa: E402
-from llama_index_factoid.propositionizer import LLMPropositionizer  # noqa: E402
-from llama_index_factoid.reader import LLMReader  # noqa: E402
 from llama_index_factoid.retriever import MultiGranularRetriever  # noqa: E402
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore  # noqa: E402
 

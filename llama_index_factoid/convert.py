@@ -35,10 +35,9 @@ from llama_index.core.schema import (
 from llama_index.core.schema import Document as TextDocument
 
 from factoid.encode import split_heading
-from factoid.ingest import own_children
 from factoid.metadata import with_fields
 from factoid.store import GRANULARITIES, to_json
-from factoid.units import Document, Granularity, Hit, Unit, check_text, content_id
+from factoid.units import Document, Granularity, Unit, check_text, content_id
 
 Kind = Literal["passage", "sentence", "proposition"]
 
@@ -75,7 +74,8 @@ def granularity_of(node: BaseNode) -> Granularity | None:
 
 def to_core(node: BaseNode) -> Document:
     """Return a node as the core takes it: title and section from metadata where they are strings."""
-    return Document(text_of(node), _string(node.metadata, "title"), _string(node.metadata, "section"), node.node_id)
+    title, section = (value if isinstance(value := node.metadata.get(key), str) else "" for key in HEADING)
+    return Document(text_of(node), title, section, node.node_id)
 
 
 def to_nodes(
@@ -88,20 +88,11 @@ def to_nodes(
     embed_metadata: Sequence[str] | None = HEADING,
     windows: Mapping[str, str] | None = None,
 ) -> list[TextNode]:
-    """Return units of a node as nodes.
+    """Return units, parents before their children, as nodes.
 
     SOURCE is the node's own source, else the node. PARENT is the node of the unit's passage, if it is among the units,
-    else the node; a passage of a whole document has none. PREVIOUS and NEXT link units of one granularity. A passage with
-    the id of the node is the node itself, and keeps its relationships.
-
-    Args:
-        source_node: The node that the units were cut from, as `to_core` gave it.
-        units: Parents before their children.
-        id_func: Makes the ids from position and source node; None for the units' own ids.
-        include_metadata: Inherit the metadata of the node and its source.
-        include_prev_next_rel: Link siblings.
-        embed_metadata: Keys of the metadata that are embedded; None for all that the source node does not exclude.
-        windows: Text around units, by id.
+    else the node; a passage of a whole document has none. A passage with the id of the node is the node itself, and keeps
+    its relationships. Options are those of `MultiGranularNodeParser`, and `windows`, the text around units by id.
     """
     inherited = _inherited(source_node) if include_metadata else {}
     info = source_node.as_related_node_info()
@@ -148,9 +139,9 @@ def to_nodes(
         )
         infos[unit.id] = node.as_related_node_info()
         if include_prev_next_rel:
-            if before := last.get(unit.granularity):
-                node.relationships[NodeRelationship.PREVIOUS] = before.as_related_node_info()
-                before.relationships[NodeRelationship.NEXT] = infos[unit.id]
+            if sibling := last.get(unit.granularity):
+                node.relationships[NodeRelationship.PREVIOUS] = sibling.as_related_node_info()
+                sibling.relationships[NodeRelationship.NEXT] = infos[unit.id]
             last[unit.granularity] = node
         nodes.append(node)
     return nodes
@@ -172,6 +163,7 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
     parent = node.parent_node if kind in (Granularity.SENTENCE, Granularity.PROPOSITION) else None
     span = (getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None))
     start, end = (0, 0) if None in span else span
+    core = to_core(node)
     unit = Unit(
         id=node.node_id,
         text=text,
@@ -180,21 +172,16 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
         parent_id=parent.node_id if parent else document_id,
         start=start or 0,
         end=end or 0,
-        title=_string(node.metadata, "title"),
-        section=_string(node.metadata, "section"),
-        metadata={
-            **node.metadata,
-            _TYPE: node.class_name(),
-            **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None"),
-        },
+        title=core.title,
+        section=core.section,
+        metadata=node.metadata | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None")},
         payload=_payload(node, text),
     )
     if kind is not None:
         return [unit]
-    # Named after the node, so that one with an altered text replaces them. A picture has no text, and yet a vector.
-    children = own_children(replace(unit, text=text if text.strip() else node.node_id), granularities)
-    ids = child_ids(node.node_id, granularities)
-    return [unit, *(replace(child, id=ids[child.granularity], text=text, payload=unit.payload) for child in children)]
+    ids = child_ids(node.node_id, granularities)  # from the node, so that one with an altered text replaces them
+    children = [replace(unit, id=ids[kind], granularity=kind, parent_id=unit.id) for kind in ids]
+    return [unit, *children]
 
 
 def child_ids(node_id: str, granularities: Sequence[Granularity]) -> dict[Granularity, str]:
@@ -202,28 +189,22 @@ def child_ids(node_id: str, granularities: Sequence[Granularity]) -> dict[Granul
     return {kind: content_id("own child", kind, node_id) for kind in granularities if kind is not Granularity.PASSAGE}
 
 
-def stored_nodes(units: Sequence[Unit] | Sequence[Hit]) -> list[BaseNode]:
-    """Return the nodes of stored units, or of hits, without their embeddings."""
-    nodes: list[BaseNode] = []
-    for entry in units:
-        unit = entry.unit if isinstance(entry, Hit) else entry
-        if not unit.payload.startswith(_PAYLOAD):
-            nodes.append(_core_node(unit))
-            continue
-        record = json.loads(unit.payload)
-        content = json.loads(record[_CONTENT])
-        kind = _CLASSES.get(record[_TYPE], TextNode)
-        metadata = dict(unit.metadata)
-        for key in _ADDED:
-            if key in content["metadata"]:
-                metadata[key] = content["metadata"][key]
-            else:
-                metadata.pop(key, None)
-        content["metadata"] = metadata
-        if issubclass(kind, TextNode):
-            content.setdefault("text", unit.text)
-        nodes.append(kind.from_dict(content))
-    return nodes
+def stored_nodes(units: Sequence[Unit]) -> list[BaseNode]:
+    """Return the nodes of stored units, without their embeddings."""
+    return [_stored_node(unit) if unit.payload.startswith(_PAYLOAD) else _core_node(unit) for unit in units]
+
+
+def _stored_node(unit: Unit) -> BaseNode:
+    record = json.loads(unit.payload)
+    content = json.loads(record[_CONTENT])
+    kind = _CLASSES.get(record[_TYPE], TextNode)
+    saved = content["metadata"]
+    content["metadata"] = {
+        key: saved.get(key, value) for key, value in unit.metadata.items() if key in saved or key not in _ADDED
+    }
+    if issubclass(kind, TextNode):
+        content.setdefault("text", unit.text)
+    return kind.from_dict(content)
 
 
 _PAYLOAD = json.dumps({_CONTENT: ""})[:-3]
@@ -267,7 +248,7 @@ def _inherited(source_node: BaseNode) -> dict[str, Any]:
 
 
 def _with_place(inherited: Mapping[str, Any], unit: Unit, passage_id: str) -> tuple[dict[str, Any], list[str]]:
-    """Return metadata with the fields of a unit, title and section first, and the keys of the fields without these."""
+    """Return metadata with title, section and the place of a unit, and the keys of its place."""
     place: dict[str, Any] = {"granularity": str(unit.granularity)}
     if unit.granularity is not Granularity.PASSAGE:
         place["passage_id"] = passage_id
@@ -305,8 +286,3 @@ def _offset(source_node: BaseNode) -> int | None:
     start, end = getattr(source_node, "start_char_idx", None), getattr(source_node, "end_char_idx", None)
     known = start is not None and end is not None and end - start == len(text_of(source_node))
     return start if known else None
-
-
-def _string(metadata: Mapping[str, Any], key: str) -> str:
-    value = metadata.get(key)
-    return value if isinstance(value, str) else ""

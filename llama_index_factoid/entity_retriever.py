@@ -87,20 +87,17 @@ class EntityRetriever(BaseRetriever):
     def from_documents(cls, documents: Iterable[BaseNode], **options: Any) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
-        Args:
-            documents: A glossary, a catalogue, articles: each about the entity that its title names.
-            **options: `path`, `title_key`, `aliases_key` and `duplicates` of `factoid.entities.build_own_articles`, which
-                also says what is raised, and those of this class.
+        Options are `path`, `title_key`, `aliases_key` and `duplicates` of `factoid.entities.build_own_articles`, which also
+        says what is raised, and those of this class.
         """
         building = {name: options.pop(name) for name in _BUILDING if name in options}
         store = build_own_articles((_core(node) for node in documents), **building)
         return cls(store, **options)
 
     def add_documents(self, documents: Iterable[BaseNode]) -> None:
-        """Add documents to the article store's file, in place of those of the same ids: see `add_own_articles`.
+        """Add documents to the article store's file, in place of those of the same ids, as `ArticleStore.add` does.
 
-        The file is copied for it: give many documents at once. Other retrievers that have it open read what it was until
-        their `articles` are reloaded.
+        This copies the file, so give many documents at once. Other retrievers see them when their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (_core(node) for node in documents))
 

@@ -16,10 +16,7 @@ _OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}
 
 
 def to_tree(filters: MetadataFilters | None) -> Tree | None:
-    """Return filters as a tree, or None where all pass: None, or an empty list.
-
-    Where the reference raises TypeError, because a stored value is of a type that the operator does not compare, the tree
-    does not match.
+    """Return filters as a tree, or None where all pass; a stored value that an operator cannot compare does not match.
 
     Raises:
         InvalidInputError: Something else than filters.

@@ -20,14 +20,14 @@ from llama_index.core.utils import get_tqdm_iterable
 
 from factoid.errors import InvalidInputError
 from factoid.ingest import assemble, whole_passage
-from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
+from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, adecompose, decompose
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
 from factoid.split import split_passages, split_sentences
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import HEADING, Kind, to_core, to_nodes
-from llama_index_factoid.propositionizer import LLMPropositionizer
+from llama_index_factoid.llm import LLMPropositionizer
 
 _BATCH = 256  # passages decomposed together: one step of the progress bar
 
@@ -37,16 +37,16 @@ _Passages = list[tuple[BaseNode, list[Unit]]]  # of each node that was cut, or o
 class MultiGranularNodeParser(NodeParser):
     """Cuts documents into passages and these into sentences and propositions, for `MultiGranularFaissVectorStore`.
 
-    Every passage comes before its sentences and its propositions. A passage's and a sentence's text is the document's from
-    `start_char_idx` to `end_char_idx`. A proposition is rewritten text, and these are the source that it came from. A
-    passage whose decomposition fails gives its sentences, and a sentence that no proposition covers is added as it stands,
-    both with `fallback` in their metadata; `last_report` counts them.
+    Passages come before their sentences and propositions. The text of a passage or sentence is the document's from
+    `start_char_idx` to `end_char_idx`; a proposition is rewritten text, with the span of its source. A passage whose
+    decomposition fails gives its sentences, and a sentence that no proposition covers is added as it stands, both with
+    `fallback` in their metadata; `last_report` counts them.
 
     A document's title is `metadata["title"]`, else its first heading; headings become the section. Models get both with
     the text, as "title — section: text", or by the framework's templates where they get other metadata, too. Ids are made
-    from the document's id and the content, unless `id_func` is given. SOURCE is the document, PARENT the passage or, without
-    it, the node that was cut; PREVIOUS and NEXT link nodes of one granularity. Given a node that was cut from a document,
-    char indices count the document's text, and are None if the node does not say where it stands there.
+    from the document's id and the content. SOURCE is the document, PARENT the passage or, without it, the node that was
+    cut; PREVIOUS and NEXT link nodes of one granularity. In a node that was cut from a document, char indices count the
+    document's text, or are None if it does not say where it stands.
 
     Args:
         propositionizer: Any object with a `propositionize` method; None for `SyntaxPropositionizer`.
@@ -88,7 +88,7 @@ class MultiGranularNodeParser(NodeParser):
     def __init__(
         self, propositionizer: Propositionizer | None = None, *, cache: str | Path | None = None, **fields: Any
     ) -> None:
-        name = _name(propositionizer or _default())
+        name = _name(propositionizer or SyntaxPropositionizer())
         saved = fields.setdefault("propositionizer_name", name)
         if saved != name:
             message = (
@@ -135,22 +135,22 @@ class MultiGranularNodeParser(NodeParser):
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else self.chunker(nodes, show_progress=show_progress)
         passages = self._passages(chunks, show_progress)
-        propositionizer = self._ready(show_progress)
-        done = [
+        propositionizer = self._ready()
+        decompositions = [
             decompose(batch, propositionizer, unsupported=self.unsupported)
             for batch in self._batches(passages, show_progress)
         ]
-        return self._assemble(passages, done)
+        return self._assemble(passages, decompositions)
 
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else await self.chunker.acall(nodes, show_progress=show_progress)
         passages = await asyncio.to_thread(self._passages, chunks, show_progress)
-        propositionizer = await asyncio.to_thread(self._ready, show_progress)
-        done = [
+        propositionizer = await asyncio.to_thread(self._ready)
+        decompositions = [
             await adecompose(batch, propositionizer, unsupported=self.unsupported)
             for batch in self._batches(passages, show_progress)
         ]
-        return await asyncio.to_thread(self._assemble, passages, done)
+        return await asyncio.to_thread(self._assemble, passages, decompositions)
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
         """Leave the nodes as they are: the framework would look for their texts, and misplace repeated ones."""
@@ -171,27 +171,25 @@ class MultiGranularNodeParser(NodeParser):
 
     def _batches(self, passages: _Passages, show_progress: bool) -> Iterable[list[Unit]]:
         wanted = [unit for _, units in passages for unit in units] if "proposition" in self.granularities else []
-        # A cache has batches and a progress bar of its own.
-        size = _BATCH if self.cache is None else max(1, len(wanted))
-        batches = [wanted[start : start + size] for start in range(0, len(wanted), size)]
+        batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
         return get_tqdm_iterable(batches, show_progress, "Decomposing passages")
 
-    def _ready(self, show_progress: bool) -> Propositionizer:
+    def _ready(self) -> Propositionizer:
         # Pickling, as for the workers of a pipeline, leaves an object behind that cannot be pickled.
-        propositionizer: Propositionizer = self.__dict__.get("propositionizer") or _default()
+        propositionizer: Propositionizer = self.__dict__.get("propositionizer") or SyntaxPropositionizer()
         if _name(propositionizer) != self.propositionizer_name:
             message = (
                 f"the propositionizer {self.propositionizer_name!r} cannot be pickled and did not come along to this "
                 "process: run the pipeline without num_workers"
             )
             raise InvalidInputError(message)
-        return with_cache(propositionizer, self.cache, show_progress=show_progress)
+        return with_cache(propositionizer, self.cache)
 
-    def _assemble(self, passages: _Passages, done: Sequence[Decomposition]) -> list[BaseNode]:
+    def _assemble(self, passages: _Passages, decompositions: Sequence[Decomposition]) -> list[BaseNode]:
         propositions: dict[str, list[Unit]] = defaultdict(list)
-        for unit in (unit for decomposition in done for unit in decomposition.units):
+        for unit in (unit for decomposition in decompositions for unit in decomposition.units):
             propositions[unit.parent_id].append(unit)
-        self._last_report = sum((decomposition.report for decomposition in done), Report())
+        self._last_report = sum((decomposition.report for decomposition in decompositions), Report())
         kinds = [Granularity(kind) for kind in self.granularities]
         nodes: list[BaseNode] = []
         for node, cut in passages:
@@ -248,12 +246,6 @@ def _without_defaults(data: dict[str, Any]) -> dict[str, Any]:
     """Leave out the default `id_func`, which the framework saves as what it cannot read."""
     unset = {"id_func_name": default_id_func.__name__, "title": "id_func"}
     return {key: value for key, value in data.items() if value != unset}
-
-
-def _default() -> Propositionizer:
-    from factoid.propositions.syntax import SyntaxPropositionizer
-
-    return SyntaxPropositionizer()
 
 
 def _name(propositionizer: Propositionizer) -> str:

@@ -13,7 +13,7 @@ from llama_index.core.vector_stores.types import VectorStoreQueryResult
 
 from factoid.metadata import with_fields
 from factoid.units import Granularity, Hit, Unit
-from llama_index_factoid.convert import granularity_of, stored_nodes, text_of
+from llama_index_factoid.convert import stored_nodes
 
 
 @dataclass
@@ -30,58 +30,37 @@ class MultiGranularQueryResult(VectorStoreQueryResult):
 
 
 def to_result(hits: Sequence[Hit], k: int, *, parents: bool) -> MultiGranularQueryResult:
-    """Return hits as the k best distinct nodes.
-
-    Args:
-        hits: Best first. A node that is its own child may be there at several granularities.
-        k: How many nodes.
-        parents: Whether hits are parents, with matches.
-    """
-    result = MultiGranularQueryResult()
-    nodes: list[BaseNode] = []
-    ids: list[str] = []
-    scores: list[float] = []
-    for hit, node in zip(hits, stored_nodes(hits), strict=True):
-        if len(nodes) == k or node.node_id in ids:
-            continue
-        nodes.append(node)
-        ids.append(node.node_id)
-        scores.append(hit.score)
-        matches = []
-        around = [*hit.neighbours]
-        for match in hit.matches if parents else ():
-            # A node that is its own child is described as the node.
-            unit = hit.unit if hit.unit.payload and match.unit.payload == hit.unit.payload else match.unit
-            matches.append(
-                {
-                    "text": unit.text,
-                    "score": match.score,
-                    "start_char_idx": unit.start if unit.end else None,
-                    "end_char_idx": unit.end or None,
-                    "granularity": str(unit.granularity),
-                    "id": unit.id,
-                }
-            )
-            around += match.neighbours
-        result.matches.append(matches)
-        result.neighbours.append(_neighbours(around, node, parents=parents) if around else [])
-    result.nodes, result.ids, result.similarities = nodes, ids, scores
+    """Return the k best distinct nodes of hits; a node that is its own child may be a hit at several granularities."""
+    distinct: dict[str, tuple[BaseNode, Hit]] = {}
+    for node, hit in zip(stored_nodes([hit.unit for hit in hits]), hits, strict=True):
+        distinct.setdefault(node.node_id, (node, hit))
+    best = list(distinct.items())[:k]
+    result = MultiGranularQueryResult(
+        nodes=[node for _, (node, _) in best],
+        similarities=[hit.score for _, (_, hit) in best],
+        ids=[node_id for node_id, _ in best],
+    )
+    for node_id, (_, hit) in best:
+        matches = hit.matches if parents else ()
+        result.matches.append([{**_entry(match.unit), "score": match.score} for match in matches])
+        units = [unit for part in (hit, *matches) for unit in part.neighbours]
+        units.sort(key=lambda unit: (unit.start, unit.end))
+        neighbours = {entry["id"]: entry for entry in map(_entry, units)}
+        alone = parents and neighbours.keys() <= {node_id}
+        result.neighbours.append([] if alone else list(neighbours.values()))
     return result
 
 
-def _neighbours(units: Sequence[Unit], node: BaseNode, *, parents: bool) -> list[dict[str, Any]]:
-    """Describe what stands around the matches of a node; nothing where a parent stands alone."""
-    described = {
-        neighbour.node_id: {
-            "text": text_of(neighbour),
-            "start_char_idx": getattr(neighbour, "start_char_idx", None),
-            "end_char_idx": getattr(neighbour, "end_char_idx", None),
-            "granularity": str(granularity_of(neighbour) or Granularity.PASSAGE),
-            "id": neighbour.node_id,
-        }
-        for neighbour in stored_nodes(sorted(units, key=lambda unit: (unit.start, unit.end)))
+def _entry(unit: Unit) -> dict[str, Any]:
+    """Describe a unit; one that is its node's own child as the node."""
+    own_child = unit.payload and unit.granularity not in (Granularity.PASSAGE, unit.metadata.get("granularity"))
+    return {
+        "text": unit.text,
+        "start_char_idx": unit.start if unit.end else None,
+        "end_char_idx": unit.end or None,
+        "granularity": str(Granularity.PASSAGE if own_child else unit.granularity),
+        "id": unit.parent_id if own_child else unit.id,
     }
-    return [] if parents and described.keys() <= {node.node_id} else list(described.values())
 
 
 def scored_nodes(result: MultiGranularQueryResult) -> list[NodeWithScore]:
@@ -89,9 +68,8 @@ def scored_nodes(result: MultiGranularQueryResult) -> list[NodeWithScore]:
     scored = []
     parts = zip(result.nodes or (), result.similarities or (), result.matches, result.neighbours, strict=True)
     for node, score, matches, neighbours in parts:
-        fields = {"matches": matches} if matches else {}
-        if neighbours:
-            fields["neighbours"] = neighbours
+        lists = (("matches", matches), ("neighbours", neighbours))
+        fields = {key: entries for key, entries in lists if entries}
         scored.append(NodeWithScore(node=retrieved(node, fields) if fields else node, score=score))
     return scored
 
@@ -109,23 +87,20 @@ class _Retrieved(BaseNode):
         return str(super(_Retrieved, stored).hash)  # type: ignore[safe-super]  # that of the node class beside this one
 
 
-class RetrievedTextNode(_Retrieved, TextNode):
-    """A `TextNode` as one query retrieved it."""
+class _RetrievedTextNode(_Retrieved, TextNode): ...
 
 
-class RetrievedIndexNode(_Retrieved, IndexNode):
-    """An `IndexNode` as one query retrieved it."""
+class _RetrievedIndexNode(_Retrieved, IndexNode): ...
 
 
-class RetrievedDocument(_Retrieved, TextDocument):
-    """A `Document` as one query retrieved it."""
+class _RetrievedDocument(_Retrieved, TextDocument): ...
 
 
 # The hash of images holds no metadata.
 _RETRIEVED: dict[type[BaseNode], type[_Retrieved]] = {
-    TextNode: RetrievedTextNode,
-    IndexNode: RetrievedIndexNode,
-    TextDocument: RetrievedDocument,
+    TextNode: _RetrievedTextNode,
+    IndexNode: _RetrievedIndexNode,
+    TextDocument: _RetrievedDocument,
 }
 
 
@@ -134,8 +109,7 @@ def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
     copy = _RETRIEVED.get(type(node), type(node)).model_construct(node.model_fields_set, **dict(node))
     if isinstance(copy, _Retrieved):
         copy.query_keys = tuple(fields)
-    free = fields.keys().isdisjoint(node.metadata)
-    copy.metadata = {**node.metadata, **fields} if free else with_fields(node.metadata, fields)
+    copy.metadata = with_fields(node.metadata, fields)
     copy.excluded_embed_metadata_keys = list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields]))
     copy.excluded_llm_metadata_keys = list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields]))
     return copy

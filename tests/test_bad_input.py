@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
-
 import pytest
 
-from factoid import Document, Granularity, UnitStore, pack_context
-from factoid.errors import InvalidInputError
+from factoid import Document, Granularity, UnitStore
 from factoid.sentences import MAX_WORDS
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 
@@ -75,36 +71,6 @@ def test_nul_bytes_stay_where_they_are(store):
     assert store.search("tower", filter={"a": "x\0y"}) != []
 
 
-def test_lone_surrogates_are_refused_wherever_they_come_from(store):
-    add(store, "A fine text.")
-    fine = units(store)[0]
-    for use in (
-        lambda: Document("a\ud800"),
-        lambda: Document("a", title="\udfff"),
-        lambda: store.search("a\ud800"),
-        lambda: store.add([replace(fine, text="a\ud800")]),
-    ):
-        with pytest.raises(InvalidInputError, match="lone surrogate"):
-            use()
-    assert len(units(store)) == 3
-    broken = ScriptedPropositionizer(lambda _: ["A broken \ud83d text."])
-    assert store.add_documents([Document("A broken text.")], propositionizer=broken).documents == 1
-    assert "A broken \ufffd text." in [unit.text for unit in units(store)]
-
-
-def test_windows_line_ends(store):
-    text = "# Pisa\n\nThe tower\nleans. It is old.\n\n## History ##\n\nIt was built.\n\nNames\n=====\nMany.\n"
-    text = text.replace("\n", "\r\n")
-    add(store, text)
-    check(store, text)
-    passages = [(unit.title, unit.section, unit.text) for unit in units(store) if unit.granularity is PASSAGE]
-    assert passages == [
-        ("Pisa", "", "The tower\r\nleans. It is old."),
-        ("Pisa", "History", "It was built."),
-        ("Pisa", "Names", "Many."),
-    ]
-
-
 def test_mixed_scripts_and_emoji(store):
     text = "The tower leans 😀. 我来了。你好吗？ यह है। مرحبا بك؟ Привет 👩‍👩‍👧‍👦 é\u0301. 한국어 문장이다. End 🏳️‍🌈"
     add(store, text)
@@ -123,34 +89,6 @@ def test_mixed_scripts_and_emoji(store):
     assert hit.unit.text == "我来了。"
     add(store, "😀😀\n\n—\n\n...")
     assert {"😀😀", "—", "..."} <= {unit.text for unit in units(store) if unit.granularity is PROPOSITION}
-
-
-@pytest.mark.parametrize("piece", ["word ", "x", ". ", "漢字"])
-def test_a_line_of_two_megabytes(piece):
-    text = piece * (2_000_000 // len(piece))
-    start = time.process_time()
-    with UnitStore(encoder=HashEncoder(16), granularities=["passage"]) as store:
-        add(store, text)
-        check(store, text)
-        assert sum(len("".join(unit.text.split())) for unit in units(store)) == len("".join(text.split()))
-    assert time.process_time() - start < 20
-
-
-def test_duplicate_documents_are_one(store):
-    report = add(store, "The tower leans.", "The tower leans.", " The tower leans.")
-    assert report.documents == 2  # another text is another document
-    assert len(store.search("tower", k=9)) == 2
-    assert add(store, *["The tower leans."] * 3).documents == 0
-    assert pack_context(store.search("tower", k=9)) == "The tower leans."
-
-
-@pytest.mark.parametrize("granularity", ["passage", "sentence", "proposition"])
-def test_k_beyond_the_store(store, granularity):
-    add(store, "The tower leans. It is old.\n\nGalileo was here.")
-    for parents in ("passage", "unit"):
-        hits = store.search("tower", 10**9, granularity=granularity, parents=parents)
-        assert len(hits) == (3 if granularity == "sentence" and parents == "unit" else 2)
-        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
 def test_queries_of_all_kinds(store):

@@ -12,22 +12,27 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def test_dry_run_of_the_gpu_command(tmp_path):
-    for package in ("torch", "transformers", "ctranslate2"):
-        pytest.importorskip(package)
-    options = ["--device", "cuda", "--dry-run", "--passages-per-run", "2", "--loop-passages", "1", "--words", "20"]
-    given = ["--passages", str(ROOT / "examples" / "data" / "encyclopedia"), "--tokens", "12"]
-    chosen = ["--contestants", "loop,half+copy,ctranslate2"]
+def run(module, *options, **environment):
+    """Run a benchmark; return the lines that it prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.propositionizers", *options, *given, *chosen],
+        [sys.executable, "-m", f"benchmarks.{module}", *options],
         cwd=ROOT,
-        env={**os.environ, "HF_HOME": str(tmp_path)},
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    heading, *_, loop, copying, eight_bits = done.stdout.splitlines()
+    return done.stdout.splitlines()
+
+
+def test_dry_run_of_the_gpu_command(tmp_path):
+    for package in ("torch", "transformers", "ctranslate2"):
+        pytest.importorskip(package)
+    options = ["--device", "cuda", "--dry-run", "--passages-per-run", "2", "--loop-passages", "1", "--words", "20"]
+    options += ["--passages", str(ROOT / "examples" / "data" / "encyclopedia"), "--tokens", "12"]
+    options += ["--contestants", "loop,half+copy,ctranslate2"]
+    heading, *_, loop, copying, eight_bits = run("propositionizers", *options, HF_HOME=str(tmp_path))
     assert "dry run" in heading
     for label, line in (("loop", loop), ("copying", copying), ("int8", eight_bits)):
         assert label in line
@@ -36,15 +41,7 @@ def test_dry_run_of_the_gpu_command(tmp_path):
 
 def test_dry_run_of_indexes_on_gpus():
     pytest.importorskip("faiss")
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.store.gpu", "--dry-run", "--batches", "1,8"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()[4:]
+    lines = run("store.gpu", "--dry-run", "--batches", "1,8")[4:]
     assert [line.split(" | ")[:2] for line in lines] == [
         [f"| {kind}", batch] for kind in ("Flat, fp16 on the GPU", "IVF64,Flat") for batch in ("1", "8")
     ]
@@ -54,14 +51,7 @@ def test_dry_run_of_indexes_on_gpus():
 def test_hybrid_searches_are_timed():
     for package in ("faiss", "tantivy"):
         pytest.importorskip(package)
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.store.hybrid", "--passages", "300", "--dim", "16", "--queries", "4"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    rows = [line for line in done.stdout.splitlines() if line.startswith("| ")][2:]
+    lines = run("store.hybrid", "--passages", "300", "--dim", "16", "--queries", "4")
+    rows = [line for line in lines if line.startswith("| ")][2:]
     assert len(rows) == 5
     assert all(float(row.split(" | ")[1]) > 0 for row in rows)

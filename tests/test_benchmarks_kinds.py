@@ -47,7 +47,7 @@ def test_tables(vectors):
     assert exact.startswith("| `Flat` | 1.000 | 1.000 | 256 | 1.00 |")
     assert "no FAISS factory string" in unknown
     (line,) = extrapolated(measured).splitlines()[2:]
-    assert line.startswith(f"| `Flat` | 1 | {257e6 * (256 + 48) / 2**30:.0f} |")
+    assert line.split(" | ")[2] == f"{257e6 * (256 + 48) / 2**30:.0f}"  # the refinement is the faster one
 
 
 def test_factory():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks.store.contestant import CONTESTANTS
-from benchmarks.store.corpus import Corpus, from_vectors, make, number, unit_text
+from benchmarks.store.corpus import Corpus, from_vectors, make
 from benchmarks.store.operations import FILTERS, LEVELS, OPERATIONS, Asked, K, asked, condition
 from benchmarks.store.oracle import Answer, judge
 from benchmarks.store.report import fill
@@ -95,22 +95,6 @@ def test_corpus_is_whole(corpus):
         assert np.array_equal(np.unique(batch.parents), batch.passages)
     assert np.allclose(np.linalg.norm(corpus.vectors(), axis=1), 1, atol=1e-6)
     assert batches[-1].passages[0] == corpus.passages
-
-
-def test_corpus_of_given_vectors(tmp_path):
-    random = np.random.default_rng(0)
-    vectors = random.standard_normal((500, 4)).astype(np.float32)
-    parents = np.sort(np.concatenate([np.arange(100), random.integers(0, 100, 400)]))
-    made = from_vectors(tmp_path, vectors, parents, vectors[:30], extra=40)
-    assert made.extra >= 40
-    assert made.units + made.extra == 500
-    assert np.array_equal(made.vectors(), vectors)
-    assert np.array_equal(made.column("parents"), parents)
-
-
-@pytest.mark.parametrize("text", ["u17", "p17", 17, np.int64(17), unit_text(17)])
-def test_number(text):
-    assert number(text) == 17
 
 
 @pytest.mark.parametrize("level", LEVELS)

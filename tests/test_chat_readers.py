@@ -25,7 +25,7 @@ from llama_index.core.schema import NodeWithScore, TextNode
 from factoid.entities.reader import Reader
 from factoid.errors import InvalidInputError
 from langchain_factoid import ChatModelReader
-from llama_index_factoid.reader import LLMReader
+from llama_index_factoid import LLMReader
 
 DOCUMENT = "Rouen lies on the Seine."
 

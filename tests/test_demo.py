@@ -17,16 +17,14 @@ from factoid.demo.corpus import (
     Question,
     find_answer,
     find_data,
-    headline_questions,
+    heading_questions,
     is_gold,
-    list_headings,
     load_encyclopedia,
     measure,
 )
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
-from factoid.units import Granularity
 
 ARTICLES = {
     "pisa.md": "# Leaning Tower of Pisa\n\nThe Leaning Tower of Pisa is 56 m high. John Burland straightened it.\n",
@@ -34,17 +32,9 @@ ARTICLES = {
     "olm.md": "# Olm\n\nThe olm is a blind salamander. It lives in caves.\n",
 }
 QUESTIONS = [
-    {
-        "question": "Who straightened the tower?",
-        "answers": ["Burland"],
-        "title": "Leaning Tower of Pisa",
-    },
-    {
-        "question": "In which year did the Vasa sink in Stockholm?",
-        "answers": ["the year 1628", "1628"],
-        "title": "Vasa",
-    },
-    {"question": "Where do blind salamanders live?", "answers": ["caves"], "title": "Olm"},
+    Question("Who straightened the tower?", ("Burland",), "Leaning Tower of Pisa"),
+    Question("In which year did the Vasa sink in Stockholm?", ("the year 1628", "1628"), "Vasa"),
+    Question("Where do blind salamanders live?", ("caves",), "Olm"),
 ]
 
 
@@ -58,7 +48,8 @@ def small(tmp_path, monkeypatch):
     (folder / "encyclopedia").mkdir(parents=True)
     for name, text in ARTICLES.items():
         (folder / "encyclopedia" / name).write_text(text, encoding="utf-8")
-    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, QUESTIONS)), encoding="utf-8")
+    records = [{"question": entry.text, "answers": entry.answers, "title": entry.title} for entry in QUESTIONS]
+    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     monkeypatch.setattr("factoid.demo.run.find_data", lambda: folder)
     return folder
 
@@ -74,7 +65,7 @@ def test_demo_on_the_encyclopedia(capsys, small):
     assert "passage            4" in out
     assert "sentence           7" in out
     assert "4 passages → 7 propositions" in out
-    for part in ("PASSAGE", "SENTENCE", "PROPOSITION", "100 WORDS OF PROPOSITIONS", "Over all 3 questions"):
+    for part in ("PASSAGE", "SENTENCE", "PROPOSITION", "Over all 3 questions"):
         assert part in out
     assert "R@1" in out
     assert all(len(line) <= 100 for line in out.splitlines()), [line for line in out.splitlines() if len(line) > 100]
@@ -168,21 +159,17 @@ def test_answers_are_whole_words():
     assert find_answer("nothing", []) is None
 
 
-def test_headlines_serve_as_questions_where_there_are_none():
+def test_headings_serve_as_questions_where_there_are_none():
     documents = [
-        Document("Text one.", metadata={"source": "notes/my-first_note.txt"}),
-        Document("# A\n\n## B\n\nText two."),
-        Document("Text three."),
-        Document("Text four.", title="D"),
+        Document("Text one.", metadata={"source": "notes/first.txt"}),
+        Document("Text two."),
+        Document("Text three.", title="D"),
     ]
-    with UnitStore(encoder=HashEncoder()) as store:
-        store.add_documents(documents, propositionizer=ScriptedPropositionizer(sentences))
-        headings = list_headings(store.get(store.ids()))
-    assert headings == ["my first note", "A: B", "Text three.", "D"]
-    assert [question.text for question in headline_questions(headings)] == ["A: B"]
-    headings.remove("A: B")
-    assert [question.text for question in headline_questions(headings, 2)] == ["my first note", "Text three."]
-    assert len(headline_questions(headings, 9)) == 3
+    sections = [Document("# A\n\n## B\n\nText four.")]
+    for given, expected in ((documents, ["first", "Text two.", "D"]), (documents + sections, ["A: B"])):
+        with UnitStore(encoder=HashEncoder()) as store:
+            store.add_documents(given, propositionizer=ScriptedPropositionizer(sentences))
+            assert [question.text for question in heading_questions(store.get(store.ids()))] == expected
 
 
 # The data that ships
@@ -220,10 +207,3 @@ def test_absent_data_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr(corpus.factoid, "__file__", str(tmp_path / "a" / "b" / "factoid" / "__init__.py"))
     with pytest.raises(UnreadableFileError, match="encyclopedia is not in"):
         find_data()
-
-
-def test_a_passage_of_another_article_is_no_gold(shipped):
-    (passage,) = split_passages(Document("# Vasa\n\nJohn Burland."))
-    assert passage.granularity is Granularity.PASSAGE
-    assert not is_gold(passage, Question("Who?", ("Burland",), "Pisa"))
-    assert is_gold(passage, Question("Who?", ("Burland",), "Vasa"))

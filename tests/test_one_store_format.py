@@ -15,10 +15,9 @@ from llama_index.core import Document as LlamaDocument
 from llama_index.core import VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import BaseNode, MetadataMode, TextNode
-from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 
 from factoid import Document, Hit, UnitStore
-from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder
 from factoid.units import Unit
 from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS
@@ -221,30 +220,6 @@ def test_whole_documents_of_the_core(core_path: Path, llama_path: Path) -> None:
         of_llama(llama_path, parents="document")
 
 
-def test_filters_neighbours_and_changes_in_a_store_of_the_core(tmp_path: Path) -> None:
-    with UnitStore(tmp_path, encoder=HashEncoder()) as core:
-        core.add_documents(DOCUMENTS)
-    store = MultiGranularFaissVectorStore(tmp_path, embed_model=MODEL)
-    late = MetadataFilters(filters=[MetadataFilter(key="year", value=1901, operator=">")])
-    found = MultiGranularRetriever(store, MODEL, filters=late, expand=1, k=9).retrieve(QUESTION)
-    assert {result.node.ref_doc_id for result in found} == {"birs"}
-    around = found[0].node.metadata["neighbours"]
-    assert {neighbour["granularity"] for neighbour in around} == {"sentence"}
-    for neighbour in around:
-        assert DOCUMENTS[2].text[neighbour["start_char_idx"] : neighbour["end_char_idx"]] == neighbour["text"]
-    nodes = store.get_nodes(filters=late)
-    assert {node.node_id for node in nodes} == {unit.id for unit in store.client.get(store.client.ids({"year": 1902}))}
-    store.delete("birs")
-    index = VectorStoreIndex.from_vector_store(store, embed_model=MODEL, transformations=[MultiGranularNodeParser()])
-    index.insert(LlamaDocument(text=text("Doubs"), id_="doubs", metadata=METADATA["arve"]))
-    assert {node.ref_doc_id for node in store.get_nodes()} == {"arve", "sorne", "doubs"}
-    store.close()
-    with UnitStore(tmp_path, encoder=HashEncoder()) as core:
-        [hit] = core.search("Doubs", 1)
-        assert (hit.unit.document_id, hit.unit.title) == ("doubs", "Doubs")
-        core.verify()
-
-
 def test_nodes_survive_the_core_and_plain_chunks_are_found_there(tmp_path: Path) -> None:
     """Nodes come back equal although the core had the store open and wrote to it."""
     chunks = SentenceSplitter(chunk_size=120, chunk_overlap=0)(llama_documents())
@@ -266,23 +241,4 @@ def test_nodes_survive_the_core_and_plain_chunks_are_found_there(tmp_path: Path)
         core.delete(["doubs"])
     store = MultiGranularFaissVectorStore(tmp_path)
     assert store.get_nodes() == [chunk.model_copy(update={"embedding": None}) for chunk in chunks]
-    store.close()
-
-
-def test_a_store_of_the_core_refuses_another_model(core_path: Path) -> None:
-    class Reversed(HashEncoder):
-        def __init__(self) -> None:
-            super().__init__()
-            self.name = "Reversed"
-
-        def encode_units(self, texts: Any) -> Any:
-            return super().encode_units(texts)[:, ::-1]
-
-        encode_queries = encode_units
-
-    with pytest.raises(EncoderMismatchError, match="built by the encoder"):
-        MultiGranularFaissVectorStore(core_path, embed_model=EncoderEmbedding(Reversed()))
-    store = MultiGranularFaissVectorStore(core_path, read_only=True)
-    with pytest.raises(EncoderMismatchError, match="embedded by"):
-        MultiGranularRetriever(store, EncoderEmbedding(Reversed())).retrieve(QUESTION)
     store.close()

@@ -1,23 +1,23 @@
-"""Both frameworks, one behaviour: the same corpus and queries give the same parents, scores and matches."""
+"""Both frameworks, one behaviour: the same corpus, queries and options give the same parents, scores and matches."""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import pytest
 
 pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
 
-from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
 from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 
 import langchain_factoid
 import llama_index_factoid
 from factoid import SyntaxPropositionizer
-from factoid.propositions import Propositionizer
-from factoid.testing import HashEncoder, ScriptedPropositionizer
+from factoid.testing import HashEncoder
 
 # One paragraph each, so that LangChain's parent (the document) and LlamaIndex's (the passage) are the same text.
 CORPUS = [
@@ -36,90 +36,104 @@ QUERIES = [
     "capital of Norway",
     "xyz",
 ]
-PROPOSITIONIZERS = [
-    SyntaxPropositionizer(min_words=0),
-    ScriptedPropositionizer(lambda passage: [f"{sentence}." for sentence in passage.text.split(". ")]),
-]
+METADATA = [{"place": place, "kind": "odd" if place % 2 else "even"} for place in range(len(CORPUS))]
+PROPOSITIONIZER = SyntaxPropositionizer(min_words=0)
 
-
-Found = list[tuple[str, float, list[tuple[str, float]]]]
+Found = list[tuple[str, float, list[tuple[str, float]], list[str]]]  # text, score, matches, neighbours
 
 
 @cache
-def langchain_store(propositionizer: Propositionizer) -> langchain_factoid.MultiGranularFAISS:
+def langchain_store() -> langchain_factoid.MultiGranularFAISS:
     embeddings = langchain_factoid.EncoderEmbeddings(HashEncoder())
-    store = langchain_factoid.MultiGranularFAISS(embeddings, propositionizer=propositionizer)
-    store.add_documents([LangChainDocument(text) for text in CORPUS])
+    store = langchain_factoid.MultiGranularFAISS(embeddings, propositionizer=PROPOSITIONIZER)
+    store.add_texts(CORPUS, METADATA)
     return store
 
 
-def langchain(propositionizer: Propositionizer, query: str, k: int, granularity: str, parents: str) -> Found:
-    store = langchain_store(propositionizer)
-    retriever = langchain_factoid.MultiGranularRetriever(store=store, k=k, granularity=granularity, parents=parents)
-    return [
-        (
-            document.page_content,
-            document.metadata["score"],
-            [(match["text"], match["score"]) for match in document.metadata.get("matches", [])],
-        )
-        for document in retriever.invoke(query)
-    ]
-
-
 @cache
-def llama_index_index(propositionizer: Propositionizer) -> VectorStoreIndex:
+def llama_index_index() -> VectorStoreIndex:
     return VectorStoreIndex.from_documents(
-        [LlamaIndexDocument(text=text) for text in CORPUS],
+        [LlamaIndexDocument(text=text, metadata=row) for text, row in zip(CORPUS, METADATA, strict=True)],
         storage_context=StorageContext.from_defaults(vector_store=llama_index_factoid.MultiGranularFaissVectorStore()),
-        transformations=[llama_index_factoid.MultiGranularNodeParser(propositionizer=propositionizer)],
+        transformations=[llama_index_factoid.MultiGranularNodeParser(PROPOSITIONIZER)],
         embed_model=llama_index_factoid.EncoderEmbedding(HashEncoder()),
     )
 
 
-def llama_index(propositionizer: Propositionizer, query: str, k: int, granularity: str, parents: str) -> Found:
-    retriever = llama_index_factoid.MultiGranularRetriever(
-        llama_index_index(propositionizer),
-        llama_index_factoid.EncoderEmbedding(HashEncoder()),
-        k=k,
-        granularity=granularity,
-        parents=parents,
-    )
-    return [
-        (
-            found.node.get_content(),
-            found.score,
-            [(match["text"], match["score"]) for match in found.node.metadata.get("matches", [])],
-        )
-        for found in retriever.retrieve(query)
-    ]
+def record(text: str, score: float | None, metadata: dict[str, Any]) -> tuple[Any, ...]:
+    matches = [(match["text"], match["score"]) for match in metadata.get("matches", [])]
+    return text, score, matches, [neighbour["text"] for neighbour in metadata.get("neighbours", [])]
+
+
+def langchain(query: str, **options: Any) -> Found:
+    documents = langchain_factoid.MultiGranularRetriever(store=langchain_store(), **options).invoke(query)
+    return [record(entry.page_content, entry.metadata["score"], entry.metadata) for entry in documents]
+
+
+def llama_index(query: str, **options: Any) -> Found:
+    nodes = llama_index_factoid.MultiGranularRetriever(llama_index_index(), **options).retrieve(query)
+    return [record(entry.node.get_content(), entry.score, entry.node.metadata) for entry in nodes]
 
 
 def rounded(found: Found) -> list[tuple[float, str, list[tuple[float, str]]]]:
     """Return results with scores to five digits; of equal scores in order of the text, since ties have no order; no zeros."""
-    results = [(round(score, 5), text, matches) for text, score, matches in found if round(score, 5)]
-    return sorted(
-        ((score, text, sorted((round(own, 5), match) for match, own in matches)) for score, text, matches in results),
-        key=lambda result: (-result[0], result[1]),
-    )
+    results = [
+        (round(score, 5), text, sorted((round(part, 5), match) for match, part in matches))
+        for text, score, matches, _ in found
+        if round(score, 5)
+    ]
+    return sorted(results, key=lambda result: (-result[0], result[1]))
 
 
-@pytest.mark.parametrize("propositionizer", PROPOSITIONIZERS, ids=["syntax", "scripted"])
+def filters(key: str, value: Any, operator: FilterOperator = FilterOperator.EQ) -> MetadataFilters:
+    return MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)])
+
+
+MAX = {"granularity": ["passage", "sentence"], "search_kwargs": {"fusion": "max"}}
+PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    *(({"granularity": kind}, {"granularity": kind}) for kind in ("passage", "sentence", "proposition", "mixed")),
+    (MAX, MAX),
+    ({"filter": {"kind": "odd"}}, {"filters": filters("kind", "odd")}),
+    ({"filter": {"place": {"$lt": 4}}}, {"filters": filters("place", 4, FilterOperator.LT)}),
+    ({"min_score": 0.3}, {"min_score": 0.3}),
+    (
+        {"search_type": "mmr", "lambda_mult": 0.3, "fetch_k": 99},
+        {"mode": "mmr", "search_kwargs": {"mmr_threshold": 0.3, "mmr_prefetch_k": 99}},
+    ),
+]
+
+
 @pytest.mark.parametrize("parents", ["passage", "unit"])
-@pytest.mark.parametrize("granularity", ["passage", "sentence", "proposition"])
-def test_the_same_hits(granularity: str, parents: str, propositionizer: Propositionizer) -> None:
+@pytest.mark.parametrize("pair", PAIRS)
+def test_options_mean_the_same(pair: tuple[dict[str, Any], dict[str, Any]], parents: Any) -> None:
+    fused = not isinstance(pair[0].get("granularity", ""), str) or pair[0].get("granularity") == "mixed"
     for query in QUERIES[:4]:
-        one = langchain(propositionizer, query, 3, granularity, parents)
-        other = llama_index(propositionizer, query, 3, granularity, parents)
-        assert rounded(one) == rounded(other)
-        assert len(one) == 3
+        one, other = (
+            langchain(query, k=3, parents=parents, **pair[0]),
+            llama_index(query, k=3, parents=parents, **pair[1]),
+        )
+        assert [round(score, 5) for _, score, *_ in one] == [round(score, 5) for _, score, *_ in other]
+        if not fused:  # else the same text at two granularities gives equal scores, in no order
+            assert rounded(one) == rounded(other)
+        elif parents == "passage":
+            assert {text for text, *_ in one} == {text for text, *_ in other}
+
+
+@pytest.mark.parametrize("parents", ["passage", "unit"])
+def test_neighbours_are_the_same(parents: Any) -> None:
+    for query in QUERIES[:4]:
+        (one,), (other,) = (
+            find(query, k=1, granularity="sentence", expand=1, parents=parents) for find in (langchain, llama_index)
+        )
+        assert (one[0], one[3]) == (other[0], other[3])
+        assert one[3]
 
 
 def test_all_of_them_in_the_same_order_by_score() -> None:
     for query in QUERIES:
-        one = langchain(PROPOSITIONIZERS[0], query, 100, "proposition", "passage")
-        other = llama_index(PROPOSITIONIZERS[0], query, 100, "proposition", "passage")
+        one, other = langchain(query, k=100), llama_index(query, k=100)
         assert {text for text, *_ in one} == {text for text, *_ in other} == set(CORPUS)
-        assert [round(score, 5) for _, score, _ in one] == [round(score, 5) for _, score, _ in other]
+        assert [round(score, 5) for _, score, *_ in one] == [round(score, 5) for _, score, *_ in other]
 
 
 def test_an_encoder_of_the_core_keeps_its_name() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 pytest.importorskip("langchain_core")
@@ -16,7 +14,6 @@ from llama_index.core.schema import MetadataMode
 
 from factoid import UnitStore
 from factoid.encode import with_heading
-from factoid.errors import EncoderMismatchError
 from factoid.testing import HashEncoder
 from langchain_factoid import (
     EncoderEmbeddings,
@@ -90,14 +87,3 @@ def test_other_vector_stores_get_headings_where_they_are_asked_for() -> None:
     assert (headed[0].id, headed[0].metadata) == (documents[0].id, documents[0].metadata)
     assert with_headings(headed) == headed
     assert with_headings(documents, "{text} ({title})")[0].page_content == "The warranty lasts 24 months. (X200)"
-
-
-def test_a_langchain_store_keeps_its_template(tmp_path: Any) -> None:
-    embeddings = EncoderEmbeddings(HashEncoder())
-    with MultiGranularFAISS(embeddings, path=tmp_path, propositionizer=SENTENCES, embed_template=None) as store:
-        store.add_texts(["It swims."], [{"title": "Olm"}])
-        assert store.similarity_search_with_score("It swims.", 1)[0][1] == pytest.approx(1)
-    with pytest.raises(EncoderMismatchError, match=r"encoded as '\{text\}'"):
-        MultiGranularFAISS(embeddings, path=tmp_path, embed_template="{title}: {text}")
-    with UnitStore(tmp_path, encoder=HashEncoder()) as opened:
-        assert opened.embed_template == "{text}"

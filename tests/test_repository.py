@@ -16,7 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"factoid": "numpy", "langchain_factoid": "langchain_core", "llama_index_factoid": "llama_index"}
-HEAVY = ["torch", "transformers", "sentence_transformers", "faiss", "openai", "spacy", "langchain_core", "llama_index"]
+MODELS = ["torch", "transformers", "sentence_transformers", "faiss", "openai", "spacy"]
+HEAVY = [*MODELS, "langchain_core", "llama_index"]
 HEAVY += ["numpy", "tqdm", "rich", "sqlite3", "asyncio", "markitdown"]  # what help and completion do not need
 
 
@@ -44,12 +45,28 @@ def test_all_is_complete_and_sorted(name):
     assert package.__doc__
 
 
-@pytest.mark.parametrize("module", ["factoid", "factoid.cli"])
-def test_importing_the_core_loads_nothing_heavy(module):
-    code = f"import sys, {module}; print(*[name for name in {HEAVY} if name in sys.modules])"
+@pytest.mark.parametrize("module", ["factoid", "factoid.cli", "langchain_factoid", "llama_index_factoid"])
+def test_importing_loads_nothing_heavy(module):
+    heavy = MODELS if module in list(PACKAGES)[1:] else HEAVY
+    code = f"import sys, {module}; print(*[name for name in {heavy} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == []
     assert run.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("package", "absent", "extra"),
+    [
+        ("langchain_factoid", "langchain_core", "langchain"),
+        ("langchain_factoid", "langchain_text_splitters", "langchain"),
+        ("llama_index_factoid", "llama_index", "llama-index"),
+    ],
+)
+def test_without_a_framework_the_error_says_what_to_install(package, absent, extra):
+    code = f"import sys; sys.modules[{absent!r}] = None; import {package}"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert re.search(rf'MissingDependencyError: .*pip install "factoid\[{extra}\]"', run.stderr)
+    assert "The above exception was the direct cause" in run.stderr
 
 
 def sources():

@@ -1,11 +1,7 @@
-"""Write docs/cli.md from the help of the command line, so that it cannot go stale.
-
-Usage: python tools/cli_help.py [--check]
-"""
+"""Write docs/cli.md from the help of the command line, so that it cannot go stale: `make docs`."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import typer
@@ -64,18 +60,6 @@ def render() -> str:
     return f"{HEAD}{docs.strip()}\n"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page, or with --check tell whether it is up to date."""
-    page = render()
-    if "--check" in arguments:
-        if PAGE.exists() and PAGE.read_text(encoding="utf-8") == page:
-            return 0
-        print(f"{PAGE} is not up to date: run make docs", file=sys.stderr)
-        return 1
-    PAGE.write_text(page, encoding="utf-8")
-    print(f"wrote {PAGE}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    PAGE.write_text(render(), encoding="utf-8")
+    print(f"wrote {PAGE}")

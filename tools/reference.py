@@ -1,14 +1,10 @@
-"""Write docs/reference.md from signatures and docstrings, so that it cannot go stale.
-
-Usage: python tools/reference.py [--check]
-"""
+"""Write docs/reference.md from signatures and docstrings, so that it cannot go stale: `make docs`."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import re
-import sys
 import textwrap
 from importlib import import_module
 from pathlib import Path
@@ -111,17 +107,6 @@ def shown(value: Any) -> str:
     return repr(value) if value is None or isinstance(value, bool | int | float | list | dict) else "…"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page, or with --check tell whether it is up to date."""
-    page = render()
-    if "--check" not in arguments:
-        PAGE.write_text(page, encoding="utf-8")
-        print(f"wrote {PAGE}")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
-        print(f"{PAGE} is not up to date: run make docs", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    PAGE.write_text(render(), encoding="utf-8")
+    print(f"wrote {PAGE}")

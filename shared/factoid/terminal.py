@@ -77,25 +77,17 @@ def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False)
     unit = hit.unit
     matches = [match for match in hit.matches if match.unit.granularity is not Granularity.PASSAGE]
     span = (matches[0].unit.start - unit.start, matches[0].unit.end - unit.start) if matches else (0, 0)
-    lines = [
-        wrap(place(unit) or "(no title)", indent=" " * 12, first=f"{rank:>3}  {hit.score:.3f}  "),
-        *(
-            [f"{'':12}{'  '.join(f'{name} {part:.3f}' for name, part in hit.parts.items())}"]
-            if explain and hit.parts
-            else []
-        ),
-        wrap(excerpt(unit.text, *span), indent=" " * 5, color=color),
-        *(line for match in matches for line in _match(match)),
-        *_around(hit),
-    ]
+    lines = [wrap(place(unit) or "(no title)", indent=" " * 12, first=f"{rank:>3}  {hit.score:.3f}  ")]
+    if explain and hit.parts:
+        lines.append(" " * 12 + "  ".join(f"{name} {part:.3f}" for name, part in hit.parts.items()))
+    lines.append(wrap(excerpt(unit.text, *span), indent=" " * 5, color=color))
+    for match in matches:
+        lines.append(wrap(plain(match.unit.text), indent=" " * 14, first=f"     • {match.score:.3f}  "))
+        lines += _around(match)
+    lines += _around(hit)
     if source := unit.metadata.get("source"):
         lines.append(f"     {plain(str(source))}")
     return "\n".join(lines)
-
-
-def _match(match: Hit) -> list[str]:
-    fact = wrap(plain(match.unit.text), indent=" " * 14, first=f"     • {match.score:.3f}  ")
-    return [fact, *_around(match)]
 
 
 def _around(hit: Hit) -> list[str]:

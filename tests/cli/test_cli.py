@@ -29,6 +29,9 @@ from factoid.testing import HashEncoder
         ["index", "x", "--store", "s", "--granularities", "passage,word"],
         ["index", "x", "--store", "s", "--granularities", "document"],
         ["split", "x", "--propositionizer", "magic"],
+        ["store"],
+        ["store", "export", "s"],
+        ["store", "merge", "s", "o", "--on-conflict", "both"],
     ],
 )
 def test_wrong_usage_exits_with_2(capsys, argv):

@@ -6,10 +6,6 @@ import io
 import json
 import sys
 
-import pytest
-
-from factoid.testing import HashEncoder
-
 
 def test_index_says_what_is_in_the_store_and_skips_what_it_knows(run, docs, tmp_path):
     code, out, err = run("index", docs, "--store", tmp_path / "s")
@@ -41,22 +37,6 @@ def test_index_takes_some_granularities(run, fails, docs, tmp_path):
     assert (code, out.count("vasa.md")) == (0, 1)
 
 
-def test_index_takes_duplicate_documents_once(run, tmp_path):
-    path = tmp_path / "c.jsonl"
-    path.write_text('{"text": "The Vasa sank."}\n' * 3)
-    _, out, _ = run("index", path, "--store", tmp_path / "s", "--json")
-    assert json.loads(out)["total"] == {"passage": 1, "proposition": 1, "sentence": 1}
-
-
-@pytest.mark.parametrize("text", ["", " \n\t ", "\0", "🎉", "\r\n\r\n"])
-def test_index_takes_texts_without_words(run, tmp_path, text):
-    path = tmp_path / "a.txt"
-    path.write_bytes(text.encode())
-    code, out, err = run("index", path, "--store", tmp_path / "s")
-    assert (code, err) == (0, "")
-    assert "1 document indexed" in out
-
-
 def test_index_needs_files_that_are_there(fails, docs, tmp_path):
     assert "absent.md does not exist" in fails("index", docs, tmp_path / "absent.md", "--store", tmp_path / "s")
     assert not (tmp_path / "s").exists(), "nothing was read, so nothing is made"
@@ -75,18 +55,6 @@ def test_index_leaves_out_what_cannot_be_read_and_says_so(run, docs, tmp_path):
 
 def test_index_refuses_a_folder_that_is_no_store(fails, docs):
     assert "it is not a store" in fails("index", docs, "--store", docs)
-    assert "a store is a folder" in fails("index", docs, "--store", docs / "pisa.md")
-
-
-def test_index_refuses_another_encoder(fails, docs, store, monkeypatch):
-    monkeypatch.setattr("factoid.encode.SentenceTransformerEncoder", lambda _name: HashEncoder(7))
-    error = fails("index", docs, "--store", store)
-    assert "HashEncoder(256)" in error
-    assert "HashEncoder(7)" in error
-
-
-def test_index_refuses_passages_of_no_words(fails, docs, tmp_path):
-    assert "--words must be at least 1" in fails("index", docs, "--store", tmp_path / "s", "--words", "0")
 
 
 def test_index_sets_kinds_and_similarity(run, fails, docs, tmp_path):
@@ -164,13 +132,6 @@ def test_index_reads_standard_input(run, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"# Vasa\n\nShe sank in 1628.\n")))
     assert run("index", "-", "--store", tmp_path / "s")[0] == 0
     assert "She sank in 1628." in run("search", tmp_path / "s", "When did she sink?")[1]
-
-
-def test_front_matter_can_be_searched_by(run, docs, tmp_path):
-    (docs / "vasa.md").write_text("---\ntags: [ships]\nyear: 1628\nbuilt: 1626-01-16\n---\n# Vasa\n\nShe sank.\n")
-    run("index", docs, "--store", tmp_path / "s")
-    assert sources(run, tmp_path / "s", "--filter", '{"year": {"$gte": 1600}, "tags": [["ships"]]}') == ["vasa.md"]
-    assert sources(run, tmp_path / "s", "--filter", '{"built": {"$lt": "1700"}}') == ["vasa.md"]
 
 
 def test_a_file_that_needs_an_extra_says_so_and_costs_no_other(run, docs, tmp_path, monkeypatch):

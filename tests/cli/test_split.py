@@ -31,16 +31,6 @@ def test_split_defaults_to_propositions_and_writes_utf8(run, tmp_path):
     assert json.loads(out)["granularity"] == Granularity.PROPOSITION
 
 
-@pytest.mark.parametrize("text", ["word " * 50_000, "x" * 2_000_000])
-def test_split_takes_a_long_paragraph_without_an_end(run, tmp_path, text):
-    path = tmp_path / "a.txt"
-    path.write_text(text)
-    code, out, _ = run("split", path, "--granularity", "passage")
-    units = [json.loads(line) for line in out.splitlines()]
-    assert code == 0
-    assert "".join(unit["text"] for unit in units).replace(" ", "") == text.replace(" ", "")
-
-
 @pytest.mark.parametrize("words", ["0", "-3"])
 def test_split_refuses_passages_without_words(fails, docs, words):
     assert f"--words must be at least 1, got {words}" in fails("split", docs, "--words", words)

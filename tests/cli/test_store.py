@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from factoid import UnitStore
-from factoid.cli import main
 from factoid.testing import HashEncoder
 from tests.store.content import change
 
@@ -67,10 +66,8 @@ def test_compact(run, store):
     assert held(store) == before
 
 
-@pytest.mark.parametrize("name", ["facts.jsonl", "facts.jsonl.gz", "facts.parquet"])
-def test_export_and_import(run, store, tmp_path, name):
-    if name.endswith("parquet"):
-        pytest.importorskip("pyarrow")
+def test_export_and_import(run, store, tmp_path):
+    name = "facts.jsonl.gz"
     found = result(run, "export", store, tmp_path / name)
     assert found["units"] == len(held(store))
     assert [Path(file).exists() for file in found["files"]] == [True] * 3
@@ -173,11 +170,3 @@ def test_no_verb_makes_a_store_that_is_not_there(fails, tmp_path, verb):
     given = {"export": ["x.jsonl"], "merge": ["other"], "delete": ["id"], "copy": ["to"]}.get(verb, [])
     assert "there is no store at" in fails("store", verb, tmp_path / "absent", *given)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    "argv", [[], ["unknown"], ["stats"], ["export", "s"], ["merge", "s"], ["merge", "s", "o", "--on-conflict", "both"]]
-)
-def test_wrong_usage_exits_with_2(capsys, argv):
-    assert main(["store", *argv]) == 2
-    assert "Usage: factoid store" in "".join(capsys.readouterr())

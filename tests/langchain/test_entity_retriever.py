@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnablePassthrough
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
@@ -47,18 +43,6 @@ class Rain(BaseRetriever):
         return [Document(page_content=f"rain {number}", id=f"rain {number}") for number in (1, 2)]
 
 
-def test_documents_have_title_words_and_mention() -> None:
-    retriever = EntityRetriever.from_documents(GLOSSARY, words=6)
-    canal, arve = retriever.invoke("Is Kembs Canal longer than the Grey One?")
-    assert arve.page_content == "Arve\nThe Arve rises at a pass"
-    assert arve.metadata["length"] == 107
-    question = "Is Kembs Canal longer than the Grey One?"
-    assert question[arve.metadata["mention_start"] : arve.metadata["mention_end"]] == arve.metadata["mention"]
-    assert (arve.metadata["title"], arve.metadata["mention"]) == ("Arve", "the Grey One")
-    assert "candidates" not in arve.metadata
-    assert (canal.metadata["source_score"], canal.metadata["score"]) == ("high", 1.0)
-
-
 async def test_async_gives_the_same() -> None:
     retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
     for question in ("Is the Arve long?", "Does it rain?"):
@@ -84,24 +68,6 @@ def test_the_fallback_is_traced_below_this_retriever() -> None:
     EntityRetriever.from_documents(GLOSSARY, fallback=Rain()).invoke("Does it rain?", {"callbacks": [Trace()]})
     outer, inner = runs
     assert (runs[outer], runs[inner]) == (None, outer)
-
-
-def test_in_a_chain() -> None:
-    def entries(documents: list[Document]) -> str:
-        return "\n\n".join(document.page_content for document in documents)
-
-    seen = []
-
-    class Chat(FakeListChatModel):
-        def _call(self, messages: list[Any], *args: Any, **options: Any) -> str:
-            seen.append(messages[0].content)
-            return super()._call(messages, *args, **options)
-
-    prompt = ChatPromptTemplate.from_template("{entries}\n\n{question}")
-    retriever = EntityRetriever.from_documents(GLOSSARY)
-    chain = {"entries": retriever | entries, "question": RunnablePassthrough()} | prompt | Chat(responses=["1902"])
-    assert (chain | StrOutputParser()).invoke("Until when was timber floated on the Arve?") == "1902"
-    assert seen == [f"Arve\n{RIVERS[0].text}\n\nUntil when was timber floated on the Arve?"]
 
 
 def test_bad_input(tmp_path: Path) -> None:

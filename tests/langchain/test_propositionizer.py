@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
 from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.language_models.fake_chat_models import FakeListChatModel, FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
@@ -11,6 +12,7 @@ from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
 from langchain_core.runnables import RunnableLambda
 
 from factoid.errors import InvalidInputError
+from factoid.propositions import PropositionCache
 from langchain_factoid import ChatModelPropositionizer, PropositionTextSplitter
 from tests.propositions.prompting.server import unit
 
@@ -92,7 +94,10 @@ async def test_with_a_cache_a_model_is_asked_once(tmp_path):
             return super()._call(*args, **kwargs)
 
     asked = []
-    splitter = PropositionTextSplitter.from_llm(Counting(responses=['["Ann saw Ben."]']), cache=tmp_path / "cache")
-    for _ in range(2):
-        assert splitter.split_text("Ann saw Ben.") == ["Ann saw Ben."]
+    for cache in (str(tmp_path / "cache"), PropositionCache(tmp_path / "cache")):
+        splitter = PropositionTextSplitter.from_llm(Counting(responses=['["Ann saw Ben."]']), cache=cache)
+        chunks = splitter.split_documents([Document("Ann saw Ben.")])
+        assert [chunk.page_content for chunk in chunks] == ["Ann saw Ben."]
+        assert await splitter.atransform_documents([Document("Ann saw Ben.")]) == chunks
+        assert splitter.last_report.cached == 1
     assert len(asked) == 1

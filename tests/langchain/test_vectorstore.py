@@ -31,24 +31,9 @@ def test_ids(store: MultiGranularFAISS) -> None:
     assert plain.id is None
 
 
-def test_of_equal_ids_the_last_document_counts(store: MultiGranularFAISS) -> None:
-    assert store.add_texts(["Ice floats.", "Lead sinks."], ids=["a", "a"]) == ["a", "a"]
-    assert [document.page_content for document in store.similarity_search("Ice floats.", k=9)] == ["Lead sinks."]
-
-
 def test_metadata_that_is_handed_out_is_the_callers_own(filled: MultiGranularFAISS) -> None:
     filled.similarity_search("parrot", k=1)[0].metadata["tags"].append("changed")
     assert filled.get_by_ids(["kakapo"]) == [KAKAPO]
-
-
-@pytest.mark.parametrize("text", ["", " \n\t"])
-def test_blank_documents_are_kept_but_not_embedded(store: MultiGranularFAISS, embedding: Any, text: str) -> None:
-    blank = Document(id="blank", page_content=text, metadata={"a": 1})
-    store.add_documents([blank, OLM])
-    assert store.get_by_ids(["blank"]) == [blank]
-    assert all(text.strip() for text in embedding.embedded)
-    for granularity in GRANULARITIES:
-        assert store.similarity_search("olm", k=9, granularity=granularity) == [OLM]
 
 
 def test_delete(filled: MultiGranularFAISS) -> None:
@@ -75,13 +60,3 @@ def test_failed_decompositions_fall_back_and_are_reported(embedding: Any) -> Non
         (unit,) = store.similarity_search("eyes", k=9, parents="unit")
         assert (unit.page_content, unit.metadata["fallback"]) == (OLM.page_content, "not in the script")
         assert store.similarity_search("eyes") == [OLM]
-
-
-@pytest.mark.parametrize(
-    "text", ["---\ntitle: Ice\n---\n", "...", "a\x00b c.", "Eis.\r\nWasser.", "日本語。猫 🐈 cat.", "x" * 9000]
-)
-def test_documents_without_sentences_are_found_all_the_same(store: MultiGranularFAISS, text: str) -> None:
-    odd = Document(id="odd", page_content=text)
-    store.add_documents([odd])
-    for granularity in GRANULARITIES:
-        assert store.similarity_search("anything", k=9, granularity=granularity) == [odd]

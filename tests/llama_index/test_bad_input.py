@@ -12,18 +12,7 @@ from llama_index.core.vector_stores.types import (
 
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser
-from tests.llama_index.nodes import DIM, ask, bare, node, of, where
-
-
-@pytest.mark.parametrize("text", ["", " \n\t ", "\0", "\r\n\r\n"])
-def test_nothing_comes_of_nothing(parser, text):
-    nodes = parser([Document(text=text)])
-    assert [node.text for node in of(nodes, "passage")] == ([text] if text.strip() else [])
-
-
-def test_lone_surrogates_are_refused(parser):
-    with pytest.raises(InvalidInputError, match="lone surrogate"):
-        parser([TextNode(text="a\ud800b")])
+from tests.llama_index.nodes import DIM, ask, bare, node, where
 
 
 @pytest.mark.parametrize(
@@ -33,13 +22,6 @@ def test_lone_surrogates_are_refused(parser):
 def test_bad_options_are_refused_at_once(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         MultiGranularNodeParser(**options)
-
-
-@pytest.mark.parametrize("k", [0, -1])
-@pytest.mark.parametrize("mode", ["default", "mmr"])
-def test_k_below_one(store, k, mode):
-    with pytest.raises(InvalidInputError, match="at least 1"):
-        store.query(ask(np.ones(DIM), k, mode=mode), mmr_prefetch_k=9)
 
 
 @pytest.mark.parametrize(
@@ -66,29 +48,6 @@ def test_arguments_of_another_type_are_refused(store, nodes, call, message):
     with pytest.raises(InvalidInputError, match=message):
         call(store)
     assert store.get_nodes() == [bare(entry) for entry in nodes]
-
-
-@pytest.mark.parametrize("settings", [{"device": "gpu"}, {"device": []}, {"similarity": "l2"}])
-def test_bad_settings_are_refused_before_a_store_is_made(tmp_path, settings):
-    with pytest.raises(InvalidInputError, match="expected"):
-        MultiGranularFaissVectorStore(tmp_path / "store", gpu_shard=True, gpu_float16=True, **settings)
-    assert not (tmp_path / "store").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"granularity": "paragraph"}, "unknown granularity 'paragraph'"),
-        ({"granularity": "document"}, "no index of documents"),
-        ({"parents": "both"}, "parents must be .passage."),
-        ({"granularty": "sentence"}, "unknown option .granularty"),
-        ({"mmr_threshold": 1.5}, "from 0"),
-    ],
-)
-def test_bad_query_options(store, options, message):
-    mode = "mmr" if "mmr_threshold" in options else "default"
-    with pytest.raises(InvalidInputError, match=message):
-        store.query(ask(np.ones(DIM), mode=mode), **options)
 
 
 def test_no_embedding(store):

@@ -4,37 +4,17 @@ from __future__ import annotations
 
 import pickle
 
-import pytest
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.schema import Document
 
-from factoid.propositions import PropositionCache, Report
-from llama_index_factoid import MultiGranularNodeParser, PropositionNodeParser
-from tests.propositions.passages import AwaitingStream, Batching, Logging, passages
+from factoid.propositions import PropositionCache
+from llama_index_factoid import PropositionNodeParser
+from tests.propositions.passages import Batching, Logging, passages
 
 
 def documents(count):
     return [Document(id_=unit.id, text=unit.text) for unit in passages(count)]
-
-
-def said(nodes):
-    return [(node.node_id, node.text, node.metadata) for node in nodes]
-
-
-@pytest.mark.parametrize("kind", [Batching, AwaitingStream])
-@pytest.mark.parametrize("parser_class", [PropositionNodeParser, MultiGranularNodeParser])
-async def test_a_parser_with_one_more_document_asks_for_one_more(tmp_path, kind, parser_class):
-    inner = kind()
-    parser = parser_class(inner, cache=tmp_path / "cache")
-    nodes = parser(documents(100))
-    assert parser.last_report == Report(100, 200)
-    again = parser_class(inner, cache=str(tmp_path / "cache"))
-    assert said(again(documents(101)))[: len(nodes)] == said(nodes)
-    assert again.last_report == Report(101, 202, cached=100)
-    assert said(await again.acall(documents(102)))[: len(nodes)] == said(nodes)
-    assert again.last_report == Report(102, 204, cached=101)
-    assert len(inner.asked) == 102
 
 
 def test_worker_processes_share_the_cache(tmp_path):

@@ -109,15 +109,3 @@ def test_sentences_around_as_in_the_frameworks_parser(size):
             assert one.metadata["window"].split() == other.metadata["window"].split()
     else:
         assert all(node.metadata["window"] == node.text for node in ours)
-
-
-def test_windows_of_facts_are_text_of_the_document():
-    nodes = PropositionNodeParser(by_sentence(), window=1)([Document(text=TEXT, id_="d")])
-    windows = [node.metadata["window"] for node in nodes]
-    assert windows[:2] == ["The tower leans. It is old.", "The tower leans. It is old. The tower leans."]
-    assert all(node.metadata["window"] in TEXT for node in nodes)
-    plain = PropositionNodeParser(by_sentence())([Document(text=TEXT, id_="d")])
-    assert all("window" not in node.metadata for node in plain)
-    assert [node.node_id for node in plain] == [node.node_id for node in nodes]
-    with pytest.raises(ValueError, match="window"):
-        PropositionNodeParser(window=-1)

@@ -1,4 +1,4 @@
-"""Encoders as embedding models: copied, pickled, and told apart from those of another store."""
+"""Embedding models as encoders, and encoders as embedding models: copied, pickled, told apart from those of another store."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import copy
 import pickle
 import threading
 
+import numpy as np
 import pytest
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.ingestion import IngestionPipeline
 
 from factoid import SentenceTransformerEncoder
+from factoid.encode import Encoder
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.testing import HashEncoder
 from llama_index_factoid import (
+    EmbeddingEncoder,
     EncoderEmbedding,
     MultiGranularFaissVectorStore,
     MultiGranularNodeParser,
@@ -107,12 +110,29 @@ def test_a_store_remembers_its_model(tmp_path, parser):
     assert again.embed_model.model_name == "HashEncoder(256)"
 
 
-def test_the_same_model_by_another_name_is_taken(tmp_path, parser):
-    class Alias(HashEncoder):
-        def __init__(self):
-            super().__init__()
-            self.name = "alias"
+def test_embedding_encoder(embed_model):
+    encoder = EmbeddingEncoder(embed_model)
+    assert isinstance(encoder, Encoder)
+    assert encoder.name == "HashEncoder(256)"
+    texts = ["The tower leans.", "A cat sleeps."]
+    for encode in (encoder.encode_queries, encoder.encode_units):
+        vectors = encode(texts)
+        assert vectors.dtype == np.float32
+        np.testing.assert_array_equal(vectors, HashEncoder().encode_units(texts))
+        assert encode([]).shape == (0, 0)
 
-    store = filled(tmp_path / "store", parser, embed_model=EncoderEmbedding(HashEncoder()))
-    found = MultiGranularRetriever(store, EncoderEmbedding(Alias())).retrieve("Which tower leans?")
-    assert found[0].node.ref_doc_id == "pisa"
+
+def test_embedding_encoder_asks_each_side_of_the_model(embed_model, monkeypatch):
+    monkeypatch.setattr(type(embed_model), "_get_query_embedding", lambda self, query: [1.0, 2.0])
+    assert EmbeddingEncoder(embed_model).encode_queries(["x"]).tolist() == [[1.0, 2.0]]
+    with pytest.raises(AttributeError):
+        EmbeddingEncoder(object())
+
+
+async def test_encoder_embedding(embed_model):
+    assert embed_model.model_name == HashEncoder().name
+    expected = HashEncoder().encode_units(["The tower leans."]).tolist()
+    assert embed_model.get_text_embedding_batch(["The tower leans."]) == expected
+    assert [embed_model.get_query_embedding("The tower leans.")] == expected
+    assert [await embed_model.aget_query_embedding("The tower leans.")] == expected
+    assert await embed_model.aget_text_embedding_batch(["The tower leans."]) == expected

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 
 from factoid.errors import InvalidInputError, UnreadableFileError
@@ -27,15 +24,8 @@ class Rain(BaseRetriever):
         return [NodeWithScore(node=TextNode(text=f"rain {n}", id_=f"rain {n}"), score=0.5) for n in (1, 2)]
 
 
-def test_nodes_have_title_words_and_mention() -> None:
-    question = "Is Kembs Canal longer than the Grey One?"
-    canal, arve = EntityRetriever.from_documents(GLOSSARY, words=6).retrieve(question)
-    assert arve.node.get_content(metadata_mode=MetadataMode.NONE) == "Arve\nThe Arve rises at a pass"
-    metadata = arve.node.metadata
-    assert (metadata["length"], metadata["title"], metadata["mention"]) == (107, "Arve", "the Grey One")
-    assert question[metadata["mention_start"] : metadata["mention_end"]] == metadata["mention"]
-    assert (canal.node.metadata["source_score"], canal.node.metadata["score"]) == ("high", 1.0)
-    assert arve.score == metadata["score"]
+def test_models_see_the_metadata_of_the_article_alone() -> None:
+    [arve] = EntityRetriever.from_documents(GLOSSARY).retrieve("How long is the Grey One?")
     assert arve.node.ref_doc_id == arve.node.node_id
     shown = arve.node.get_content(metadata_mode=MetadataMode.LLM)
     assert "length: 107" in shown
@@ -46,27 +36,6 @@ async def test_async_gives_the_same() -> None:
     retriever = EntityRetriever.from_documents(GLOSSARY, fallback=Rain(), hybrid=True, k=2)
     for question in ("Is the Arve long?", "Does it rain?"):
         assert await retriever.aretrieve(question) == retriever.retrieve(question) != []
-
-
-def test_in_a_query_engine() -> None:
-    seen: list[str] = []
-
-    class Answers(CustomLLM):
-        @property
-        def metadata(self) -> LLMMetadata:
-            return LLMMetadata()
-
-        def complete(self, prompt: str, formatted: bool = False, **options: Any) -> CompletionResponse:
-            seen.append(prompt)
-            return CompletionResponse(text="1902")
-
-        def stream_complete(self, prompt: str, formatted: bool = False, **options: Any) -> Any:
-            raise NotImplementedError
-
-    engine = RetrieverQueryEngine.from_args(EntityRetriever.from_documents(GLOSSARY), llm=Answers())
-    assert str(engine.query("Until when was timber floated on the Arve?")) == "1902"
-    assert RIVERS[0].text in seen[0]
-    assert "mention" not in seen[0]
 
 
 def test_bad_input(tmp_path: Path) -> None:
@@ -98,8 +67,3 @@ def test_a_fallback_over_the_same_documents_repeats_nothing() -> None:
     found = retriever.retrieve("Is the Arve long?")
     assert [node.node.metadata["title"] for node in found].count("Arve") == 1
     assert len(found) == 4
-
-
-def test_documents_of_another_kind() -> None:
-    with pytest.raises(InvalidInputError, match="expected LlamaIndex documents or nodes, got str"):
-        EntityRetriever.from_documents(["text"])

@@ -72,11 +72,6 @@ def test_as_retriever_takes_granularity_filters_and_modes(store, embed_model, pa
     assert set(sources(mmr)) == set(TEXTS)
 
 
-async def test_async_retriever(store, embed_model, parser):
-    retriever = build(store, embed_model, parser).as_retriever(similarity_top_k=2)
-    assert await retriever.aretrieve("tower") == retriever.retrieve("tower")
-
-
 def test_query_engine_answers_from_the_passages(store, embed_model, parser):
     index = build(store, embed_model, parser)
     engine = RetrieverQueryEngine.from_args(MultiGranularRetriever(index, k=1), llm=MockLLM())
@@ -86,18 +81,6 @@ def test_query_engine_answers_from_the_passages(store, embed_model, parser):
     assert response.source_nodes[0].node.metadata["matches"][0]["text"] == "The tower of Pisa leans."
     plain = index.as_query_engine(llm=MockLLM(), similarity_top_k=1).query("Which tower leans?")
     assert sources(plain.source_nodes) == ["pisa"]
-
-
-def test_index_over_an_existing_store(tmp_path, embed_model, parser):
-    build(MultiGranularFaissVectorStore(tmp_path / "s"), embed_model, parser)
-    again = MultiGranularFaissVectorStore(tmp_path / "s")
-    index = VectorStoreIndex.from_vector_store(again, embed_model=embed_model, transformations=[parser])
-    assert sources(index.as_retriever(similarity_top_k=1).retrieve("Eiffel")) == ["paris"]
-    index.insert(Document(text="The tower of London is old.", id_="london"))
-    assert sources(index.as_retriever(similarity_top_k=1).retrieve("London")) == ["london"]
-    index.delete_ref_doc("london")
-    assert "london" not in sources(index.as_retriever(similarity_top_k=9).retrieve("London"))
-    again.close()
 
 
 def test_delete_nodes_through_the_index(store, embed_model, parser):
@@ -180,28 +163,3 @@ def test_upserts_leave_nothing_stale_and_redo_one_document_only(store, embed_mod
     script.calls.clear()
     run.run(documents=documents(paris=changed))
     assert script.calls == []
-
-
-def test_cache_of_the_pipeline_gives_equal_nodes(embed_model, parser, script):
-    cached = IngestionPipeline(transformations=[parser])
-    first = cached.run(documents=documents())
-    script.calls.clear()
-    assert cached.run(documents=documents()) == first
-    assert script.calls == []
-    cached.transformations[0] = MultiGranularNodeParser(script, words=10, min_words=0)
-    assert cached.run(documents=documents()) != first
-
-
-def test_upserts_leave_no_vectors_behind(embed_model, parser):
-    store = MultiGranularFaissVectorStore(index="HNSW8")
-    run = pipeline(store, embed_model, parser)
-    index = VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
-    for name in ("Rome", "Athens", "Oslo", "Athens"):
-        run.run(documents=documents(paris=f"The tower of {name} is of wood. Carpenters of {name} built it."))
-        found = index.as_retriever(similarity_top_k=9, vector_store_kwargs={"parents": "unit"}).retrieve(name)
-        assert [name in result.node.text for result in found] == [True, True] + [False] * 4
-        assert len(store.get_nodes()) == 15
-        with store.client.connections.reading() as connection:
-            assert connection.execute("SELECT count(*) FROM vectors").fetchone()[0] == len(
-                {tuple(vector) for vector in store.client.vectors(store.client.ids()).values()}
-            )

@@ -5,15 +5,11 @@ import pickle
 import threading
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.schema import Document
 
-from factoid import split_passages, split_sentences
 from factoid.errors import InvalidInputError
 from factoid.testing import ScriptedPropositionizer
-from factoid.units import Document as CoreDocument
 from llama_index_factoid import MultiGranularNodeParser, PassageNodeParser, PropositionNodeParser
 from tests.llama_index.nodes import TEXT, by_sentence, of, relation
 
@@ -35,36 +31,6 @@ def test_passages_sentences_and_propositions_parents_first(parser):
         ("proposition", "The soil is soft."),
         ("proposition", "It is old."),
     ]
-
-
-def test_a_proposition_points_to_its_source_and_not_to_an_equal_text_elsewhere():
-    text = "It rained in Rome in 1990. Somewhere else stands: Anna won the cup."
-    parser = PropositionNodeParser(ScriptedPropositionizer({text: ["Anna won the cup."]}))
-    nodes = parser([Document(text=text, metadata={"title": "Anna"})])
-    found = {node.text: text[node.start_char_idx : node.end_char_idx] for node in nodes}
-    assert found["Anna won the cup."].rstrip(".") == "Anna won the cup"
-    assert found["It rained in Rome in 1990."] == "It rained in Rome in 1990."
-    assert next(node for node in nodes if node.text.startswith("It")).metadata["fallback"] == "uncovered sentence"
-
-
-@given(text=st.text(alphabet=st.sampled_from("aB .!?\n#\r\t\0é漢😀"), max_size=200))
-@settings(max_examples=150, deadline=None)
-def test_char_indices_are_exact_for_any_text(text):
-    nodes = MultiGranularNodeParser(by_sentence())([Document(text=text, id_="d")])
-    for node in nodes:
-        span = text[node.start_char_idx : node.end_char_idx]
-        if node.metadata["granularity"] != "proposition":
-            assert span == node.text
-        assert 0 <= node.start_char_idx < node.end_char_idx <= len(text)
-    assert len({node.node_id for node in nodes}) == len(nodes)
-
-
-def test_same_units_as_the_core(parser):
-    nodes = parser([Document(text=TEXT, id_="d")])
-    passages = split_passages(CoreDocument(TEXT, id="d"))
-    assert [node.node_id for node in of(nodes, "passage")] == [unit.id for unit in passages]
-    sentences = [unit.id for passage in passages for unit in split_sentences(passage)]
-    assert [node.node_id for node in of(nodes, "sentence")] == sentences
 
 
 def test_id_func_is_respected_and_relationships_follow_it():
@@ -189,12 +155,3 @@ def test_passages_alone(parser):
     assert len(PassageNodeParser(words=4, min_words=1)(documents)) > len(passages)
     again = PassageNodeParser.from_dict(PassageNodeParser(words=4, min_words=1).to_dict())
     assert (type(again), again.words) == (PassageNodeParser, 4)
-
-
-def test_unsupported_policy():
-    script = ScriptedPropositionizer(lambda passage: [passage.text, "Napoleon saw it in 1805."])
-    texts = {
-        policy: {node.text for node in PropositionNodeParser(script, unsupported=policy)([Document(text="It leans.")])}
-        for policy in ("drop", "keep")
-    }
-    assert texts == {"drop": {"It leans."}, "keep": {"It leans.", "Napoleon saw it in 1805."}}

@@ -6,24 +6,12 @@ import numpy as np
 import pytest
 from llama_index.core.schema import TextNode
 
-from factoid.errors import InvalidInputError
 from llama_index_factoid import MultiGranularFaissVectorStore
 from tests.llama_index.nodes import DIM, KINDS, ask, corpus, node
 
 
 def vectors(count, seed=11):
     return np.random.default_rng(seed).normal(size=(count, DIM))
-
-
-# Several granularities
-
-
-def test_matches_of_several_granularities_say_which(store):
-    result = store.query(ask(vectors(1)[0], 3), granularity="mixed")
-    for node_id, matches in zip(result.ids, result.matches, strict=True):
-        assert {match["granularity"] for match in matches} <= set(KINDS)
-        assert all(match["id"].startswith(node_id) for match in matches)
-        assert [match["score"] for match in matches] == sorted((m["score"] for m in matches), reverse=True)
 
 
 @pytest.mark.parametrize("mode", ["default", "mmr"])
@@ -62,9 +50,6 @@ def test_a_plain_node_that_becomes_a_passage_is_no_longer_found_as_a_fact():
     assert len(store.client) == 2 * 3
 
 
-# Options
-
-
 def test_neighbours_of_plain_chunks_are_chunks():
     store = MultiGranularFaissVectorStore()
     chunks = [node(f"c{i}", np.eye(DIM)[0] * i) for i in range(5)]
@@ -76,11 +61,6 @@ def test_neighbours_of_plain_chunks_are_chunks():
         assert [entry["id"] for entry in result.neighbours[0]] == ["c3", "c4"]
         assert all(entry["granularity"] == "passage" for entry in result.neighbours[0])
         assert store.query(ask(np.eye(DIM)[1], 5), granularity=kind).neighbours == [[]] * 5
-
-
-def test_other_modes_say_what_to_use(store):
-    with pytest.raises(InvalidInputError, match=r"mode 'svm'.*hybrid.*QueryFusionRetriever"):
-        store.query(ask(np.ones(DIM), mode="svm"))
 
 
 def test_mmr_chooses_from_a_number_or_a_multiple_of_k(store):

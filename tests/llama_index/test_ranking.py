@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from llama_index.core.indices.query.embedding_utils import get_top_k_mmr_embeddings
 from llama_index.core.vector_stores.types import (
-    MetadataFilters,
     VectorStoreQueryMode,
 )
 
@@ -62,12 +61,6 @@ def test_node_ids_admit_nodes_and_what_is_under_them(store, nodes):
     assert store.query(ask(vector, 20, node_ids=["d0p1s1"]), granularity="sentence", parents="unit").ids == ["d0p1s1"]
 
 
-def test_empty_filters_admit_all(store):
-    """`VectorStoreIndex.as_retriever` gives an empty list of node ids where the store keeps the nodes."""
-    empty = MetadataFilters(filters=[])
-    assert len(store.query(ask(np.ones(DIM), 99, node_ids=[], filters=empty)).ids) == 20
-
-
 def test_a_user_who_may_read_no_document_finds_none(store):
     for kind in KINDS:
         for parents in ("passage", "unit"):
@@ -111,17 +104,3 @@ def test_mmr_agrees_with_llama_index_for_two(store, nodes):
                 mmr_prefetch_k=100,
             )
             assert result.ids == expected
-
-
-def test_doc_ids(store, nodes):
-    vector = np.ones(DIM)
-    expected = oracle(nodes, vector, "proposition", "passage", lambda entry: entry.ref_doc_id in ("d1", "d3"))
-    result = store.query(ask(vector, 20, doc_ids=["d1", "d3", "none"]), weights=UNITS_ALONE)
-    assert result.ids == [node_id for node_id, _ in expected]
-
-
-def test_restrictions_add_up(store):
-    result = store.query(
-        ask(np.ones(DIM), 99, doc_ids=["d0", "d1"], node_ids=["d0p1", "d0p2", "d2p1"], filters=where("year", 1991))
-    )
-    assert result.ids == ["d0p1"]

@@ -70,12 +70,6 @@ def test_a_chunk_with_an_unknown_place_gives_no_wrong_indices(parser, place):
     assert {(node.start_char_idx, node.end_char_idx) for node in parser([chunk])} == {(None, None)}
 
 
-def test_a_node_without_source_is_the_source(parser):
-    nodes = parser([TextNode(text=TEXT, id_="c")])
-    assert {relation(node, "SOURCE") for node in nodes} == {"c"}
-    assert of(nodes, "sentence")[0].start_char_idx == TEXT.index("The tower")
-
-
 def test_parsers_chain():
     passages = MultiGranularNodeParser(by_sentence(), granularities=["passage"])([Document(text=TEXT, id_="d")])
     nodes = PropositionNodeParser(by_sentence())(passages)

@@ -73,24 +73,6 @@ def test_a_bundle_with_an_embedding_or_several_texts(index, embed_model):
     assert several.embedding is None
 
 
-async def test_options_of_the_search(index):
-    found = MultiGranularRetriever(index, k=3, min_score=0.3).retrieve("Which tower leans?")
-    scores = [result.score for result in MultiGranularRetriever(index, k=3).retrieve("Which tower leans?")]
-    assert [result.score for result in found] == [score for score in scores if score >= 0.3]
-    assert 0 < len(found) < 3
-    mixed = MultiGranularRetriever(index, k=3, granularity="mixed", search_kwargs={"fusion": "max"})
-    assert mixed.retrieve("tower")[0].score == max(
-        MultiGranularRetriever(index, k=1, granularity=kind, weights=Weights(0, 0)).retrieve("tower")[0].score
-        for kind in ("passage", "sentence", "proposition")
-    )
-    diverse = MultiGranularRetriever(index, k=3, mode="mmr", search_kwargs={"mmr_threshold": 0.1})
-    assert {result.node.ref_doc_id for result in await diverse.aretrieve("tower")} == set(TEXTS)
-    with pytest.raises(InvalidInputError, match="unknown option"):
-        MultiGranularRetriever(index, search_kwargs={"fussion": "max"}).retrieve("tower")
-    with pytest.raises(InvalidInputError, match="unknown mode 'hybird'"):
-        MultiGranularRetriever(index, mode="hybird")
-
-
 def test_the_words_of_the_framework(index):
     for options in ({"k": 2}, {"similarity_top_k": 2}, {"k": 2, "similarity_top_k": 2}):
         assert len(MultiGranularRetriever.from_defaults(index, **options).retrieve("tower")) == 2

@@ -115,8 +115,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a character that a terminal lacks is no reason to fail
     try:
         typer.main.get_command(app).main(argv, prog_name="factoid")
-    except SystemExit as done:
-        return int(done.code or 0)
+    except SystemExit as exited:
+        return int(exited.code or 0)
     return 0
 
 

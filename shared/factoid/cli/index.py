@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
 from factoid.cli import options as opts
 from factoid.cli.options import option
 from factoid.cli.propositionizers import forget_failures, make_propositionizer
-from factoid.errors import InvalidInputError, MissingDependencyError, UnreadableFileError
+from factoid.errors import MissingDependencyError, UnreadableFileError
 from factoid.split import split_passages, split_sentences
 from factoid.terminal import count
 from factoid.units import Document, Granularity
@@ -29,7 +29,6 @@ _SAMPLED_FILES, _SAMPLED_DOCUMENTS, _SAMPLED_CHARS = 20, 30, 2_500  # of a large
 _CHUNK = 10_000  # units read at a time
 
 
-@opts.grouped
 @opts.grouped
 def index(
     paths: opts.Paths,
@@ -92,7 +91,6 @@ def index(
     reading = _Reading(find_files(paths))  # before the store is opened: a path that is not there makes none
     if not output.quiet:
         _print_estimate(reading.files, searched, propositionizer, splitting.words)
-    removed: list[str] = []
     with UnitStore(
         store,
         encoder=opts.make_encoder(encoder),
@@ -114,9 +112,10 @@ def index(
             cache=cache,
             show_progress=output.show_progress,
         )
+        removed = []
         if sync:
             with opts.waiting("looking for what is gone", quiet=output.quiet):
-                removed = _gone(opened, paths, reading)
+                removed = _stale_documents(opened, paths, reading)
                 if removed:
                     opened.delete(removed)
         total = opened.counts()
@@ -135,19 +134,12 @@ def index(
 
 @dataclass(slots=True)
 class _Reading:
-    """Files, and what came of reading them.
-
-    Attributes:
-        files: What is to be read.
-        document_ids: Of the documents that were read.
-        complete: Files that were read to their end, as absolute paths.
-        errors: Why others were not.
-    """
+    """Files, and what came of reading them."""
 
     files: Sequence[Path]
     document_ids: set[str] = field(default_factory=set)
-    complete: set[Path] = field(default_factory=set)
-    errors: list[str] = field(default_factory=list)
+    complete: set[Path] = field(default_factory=set)  # read to their end, as absolute paths
+    errors: list[str] = field(default_factory=list)  # why others were not
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents of all files that can be read."""
@@ -164,20 +156,21 @@ class _Reading:
                 self.complete.add(file.resolve())
 
 
-def _gone(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
+def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
     """Return the ids of documents that came from these paths and are in their files no more."""
     roots = [Path(path).resolve() for path in paths]
-    ids = iter(store.ids({"source": {"$exists": True}}))
+    ids = store.ids({"source": {"$exists": True}})
     sources: dict[str, str] = {}
-    while chunk := list(islice(ids, _CHUNK)):
-        sources |= {unit.document_id: str(unit.metadata["source"]) for unit in store.get(chunk)}
-    gone = []
+    for start in range(0, len(ids), _CHUNK):
+        chunk = store.get(ids[start : start + _CHUNK])
+        sources |= {unit.document_id: str(unit.metadata["source"]) for unit in chunk}
+    stale = []
     for document_id in sources.keys() - reading.document_ids:
         file = Path(sources[document_id]).resolve()
         # A file that is there but was not read to its end (damaged, or of a kind left out) loses nothing.
         if any(file.is_relative_to(root) for root in roots) and (file in reading.complete or not file.exists()):
-            gone.append(document_id)
-    return sorted(gone)
+            stale.append(document_id)
+    return sorted(stale)
 
 
 def _print_estimate(
@@ -233,11 +226,8 @@ def _kinds(values: Sequence[str]) -> dict[str, str]:
 
 
 def _granularities(text: str) -> list[Granularity]:
-    try:
-        names = [Granularity(name.strip()) for name in text.split(",")]
-    except InvalidInputError as error:
-        raise typer.BadParameter(str(error)) from error
-    if Granularity.DOCUMENT in names:
+    names = [name.strip() for name in text.split(",")]
+    if not {*names} <= {*get_args(opts.Kind)}:
         message = f"expected some of passage,sentence,proposition, got {text!r}"
         raise typer.BadParameter(message)
-    return names
+    return [Granularity(name) for name in names]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -141,20 +141,14 @@ class Splitting:
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the fields of each dataclass among its parameters as options, and call it with the dataclass."""
     signature = inspect.signature(command, eval_str=True)
-    groups: dict[str, Any] = {
-        name: par.annotation for name, par in signature.parameters.items() if is_dataclass(par.annotation)
-    }
+    groups: dict[str, Any] = {}
     parameters = []
     for name, parameter in signature.parameters.items():
-        if name in groups:
-            hints = get_type_hints(groups[name], include_extras=True)
-            options = [(field.name, hints[field.name], field.default) for field in fields(groups[name])]
-        else:
-            options = [(name, parameter.annotation, parameter.default)]
-        parameters += [
-            inspect.Parameter(key, parameter.KEYWORD_ONLY, annotation=hint, default=default)
-            for key, hint, default in options
-        ]
+        options = [parameter]
+        if is_dataclass(parameter.annotation):
+            groups[name] = parameter.annotation
+            options = [*inspect.signature(groups[name], eval_str=True).parameters.values()]
+        parameters += [option.replace(kind=option.KEYWORD_ONLY) for option in options]
 
     @wraps(command)
     def run(**values: Any) -> None:
@@ -164,9 +158,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
-
-
-# Encoders, stores, passages and filters
 
 
 def make_encoder(name: str | None) -> Encoder:
@@ -243,9 +234,6 @@ def check_question(question: str) -> None:
     if not question.strip():
         message = "the question is empty"
         raise InvalidInputError(message)
-
-
-# Output
 
 
 def show_progress(quiet: bool = False) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 import factoid
 from factoid.context import pack_context
 from factoid.encode import Vectors
@@ -52,13 +54,9 @@ def load_encyclopedia(folder: Path) -> tuple[list[Document], list[Question]]:
     return list(read_documents([folder / "encyclopedia"])), questions
 
 
-def list_headings(units: Iterable[Unit]) -> list[str]:
-    """Return the titles and sections of passages, or the names of files without, in order."""
-    return list(dict.fromkeys(_heading(unit) for unit in units if unit.granularity is Granularity.PASSAGE))
-
-
-def headline_questions(headings: list[str], count: int = 3) -> list[Question]:
-    """Return some headings as questions, spread evenly over the documents; those of sections, which say more, first."""
+def heading_questions(units: Iterable[Unit], count: int = 3) -> list[Question]:
+    """Return some headings of passages as questions, spread evenly; if there are any, those of sections, which say more."""
+    headings = list(dict.fromkeys(_heading(unit) for unit in units if unit.granularity is Granularity.PASSAGE))
     headings = [heading for heading in headings if _BELOW in heading] or headings
     count = min(count, len(headings))
     return [Question(headings[index * len(headings) // count]) for index in range(count)]
@@ -99,26 +97,20 @@ def measure(store: UnitStore, questions: Sequence[Question], vectors: Vectors, g
         vectors: The encoded questions. Shape: (len(questions), dim).
         granularity: The units that are compared with the questions.
     """
-    recalled = [0] * len(CUTOFFS)
-    within = [0] * len(BUDGETS)
+    recall, within = [], []
     for question, vector in zip(questions, vectors, strict=True):
         hits = store.search_by_vector(vector, max(CUTOFFS), granularity=granularity)
         gold = [is_gold(hit.unit, question) for hit in hits]
+        recall.append([any(gold[:cutoff]) for cutoff in CUTOFFS])
         units = store.search_by_vector(vector, max(BUDGETS), granularity=granularity, parents="unit")
-        for index, cutoff in enumerate(CUTOFFS):
-            recalled[index] += any(gold[:cutoff])
-        for index, words in enumerate(BUDGETS):
-            context = pack_context(units, words=words, headings=False)
-            within[index] += find_answer(context, question.answers) is not None
-    return Scores(
-        tuple(count / len(questions) for count in recalled), tuple(count / len(questions) for count in within)
-    )
+        contexts = [pack_context(units, words=words, headings=False) for words in BUDGETS]
+        within.append([find_answer(context, question.answers) is not None for context in contexts])
+    return Scores(tuple(np.mean(recall, axis=0).tolist()), tuple(np.mean(within, axis=0).tolist()))
 
 
 def _heading(passage: Unit) -> str:
     heading = _BELOW.join(filter(None, [passage.title, passage.section]))
-    name = Path(str(passage.metadata.get("source", ""))).stem
-    return heading or name.replace("-", " ").replace("_", " ") or passage.text[:60]
+    return heading or Path(str(passage.metadata.get("source", ""))).stem or passage.text[:60]
 
 
 def _pattern(answer: str) -> re.Pattern[str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Sequence
-from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from factoid.demo import show
-from factoid.demo.corpus import Question, find_data, headline_questions, list_headings, load_encyclopedia, measure
+from factoid.demo.corpus import Question, find_data, heading_questions, load_encyclopedia, measure
 from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
 from factoid.files.readers import read_documents
@@ -26,29 +24,50 @@ SHOWN = (
     "How many lunar months make up the Saros eclipse period?",
     "Who founded the New York conservatory that hired Dvořák as its director?",
 )
-_MARK = "# The six lines:\n"
-_WORDS = 100  # of context
 _BESIDE = 5  # best passages whose documents the frameworks index again
 
 
 class Framework(NamedTuple):
-    """A framework: its package, the extra that installs it, its code, and the text and score in what the code found."""
+    """A framework, by its package and the extra that installs it.
+
+    The core imports no framework, so the code is text: it is shown and run. `texts`, `question` and `encoder` are given;
+    `found` is the result, of which `best` returns the text and score.
+    """
 
     name: str
     package: str
     extra: str
-    file: str
+    setup: str
+    code: str
     best: Callable[[Any], tuple[str, float]]
 
 
 FRAMEWORKS = (
     Framework(
-        *("LangChain", "langchain_core", "langchain", "langchain.txt"),
-        lambda results: (results[0][0].page_content, results[0][1]),
+        *("LangChain", "langchain_core", "langchain"),
+        setup="from langchain_factoid import EncoderEmbeddings; embeddings = EncoderEmbeddings(encoder)",
+        code="""\
+from langchain_core.documents import Document
+from langchain_factoid import MultiGranularFAISS, PassageTextSplitter
+passages = PassageTextSplitter().split_documents([Document(text) for text in texts])
+store = MultiGranularFAISS(embeddings)
+store.add_documents(passages)
+found = store.similarity_search_with_score(question, k=1, granularity="proposition")
+""",
+        best=lambda results: (results[0][0].page_content, results[0][1]),
     ),
     Framework(
-        *("LlamaIndex", "llama_index", "llama-index", "llama_index.txt"),
-        lambda results: (results[0].text, results[0].score),
+        *("LlamaIndex", "llama_index", "llama-index"),
+        setup="from llama_index_factoid import EncoderEmbedding; embed_model = EncoderEmbedding(encoder)",
+        code="""\
+from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser
+nodes = MultiGranularNodeParser()([Document(text=text) for text in texts])
+storage = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
+index = VectorStoreIndex(nodes, storage_context=storage, embed_model=embed_model)
+found = index.as_retriever(similarity_top_k=1).retrieve(question)
+""",
+        best=lambda results: (results[0].text, results[0].score),
     ),
 )
 
@@ -76,7 +95,7 @@ def run_demo(
         InvalidInputError: The documents hold no text.
         UnreadableFileError: A file cannot be read, or the encyclopedia is not there.
     """
-    documents, known = load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
+    documents, prepared = load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
     with UnitStore(encoder=encoder) as store:
         report = store.add_documents(documents, propositionizer=propositionizer, show_progress=show_progress)
         units = store.get(store.ids())
@@ -85,71 +104,43 @@ def run_demo(
             raise InvalidInputError(message)
         print(show.headline(f"{count(report.documents, 'document')}, cut three ways"))
         print(show.counts(units, report.decomposition))
-        asked = [Question(text) for text in questions]
-        if not asked:
-            prepared = {question.text: question for question in known}
-            asked = [prepared[text] for text in SHOWN if text in prepared] or headline_questions(list_headings(units))
+        chosen = [Question(text) for text in questions]
+        if not chosen:
+            by_text = {question.text: question for question in prepared}
+            chosen = [by_text[text] for text in SHOWN if text in by_text] or heading_questions(units)
             if docs is not None:
                 print('\nNo question was given: some headings serve as questions. Yours: factoid demo --docs DIR "…"')
-        for question in asked:
-            _show_best(store, question, color=color)
-        _show_contexts(store, asked[0])
-        if known:
+        for question in chosen:
+            print(show.headline(plain(question.text)))
+            best = [(kind, hit) for kind in GRANULARITIES for hit in store.search(question.text, 1, granularity=kind)]
+            print("\n\n".join(show.best_unit(kind, hit, question, color=color) for kind, hit in best))
+        if prepared:
             print(show.headline("How often the answer is found"))
-            vectors = encoder.encode_queries([question.text for question in known])
+            vectors = encoder.encode_queries([question.text for question in prepared])
             kinds = progress(GRANULARITIES, show=show_progress, unit=" granularities")
-            print(show.table({kind: measure(store, known, vectors, kind) for kind in kinds}, len(known)))
-        hits = store.search(asked[0].text, _BESIDE)
+            print(show.table({kind: measure(store, prepared, vectors, kind) for kind in kinds}, len(prepared)))
+        hits = store.search(chosen[0].text, _BESIDE)
     # Not everything is indexed again, only the documents of the best hits.
-    best = {hit.unit.document_id for hit in hits}
-    again = list({document.id: document for document in documents if document.id in best}.values())
+    ids = {hit.unit.document_id for hit in hits}
+    best_documents = list({document.id: document for document in documents if document.id in ids}.values())
     for framework in FRAMEWORKS:
         print(show.headline(f"The same in six lines of {framework.name}"))
-        print(run_framework(framework, again, asked[0].text, encoder, hits[0]))
+        print(run_framework(framework, best_documents, chosen[0].text, encoder, hits[0]))
     if docs is None:
         print('\nThe same on your own files: factoid demo --docs DIR "your question"')
-
-
-def _show_best(store: UnitStore, question: Question, *, color: bool) -> None:
-    """Print the best unit of each granularity."""
-    print(show.headline(plain(question.text)))
-    best = [(kind, hit) for kind in GRANULARITIES for hit in store.search(question.text, 1, granularity=kind)]
-    print("\n\n".join(show.best_unit(kind, hit, question, color=color) for kind, hit in best))
-
-
-def _show_contexts(store: UnitStore, question: Question) -> None:
-    """Print what a reader model would get."""
-    print(show.headline(f"What {_WORDS} words of context hold"))
-    print(wrap(plain(question.text), indent="  "))
-    for kind in GRANULARITIES:
-        # Every unit has a word at least, so this many fill the budget.
-        hits = store.search(question.text, _WORDS, granularity=kind, parents="unit")
-        print(f"\n{show.context(kind, hits, question, words=_WORDS)}")
 
 
 def run_framework(
     framework: Framework, documents: Sequence[Document], question: str, encoder: Encoder, expected: Hit
 ) -> str:
-    """Run a framework's six lines; return these and what they found, or how to install it.
-
-    The core knows no framework, so their code lies beside as text: it is shown, run, and its result compared with the core's.
-
-    Args:
-        framework: Which one.
-        documents: What to index.
-        question: What to ask.
-        encoder: Encodes units and question.
-        expected: What the core found.
-    """
+    """Run a framework's six lines; return these and what they found beside the core's best hit, or how to install it."""
     if find_spec(framework.package) is None:
         return f'{framework.name} is not installed. Run: pip install "factoid[{framework.extra}]"'
-    resource = files("factoid.demo") / framework.file
-    shown = resource.read_text(encoding="utf-8").partition(_MARK)[2]
     names = {"encoder": encoder, "question": question, "texts": [document.text for document in documents]}
-    with as_file(resource) as path:
-        text, score = framework.best(runpy.run_path(str(path), init_globals=names)["found"])
+    exec(f"{framework.setup}\n{framework.code}", names)  # noqa: S102 - the code above
+    text, score = framework.best(names["found"])
     same = text == expected.unit.text and abs(score - expected.score) < 1e-4
     verdict = "the same passage and score as above" if same else f"above it was {expected.score:.3f}, another passage"
     comment = f"# texts: {count(len(documents), 'document')} of the best hits. question: {plain(question)}"
-    lines = [wrap(comment, indent="    # ", first="    "), *(f"    {line}" for line in shown.splitlines())]
+    lines = [wrap(comment, indent="    # ", first="    "), *(f"    {line}" for line in framework.code.splitlines())]
     return "\n".join([*lines, "", f"  score {score:.3f} · {verdict}", wrap(excerpt(text), indent=" " * 6)])

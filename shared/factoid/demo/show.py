@@ -1,10 +1,9 @@
-"""The demo's pictures: counts, hits side by side, contexts and the table of scores. Each function returns text."""
+"""The demo's pictures: counts, hits side by side and the table of scores. Each function returns text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from factoid.context import pack_context
 from factoid.demo.corpus import BUDGETS, CUTOFFS, Question, Scores, find_answer
 from factoid.propositions import Report
 from factoid.store import GRANULARITIES
@@ -15,7 +14,6 @@ from factoid.words import count_words
 _INDENT = " " * 6
 _WHOLE = 900  # characters: passages of up to some 140 words are shown whole
 _SOURCE = 260
-_BETWEEN = "\x1e"  # separates units, as passages may hold line breaks
 
 
 def headline(text: str) -> str:
@@ -33,14 +31,7 @@ def counts(units: Sequence[Unit], report: Report) -> str:
 
 
 def best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -> str:
-    """Return the best unit of a granularity; of a sentence or proposition also its source in its passage.
-
-    Args:
-        kind: The granularity searched.
-        hit: The best passage, with the unit that made it so in `matches`.
-        question: What was asked.
-        color: Use ANSI colours.
-    """
+    """Return the best unit of a passage that was found; of a sentence or proposition also its source there."""
     best = hit.matches[0].unit if hit.matches else hit.unit
     facts = [kind.upper(), f"score {hit.score:.3f}", f"{count_words(best.text)} words"]
     if question.answers:
@@ -56,21 +47,6 @@ def best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -
         source = excerpt(hit.unit.text, start, end, chars=_SOURCE)
         lines.append(wrap(source, indent=_INDENT, first=f"{_INDENT}from: " if rewritten else None, color=color))
     return "\n".join(line for line in lines if line)
-
-
-def context(kind: Granularity, hits: Sequence[Hit], question: Question, *, words: int) -> str:
-    """Return what a budget of words buys at one granularity, one unit on a line."""
-    packed = pack_context(hits, words=words, separator=_BETWEEN)
-    lines = [f"  {words} WORDS OF {kind.upper()}S{_answer_at(packed, question)}"]
-    lines += [wrap(plain(unit), indent=f"{_INDENT}  ", first=f"{_INDENT}| ") for unit in packed.split(_BETWEEN)]
-    return "\n".join(lines)
-
-
-def _answer_at(packed: str, question: Question) -> str:
-    if not question.answers:
-        return ""
-    at = find_answer(packed, question.answers)
-    return " · no answer in them" if at is None else f" · the answer is at word {count_words(packed[:at]) + 1}"
 
 
 def table(scores: Mapping[Granularity, Scores], questions: int) -> str:

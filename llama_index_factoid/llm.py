@@ -1,13 +1,17 @@
-"""Any LlamaIndex LLM as a propositionizer."""
+"""LlamaIndex LLMs as propositionizers and readers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from llama_index.core.async_utils import run_jobs
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, MessageRole
 from llama_index.core.llms import LLM, CustomLLM
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
+from factoid.entities.reader import ChatReader
 from factoid.errors import InvalidInputError
 from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, read_answer
 from factoid.propositions.prompting.cost import Usage
@@ -16,18 +20,18 @@ from factoid.propositions.prompting.cost import Usage
 class LLMPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LlamaIndex LLM (Dense X Retrieval, §3 and Figure 8).
 
-    One request for each passage, several at a time: `chat` or `complete` in threads that carry the caller's context,
+    Sends one request for each passage, several at a time: `chat` or `complete` in threads that carry the caller's context,
     `achat` or `acomplete` in an event loop; an LLM that only pretends to await, as `CustomLLM` does, works in threads
-    there, too. Requests are retried and paced as by `factoid.PromptPropositionizer`; retries of the LLM's own come on top,
-    so give one made with `max_retries=0`. A passage that fails in the end, is refused, or whose answer holds no list, gives
-    `NoPropositions` with the reason; the others go on.
+    there, too. Retries and paces them as `factoid.PromptPropositionizer` does; the LLM's own retries come on top, so give it
+    `max_retries=0`. A passage that fails in the end, is refused, or whose answer holds no list gives `NoPropositions` with
+    the reason; the others go on.
 
-    No schema is asked for, since providers differ in what they do with one:
-    `OpenAI(additional_kwargs={"response_format": ...})` has one.
+    Asks for no schema, since providers treat schemas differently:
+    `OpenAI(additional_kwargs={"response_format": ...})` adds one.
 
     Args:
         llm: The LLM.
-        model: The model's name, which results in a cache are kept under; None for the name that `llm` has itself.
+        model: The model's name, under which a cache keeps results; None for the name that `llm` has itself.
         options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `max_retries`,
             `retry_seconds`, `requests_per_minute`, `tokens_per_minute`, `show_progress`.
 
@@ -36,15 +40,13 @@ class LLMPropositionizer(ChatPropositionizer):
     """
 
     def __init__(self, llm: LLM, *, model: str | None = None, **options: Any) -> None:
-        if not isinstance(llm, LLM):
-            message = f"expected a LlamaIndex LLM, got {type(llm).__name__}"
-            raise InvalidInputError(message)
+        _check_llm(llm)
         super().__init__(**options)
         self.llm = llm
         name = llm.metadata.model_name
         self.model = model or (name if name and name != "unknown" else type(llm).__name__)
         self._chats = llm.metadata.is_chat_model
-        self._can_asend = awaits(llm, "achat" if self._chats else "acomplete")
+        self._can_asend = _awaits(llm, "achat" if self._chats else "acomplete")
 
     def _send(self, prompt: str) -> Reply:
         return _read(self.llm.chat(_messages(prompt)) if self._chats else self.llm.complete(prompt))
@@ -53,7 +55,51 @@ class LLMPropositionizer(ChatPropositionizer):
         return _read(await (self.llm.achat(_messages(prompt)) if self._chats else self.llm.acomplete(prompt)))
 
 
-def awaits(llm: LLM, method: str) -> bool:
+class LLMReader(ChatReader):
+    """Answers a question from documents by asking a LlamaIndex LLM (Entity Retrieval, §4.1 and Appendix A).
+
+    Sends one request for each question, by `complete` or `acomplete`, with the text of the nodes without their metadata, and
+    keeps the first line of the answer. An LLM that only pretends to await, as `CustomLLM` does, works in a thread there.
+    Errors of the server are the LLM's: make it with `max_retries`.
+
+    Args:
+        llm: The LLM.
+        max_tokens: Most tokens of an answer, by default 10 as in the paper, where `llm` has such a setting. None for the
+            LLM's own: models that think before they answer need more.
+        batch_size: Requests at a time of `aread_batch`, where the LLM awaits; else they go one after the other.
+        prompt: Makes the prompt of a question and its documents; `factoid.entities.prompts.question_prompt` by default.
+
+    Raises:
+        InvalidInputError: `llm` is no LLM, or `max_tokens` or `batch_size` is below 1.
+    """
+
+    def __init__(self, llm: LLM, **options: Any) -> None:
+        _check_llm(llm)
+        super().__init__(llm, **options)
+
+    def _complete(self, prompts: Sequence[str]) -> list[str]:
+        return [self.llm.complete(prompt).text for prompt in prompts]
+
+    async def _acomplete(self, prompts: Sequence[str]) -> list[str]:
+        if not _awaits(self.llm, "acomplete"):
+            return await asyncio.to_thread(self._complete, prompts)
+        requests = [self.llm.acomplete(prompt) for prompt in prompts]
+        answers: list[CompletionResponse] = await run_jobs(requests, workers=self.batch_size)
+        return [answer.text for answer in answers]
+
+    @staticmethod
+    def _text_of(document: Any) -> Any:
+        node = document.node if isinstance(document, NodeWithScore) else document
+        return node.get_content(MetadataMode.NONE) if isinstance(node, BaseNode) else node
+
+
+def _check_llm(llm: object) -> None:
+    if not isinstance(llm, LLM):
+        message = f"expected a LlamaIndex LLM, got {type(llm).__name__}"
+        raise InvalidInputError(message)
+
+
+def _awaits(llm: LLM, method: str) -> bool:
     """Tell whether an LLM has an asynchronous method of its own: that of `CustomLLM` blocks the event loop."""
     return next(kind for kind in type(llm).__mro__ if method in vars(kind)) is not CustomLLM
 

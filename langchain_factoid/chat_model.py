@@ -1,0 +1,135 @@
+"""LangChain chat models as propositionizers and readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable
+
+from factoid.entities.reader import ChatReader
+from factoid.errors import InvalidInputError
+from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, read_answer
+from factoid.propositions.prompting.cost import Usage
+
+# Where LangChain's integrations keep the name of their model, and wrappers what they wrap.
+_MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")
+_WRAPPED = ("bound", "runnable", "first")
+
+
+class ChatModelPropositionizer(ChatPropositionizer):
+    """Decomposes passages by asking a LangChain chat model (Dense X Retrieval, §3 and Figure 8).
+
+    Sends one request for each passage, several at a time: `invoke` in threads that carry the caller's context, so that
+    tracing works, `ainvoke` in an event loop. Retries and paces them as `factoid.PromptPropositionizer` does; the model's
+    own retries come on top, so give it `max_retries=0`. A passage that fails in the end, is refused, or whose answer holds
+    no list gives `NoPropositions` with the reason; the others go on.
+
+    Asks for no schema, since providers treat schemas differently: `llm.bind(response_format=...)` adds one.
+
+    Args:
+        llm: A chat model, or a runnable around one, such as `llm.bind(...)`, `llm.with_config(...)` or
+            `llm.with_fallbacks(...)`, that takes a prompt and gives a message or a text.
+        model: The model's name, under which a cache keeps results; None for the name that `llm` has itself.
+        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `max_retries`,
+            `retry_seconds`, `requests_per_minute`, `tokens_per_minute`, `show_progress`.
+
+    Raises:
+        InvalidInputError: `llm` is no runnable, or a number is out of range.
+    """
+
+    def __init__(self, llm: Runnable[Any, Any], *, model: str | None = None, **options: Any) -> None:
+        _check_runnable(llm)
+        super().__init__(**options)
+        self.llm = llm
+        self.model = model or _name(llm)
+        kind = type(llm)
+        # LangChain awaits a model without async methods in the loop's few threads; ours are as many as asked for.
+        self._can_asend = not (
+            isinstance(llm, BaseChatModel)
+            and kind._agenerate is BaseChatModel._agenerate  # type: ignore[attr-defined]
+            and kind._astream is BaseChatModel._astream  # type: ignore[attr-defined]
+        )
+
+    def _send(self, prompt: str) -> Reply:
+        return _read(self.llm.invoke(prompt))
+
+    async def _asend(self, prompt: str) -> Reply:
+        return _read(await self.llm.ainvoke(prompt))
+
+
+class ChatModelReader(ChatReader):
+    """Answers a question from documents by asking a LangChain model (Entity Retrieval, §4.1 and Appendix A).
+
+    Sends one request for each question, by `invoke` or `ainvoke`, with the `page_content` of the documents, and keeps the
+    first line of the answer. Errors of the server are the model's: make it with `max_retries`.
+
+    Args:
+        llm: A chat model, or a runnable that takes a prompt and gives a message or a text.
+        max_tokens: Most tokens of an answer, by default 10 as in the paper, where `llm` is a model that has such a setting;
+            a runnable around a model keeps the model's own. None for the model's own: models that think before they answer
+            need more.
+        batch_size: Requests at a time of `read_batch` and `aread_batch`.
+        prompt: Makes the prompt of a question and its documents; `factoid.entities.prompts.question_prompt` by default.
+
+    Raises:
+        InvalidInputError: `llm` is no runnable, or `max_tokens` or `batch_size` is below 1.
+    """
+
+    def __init__(self, llm: Runnable[Any, Any], **options: Any) -> None:
+        _check_runnable(llm)
+        super().__init__(llm, **options)
+
+    def _complete(self, prompts: Sequence[str]) -> list[str]:
+        return [_text(answer) for answer in self.llm.batch(list(prompts), {"max_concurrency": self.batch_size})]
+
+    async def _acomplete(self, prompts: Sequence[str]) -> list[str]:
+        return [_text(answer) for answer in await self.llm.abatch(list(prompts), {"max_concurrency": self.batch_size})]
+
+    @staticmethod
+    def _text_of(document: Any) -> Any:
+        return document.page_content if isinstance(document, Document) else document
+
+
+def _check_runnable(llm: object) -> None:
+    if not isinstance(llm, Runnable):
+        message = f"expected a LangChain chat model, got {type(llm).__name__}"
+        raise InvalidInputError(message)
+
+
+def _text(answer: object) -> str:
+    """Return the text of a model's answer; refuse what is neither a message nor a text."""
+    if isinstance(answer, BaseMessage):
+        return str(answer.text)
+    if not isinstance(answer, str):
+        message = f"expected a message or a text from the model, got {type(answer).__name__}: give it no output parser"
+        raise InvalidInputError(message)
+    return answer
+
+
+def _read(answer: object) -> Reply:
+    text = _text(answer)
+    if not isinstance(answer, BaseMessage):
+        return Reply(read_answer(text))
+    fields = answer.response_metadata
+    finish = fields.get("finish_reason") or fields.get("stop_reason") or fields.get("done_reason")
+    refused = bool(answer.additional_kwargs.get("refusal")) or any(
+        isinstance(block, Mapping) and block.get("type") == "refusal" for block in answer.content
+    )
+    counts: Mapping[str, Any] = getattr(answer, "usage_metadata", None) or {}
+    cached = (counts.get("input_token_details") or {}).get("cache_read") or 0
+    usage = Usage(1, counts.get("input_tokens", 0), counts.get("output_tokens", 0), cached)
+    return Reply(read_answer(text, finish=str(finish), refused=refused), usage)
+
+
+def _name(llm: Runnable[Any, Any]) -> str:
+    """Return the name of the model, or that of its class."""
+    names = (getattr(llm, field, None) for field in _MODEL_NAMES)
+    if name := next((name for name in names if isinstance(name, str) and name), ""):
+        return name
+    wrapped = (getattr(llm, field, None) for field in _WRAPPED)
+    inner = next((runnable for runnable in wrapped if isinstance(runnable, Runnable)), None)
+    return _name(inner) if inner else type(llm).__name__

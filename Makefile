@@ -30,7 +30,7 @@ format: $(VENV)/.installed-dev  ## mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.installed  ## measure what each way to score finds in a SQuAD file: make bench SQUAD=dev-v1.1.json
+bench: $(VENV)/.installed  ## measure what each way to score finds: make bench SQUAD=dev-v1.1.json
 	$(BIN)/python -m benchmarks.ranking $(SQUAD) $(ARGS)
 
 docs: $(VENV)/.installed  ## write docs/cli.md from the command line's own help, docs/reference.md from docstrings

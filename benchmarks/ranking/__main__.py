@@ -17,10 +17,12 @@ over questions. Seconds, printed where nothing is cached, are wall time of one p
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -61,13 +63,12 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
     parser.add_argument("--questions", type=int, metavar="N", help="only so many, evenly spread")
     parser.add_argument("--curve", type=int, metavar="N", help="questions of the words curve, evenly spread")
+    parser.add_argument("--only", choices=["recall", "words"], help="one of the two tables")
+    parser.add_argument("--rows", choices=["ours", "others", "all"], default="all", help="beside the default")
     parser.add_argument("--min-words", type=int, default=4, help="of SyntaxPropositionizer")
     parser.add_argument("--atomic", action="store_true", help="of SyntaxPropositionizer")
     parser.add_argument("--embed-template", default=EMBED_TEMPLATE, help="what is encoded; {text} for the text alone")
     arguments = parser.parse_args()
-    peers = find_spec("bm25s") is not None
-    if not peers:
-        print("Without bm25s the rows of chunks are left out: pip install --group bench")
     corpus = read(arguments.corpus)
     encoder = CachedEncoder(SentenceTransformerEncoder(), arguments.cache)
     questions = spread(corpus.questions, arguments.questions)
@@ -85,102 +86,103 @@ def main() -> None:
             words = sum(len(unit.text.split()) for unit in of_one) / len(of_one)
             pronouns = sum(bool(_PRONOUN.match(unit.text)) for unit in of_one) / len(of_one)
             row(granularity, [f"{len(of_one):,}", f"{words:.1f}", f"{100 * pronouns:.1f} %"])
-        print_recall(corpus, store, questions, queries, encoder, peers=peers)
-        some = spread(range(len(questions)), arguments.curve)
-        print_curve(
-            corpus,
-            store,
-            [questions[place] for place in some],
-            queries[list(some)],
-            encoder,
-            peers=peers,
-        )
+        bench = Bench(corpus, store, encoder, questions, queries, arguments.rows)
+        if arguments.only != "words":
+            print_recall(bench)
+        if arguments.only != "recall":
+            some = spread(range(len(questions)), arguments.curve)
+            print_words(replace(bench, questions=[questions[place] for place in some], queries=queries[list(some)]))
 
 
-def print_recall(
-    corpus: Corpus,
-    store: UnitStore,
-    questions: Sequence[Question],
-    queries: Vectors,
-    encoder: CachedEncoder,
-    *,
-    peers: bool,
-) -> None:
+@dataclass(frozen=True)
+class Bench:
+    """A store that holds everything, and what it is asked.
+
+    Attributes:
+        rows: "ours" or "others" beside the default, or "all".
+    """
+
+    corpus: Corpus
+    store: UnitStore
+    encoder: CachedEncoder
+    questions: Sequence[Question]
+    queries: Vectors
+    rows: str
+
+    def rankings(self, k: int, parents: str) -> Iterator[tuple[str, float, list[list[Any]]]]:
+        """Yield name, seconds and results of each way to rank, the default first."""
+        for name, options in SCORES.items():
+            if self.rows != "others" or name == DEFAULT:
+                began = time.perf_counter()
+                found = self.search(k, options | {"parents": parents})
+                yield name, time.perf_counter() - began, found
+        if self.rows == "ours":
+            return
+        if parents != "unit":
+            channels = [self.search(FETCHED, {"weights": Weights(0.4, share), "parents": parents}) for share in (0, 1)]
+            yield "ranks of vectors and words fused, in place of weights", math.nan, fuse_ranks(*channels)
+        if find_spec("bm25s") is None:
+            print("Without bm25s the rows of chunks are left out: pip install --group bench")
+            return
+        from benchmarks.ranking.peers import Chunks
+
+        texts = [question.text for question in self.questions]
+        for size, template, note in (
+            (500, "{text}", ""),
+            (1000, "{text}", ""),
+            (500, "{title}: {text}", " under their title"),
+        ):
+            chunks = Chunks(self.corpus.documents, size, self.encoder, template)
+            by_cosine, by_words = chunks.by_cosine(self.queries, FETCHED), chunks.by_words(texts, FETCHED)
+            for note_of_way, ranked in (
+                ("cosine", by_cosine),
+                ("BM25 (bm25s)", by_words),
+                ("ranks of both fused", fuse_ranks(by_cosine, by_words)),
+            ):
+                yield f"chunks of {size} characters{note}, {note_of_way}", math.nan, ranked
+
+    def search(self, k: int, options: dict[str, Any]) -> list[list[Any]]:
+        return search(self.store, self.questions, self.queries, k, options)
+
+
+def print_recall(bench: Bench) -> None:
     """Print what stands in the k best."""
-    differences = [f"R@{k} − default's, 95 %" for k in CUTS]
-    row = table("score", [*(f"R@{k}" for k in CUTS), *differences, "ms"])
-    parents = "document" if corpus.long_answers else "passage"
-    default: Shares | None = None
-    for name, options in SCORES.items():
-        began = time.perf_counter()
-        found = search(store, questions, queries, CUTS[-1], options | {"parents": parents})
-        milliseconds = 1000 * (time.perf_counter() - began) / len(questions)
-        right = recall(corpus, found, questions)
-        default = right if default is None else default
-        row(name, [*cells(right, default), f"{milliseconds:.1f}"])
-    vectors_alone, words_alone = (
-        search(store, questions, queries, FETCHED, {"weights": weights, "parents": parents})
-        for weights in (Weights(0.4, 0), Weights(0, 1))
-    )
-    fused = fuse_ranks(vectors_alone, words_alone)
-    row(
-        "rank fusion of vectors and words, in place of weights", [*cells(recall(corpus, fused, questions), default), ""]
-    )
-    for name, ranked in peer_rankings(corpus, questions, queries, encoder) if peers else ():
-        results = distinct_documents(ranked, corpus.documents) if corpus.long_answers else ranked
-        row(name, [*cells(recall(corpus, results, questions), default), ""])
-
-
-def print_curve(
-    corpus: Corpus,
-    store: UnitStore,
-    questions: Sequence[Question],
-    queries: Vectors,
-    encoder: CachedEncoder,
-    *,
-    peers: bool,
-) -> None:
-    """Print what stands in the first words of context, and whether smaller units are better."""
-    print(f"\nAnswers within the first words of context, {len(questions):,} questions:")
-    differences = [f"{words} − default's, 95 %" for words in BUDGETS]
-    row = table("units by score", [*(f"{words} words" for words in BUDGETS), *differences])
+    row = table("score", [*(f"R@{k}" for k in CUTS), *(f"R@{k} − default's, 95 %" for k in CUTS), "ms"])
     shares: dict[str, Shares] = {}
-    for name, options in SCORES.items():
-        ranked = search(store, questions, queries, FETCHED, options | {"parents": "unit"})
-        shares[name] = curve(corpus, ranked, questions)
+    by_document = bench.corpus.long_answers
+    for name, seconds, ranked in bench.rankings(FETCHED if by_document else CUTS[-1], "passage"):
+        results = distinct_documents(ranked, bench.corpus.documents) if by_document else ranked
+        shares[name] = recall(bench.corpus, results, bench.questions)
+        milliseconds = "" if math.isnan(seconds) else f"{1000 * seconds / len(bench.questions):.1f}"
+        row(name, [*cells(shares[name], shares[DEFAULT]), milliseconds])
+    print_smaller(shares, [f"R@{k}" for k in CUTS])
+
+
+def print_words(bench: Bench) -> None:
+    """Print what stands in the first words of context."""
+    print(f"\nAnswers within the first words of context, {len(bench.questions):,} questions:")
+    columns = [f"{words} words" for words in BUDGETS]
+    row = table("units by score", [*columns, *(f"{column} − default's, 95 %" for column in columns)])
+    shares: dict[str, Shares] = {}
+    for name, _, ranked in bench.rankings(FETCHED, "unit"):
+        shares[name] = curve(bench.corpus, ranked, bench.questions)
         row(name, cells(shares[name], shares[DEFAULT]))
-    for name, ranked in peer_rankings(corpus, questions, queries, encoder) if peers else ():
-        row(name, cells(curve(corpus, ranked, questions), shares[DEFAULT]))
-    row = table("smaller units, 95 %", [f"{words} words" for words in BUDGETS])
+    print_smaller(shares, columns)
+
+
+def print_smaller(shares: dict[str, Shares], columns: Sequence[str]) -> None:
+    """Print whether smaller units are better."""
+    if not shares.keys() >= SCORES.keys():
+        return
+    row = table("smaller less larger units, 95 %", columns)
     for smaller, larger in (
         ("propositions", "sentences"),
-        ("propositions, .4 passage", "sentences, .4 passage"),
         (DEFAULT, "sentences, .4 passage, .2 words"),
         ("sentences", "passages"),
         ("sentences, .4 passage, .2 words", "passages, .2 words"),
     ):
-        columns = zip(shares[smaller].T, shares[larger].T, strict=True)
-        row(f"{smaller} − {larger}", [difference(*pair) for pair in columns])
-
-
-def peer_rankings(
-    corpus: Corpus, questions: Sequence[Question], queries: Vectors, encoder: CachedEncoder
-) -> Iterator[tuple[str, list[list[Unit]]]]:
-    """Yield names and rankings of chunks."""
-    from benchmarks.ranking.peers import Chunks  # needs bm25s
-
-    texts = [question.text for question in questions]
-    for size, template, note in (
-        (500, "{text}", ""),
-        (1000, "{text}", ""),
-        (500, "{title}: {text}", " under their title"),
-    ):
-        chunks = Chunks(corpus.documents, size, encoder, template)
-        by_cosine, by_words = chunks.by_cosine(queries, FETCHED), chunks.by_words(texts, FETCHED)
-        name = f"chunks of {size} characters{note}"
-        yield f"{name}, cosine", by_cosine
-        yield f"{name}, BM25 (bm25s)", by_words
-        yield f"{name}, rank fusion of both", fuse_ranks(by_cosine, by_words)
+        pairs = zip(shares[smaller].T, shares[larger].T, strict=True)
+        row(f"{smaller} − {larger}", [difference(*pair) for pair in pairs])
 
 
 def print_seconds(

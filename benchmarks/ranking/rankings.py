@@ -19,23 +19,23 @@ SCORES: dict[str, dict[str, Any]] = {
     "passages": {"granularity": "passage", "weights": Weights(0, 0)},
     "sentences": {"granularity": "sentence", "weights": Weights(0, 0)},
     "propositions": {"weights": Weights(0, 0)},
-    "sentences, .4 passage": {"granularity": "sentence", "weights": Weights(0.4, 0)},
-    "propositions, .4 passage": {"weights": Weights(0.4, 0)},
-    "all three, equally": {"granularity": "mixed", "weights": Weights(1 / 3, 0)},
-    "words alone": {"lexical": 1},
     "passages, .2 words": {"granularity": "passage", "weights": Weights(0, 0.2)},
     "sentences, .4 passage, .2 words": {"granularity": "sentence"},
-    "propositions, .2 words": {"weights": Weights(0, 0.2)},
+    "words alone": {"lexical": 1},
+    "sentences, .4 passage": {"granularity": "sentence", "weights": Weights(0.4, 0)},
+    "propositions, .4 passage": {"weights": Weights(0.4, 0)},
     "propositions, .4 passage, .1 words": {"lexical": 0.1},
     "propositions, .4 passage, .3 words": {"lexical": 0.3},
+    "propositions, .2 words": {"weights": Weights(0, 0.2)},
     "all three, equally, .2 words": {"granularity": "mixed", "weights": Weights(1 / 3, 0.2)},
+    "all three, equally": {"granularity": "mixed", "weights": Weights(1 / 3, 0)},
 }
 """Options of `UnitStore.search` by the name of their row."""
 
 
 def search(
     store: UnitStore, questions: Sequence[Question], queries: Vectors, k: int, options: dict[str, Any]
-) -> list[list[Unit | Document]]:
+) -> list[list[Any]]:
     """Return the k best units or documents for each question."""
     hits: list[list[Hit]] = []
     for start in range(0, len(questions), _BATCH):

@@ -19,7 +19,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from benchmarks.ranking.corpora import Corpus, cut, read
 from benchmarks.ranking.measures import BUDGETS, CUTS, Shares, cells, curve, recall, table
-from benchmarks.ranking.rankings import FETCHED, search
+from benchmarks.ranking.rankings import FETCHED, distinct_documents, search
 from benchmarks.ranking.vectors import CachedEncoder
 from factoid import Granularity, SentenceTransformerEncoder, SyntaxPropositionizer, Unit, UnitStore, Weights
 from factoid.encode import EMBED_TEMPLATE, with_heading
@@ -62,16 +62,17 @@ def measure(
             headed = list(map(with_nearest_heading, of_one)) if template == NEAREST else of_one
             texts = [with_heading(unit, store.embed_template) for unit in headed]
             store.add(headed, vectors=encoder.encode_units(texts))
-        parents = "document" if corpus.long_answers else "passage"
         rankings = [
             search(store, corpus.questions, queries, k, options)
             for k, options in (
-                (CUTS[-1], {"weights": Weights(0, 0), "parents": parents}),
-                (CUTS[-1], {"parents": parents}),
+                (FETCHED, {"weights": Weights(0, 0)}),
+                (FETCHED, {}),
                 (FETCHED, {"parents": "unit"}),
             )
         ]
     alone, default, first = rankings
+    if corpus.long_answers:
+        alone, default = (distinct_documents(ranked, corpus.documents) for ranked in (alone, default))
     return (
         recall(corpus, alone, corpus.questions),
         recall(corpus, default, corpus.questions),

@@ -51,17 +51,24 @@ def test_dry_run_of_indexes_on_gpus():
     assert all(float(line.split(" | ")[2].replace(",", "")) > 0 for line in lines)
 
 
-def test_hybrid_searches_are_timed():
-    for package in ("faiss", "tantivy"):
+@pytest.mark.parametrize(
+    ("options", "packages", "rows"),
+    [(["--no-peers"], (), 5), ([], ("langchain_community", "rank_bm25", "qdrant_client"), 10)],
+    ids=["ours", "all"],
+)
+def test_hybrid_searches_are_timed(options, packages, rows):
+    for package in ("faiss", "tantivy", *packages):
         pytest.importorskip(package)
+    size = ["--passages", "300", "--dim", "16", "--queries", "4"]
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.store.hybrid", "--passages", "300", "--dim", "16", "--queries", "4"],
+        [sys.executable, "-m", "benchmarks.store.hybrid", *size, *options],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    rows = [line for line in done.stdout.splitlines() if line.startswith("| ")][2:]
-    assert len(rows) == 5
-    assert all(float(row.split(" | ")[1]) > 0 for row in rows)
+    table = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")][2:]
+    assert len(table) == rows
+    assert all(float(row[1]) > 0 for row in table)
+    assert table[0][2] == "1.0"  # times itself

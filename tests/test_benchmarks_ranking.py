@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from benchmarks.headings import sections
-from benchmarks.ranking.__main__ import main, spread
-from benchmarks.ranking.corpora import Corpus, Question, cut, read, read_clapnq, read_squad
+from benchmarks.ranking.__main__ import main
+from benchmarks.ranking.corpora import Corpus, Question, cut, read, read_clapnq, read_squad, spread
 from benchmarks.ranking.measures import CUTS, cells, curve, difference, recall
 from benchmarks.ranking.rankings import SCORES, distinct_documents, fuse_ranks, search
 from benchmarks.ranking.templates import NEAREST, measure, thin, with_nearest_heading

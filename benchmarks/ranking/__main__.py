@@ -30,7 +30,7 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
-from benchmarks.ranking.corpora import Corpus, Question, cut, read
+from benchmarks.ranking.corpora import Corpus, Question, cut, read, spread
 from benchmarks.ranking.measures import (
     BUDGETS,
     CUTS,
@@ -199,11 +199,6 @@ def print_seconds(
     ratio = seconds / (time.perf_counter() - began)
     print(f"SyntaxPropositionizer: {len(passages) / work:.0f} passages per CPU second, grounding included; ", end="")
     print(f"{ratio:.2f} of the time that the encoder takes for the passages")
-
-
-def spread(items: Sequence[Any], count: int | None) -> Sequence[Any]:
-    """Return about so many of the items, evenly spread."""
-    return items if count is None else items[:: max(1, len(items) // count)]
 
 
 if __name__ == "__main__":

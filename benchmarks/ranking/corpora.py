@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.entities import factoidqa
 from factoid import Document, Granularity, SyntaxPropositionizer, Unit, split_passages, split_sentences
@@ -151,3 +152,8 @@ def normal(text: str) -> str:
 
 def _words(text: str) -> list[str]:
     return _WORDS.findall(text.lower())
+
+
+def spread(items: Sequence[Any], count: int | None) -> Sequence[Any]:
+    """Return about so many of the items, evenly spread."""
+    return items if count is None else items[:: max(1, len(items) // count)]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from benchmarks.ranking.corpora import Corpus, cut, read
+from benchmarks.ranking.corpora import Corpus, cut, read, spread
 from benchmarks.ranking.measures import BUDGETS, CUTS, Shares, cells, curve, recall, table
 from benchmarks.ranking.rankings import FETCHED, distinct_documents, search
 from benchmarks.ranking.vectors import CachedEncoder
@@ -33,8 +33,10 @@ def main() -> None:
     parser.add_argument("corpus", type=Path, help="SQuAD JSON, or the folder of FactoidQA or CLAP NQ")
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth document and its questions")
+    parser.add_argument("--questions", type=int, metavar="N", help="only so many, evenly spread")
     arguments = parser.parse_args()
     corpus = thin(read(arguments.corpus), arguments.every)
+    corpus = replace(corpus, questions=spread(corpus.questions, arguments.questions))
     encoder = CachedEncoder(SentenceTransformerEncoder(), arguments.cache)
     kinds = (Granularity.PASSAGE, Granularity.PROPOSITION)
     units, _ = cut(corpus, SyntaxPropositionizer(), kinds)
@@ -42,7 +44,13 @@ def main() -> None:
     with_section = sum(bool(unit.section) for unit in passages) / len(passages)
     print(f"{len(corpus.documents):,} documents, {len(corpus.questions):,} questions; ", end="")
     print(f"{len(passages):,} passages, of which {100 * with_section:.0f} % have a section")
-    results = {template: measure(corpus, units, encoder, template) for template in TEMPLATES}
+    results: dict[str, tuple[Shares, Shares, Shares]] = {}
+    measured: dict[tuple[str, ...], tuple[Shares, Shares, Shares]] = {}
+    for template in TEMPLATES:  # without sections some are the same
+        texts = tuple(encoded(unit, template) for of_one in units.values() for unit in of_one)
+        if texts not in measured:
+            measured[texts] = measure(corpus, units, encoder, template)
+        results[template] = measured[texts]
     recalls, words = [f"R@{k}" for k in CUTS], [f"{words} words" for words in BUDGETS]
     for place, (name, columns) in enumerate(
         (("propositions alone", recalls), ("default score", recalls), ("default score, first words", words))
@@ -60,8 +68,7 @@ def measure(
     with UnitStore(encoder=encoder, embed_template=EMBED_TEMPLATE if template == NEAREST else template) as store:
         for of_one in units.values():
             headed = list(map(with_nearest_heading, of_one)) if template == NEAREST else of_one
-            texts = [with_heading(unit, store.embed_template) for unit in headed]
-            store.add(headed, vectors=encoder.encode_units(texts))
+            store.add(headed, vectors=encoder.encode_units([encoded(unit, template) for unit in of_one]))
         rankings = [
             search(store, corpus.questions, queries, k, options)
             for k, options in (
@@ -78,6 +85,11 @@ def measure(
         recall(corpus, default, corpus.questions),
         curve(corpus, first, corpus.questions),
     )
+
+
+def encoded(unit: Unit, template: str) -> str:
+    """Return what is encoded of a unit."""
+    return with_heading(with_nearest_heading(unit)) if template == NEAREST else with_heading(unit, template)
 
 
 def with_nearest_heading(unit: Unit) -> Unit:

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.entities import factoidqa
 from factoid import Document, Granularity, SyntaxPropositionizer, Unit, split_passages, split_sentences
 from factoid.propositions import decompose
-from factoid.propositions.decompose import Report
+from factoid.propositions.protocol import Report
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 NEARLY_WHOLE = 0.9

@@ -72,7 +72,7 @@ from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNode
 nodes = MultiGranularNodeParser()([Document(text=text) for text in texts])
 storage = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
 index = VectorStoreIndex(nodes, storage_context=storage, embed_model=embed_model)
-found = index.as_retriever(vector_store_query_mode="hybrid", similarity_top_k=1).retrieve(question)
+found = index.as_retriever(vector_store_query_mode="hybrid").retrieve(question)
 """,
         best=lambda results: (results[0].text, results[0].score),
     ),

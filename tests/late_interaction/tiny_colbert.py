@@ -19,7 +19,7 @@ DOCUMENT_LENGTH = 24  # the most that it was "trained" on
 QUERY_LENGTH = 12
 
 
-def write_colbert(folder: Path, *, seed: int = 0, dim: int = 16) -> Path:
+def write_colbert(folder: Path, *, seed: int = 0, dim: int = 64) -> Path:
     """Write a checkpoint as `colbert-ir/colbertv2.0` has it: BERT, `linear.weight`, a WordPiece vocabulary and settings."""
     import torch
     import transformers
@@ -35,7 +35,7 @@ def write_colbert(folder: Path, *, seed: int = 0, dim: int = 16) -> Path:
     torch.manual_seed(seed)
     config = transformers.BertConfig(
         vocab_size=len(vocabulary),
-        hidden_size=32,
+        hidden_size=64,
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=32,

@@ -1,0 +1,102 @@
+"""A LangChain document compressor that ranks what a retriever found down to the sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, Document
+from pydantic import ConfigDict, Field, field_validator
+from typing_extensions import override
+
+from factoid.errors import InvalidInputError
+from factoid.late_interaction import AnyGranularityRanker, SpanHit
+from factoid.late_interaction.rank import Parents
+from factoid.metadata import with_fields
+from factoid.units import Granularity, Unit
+from langchain_factoid.convert import RetrievedDocument, match_entries, to_core, unit_document
+
+
+class AnyGranularityReranker(BaseDocumentCompressor):
+    """Ranks sentences, propositions or whole documents by the token vectors of the documents (AGRaME, §3.2).
+
+    Goes behind any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`. Each document is one
+    passage, with `title` and `section` of its metadata before it.
+
+    With `parents="unit"` the best units come back as documents: the metadata of the document they stand in, `granularity`,
+    `start_index` and `end_index` in its page_content, its id as `passage_id`, and `score`. With `parents="passage"`, or the
+    granularity "passage", the documents come back as they are, in a new order, with `score` and, under `matches`, a list of their
+    best unit. What a document itself has under these keys moves to `source_<key>`; a score and matches of
+    `MultiGranularRetriever` are replaced.
+
+    Attributes:
+        ranker: The core's ranker, which holds the model.
+        granularity: "sentence", "proposition" or "passage".
+        parents: "unit" or "passage".
+        k: How many documents come back; None for all.
+
+    Raises:
+        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    ranker: AnyGranularityRanker
+    granularity: str = Granularity.SENTENCE.value
+    parents: Parents = "unit"
+    k: int | None = Field(default=4, ge=1)
+
+    @field_validator("granularity")
+    @classmethod
+    def _check_granularity(cls, value: str) -> str:
+        if Granularity(value) is Granularity.DOCUMENT:
+            message = "a document is ranked as a passage: use granularity='passage'"
+            raise InvalidInputError(message)
+        return value
+
+    @override
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """Return the best units, or the documents in their new order, best first."""
+        hits = self.ranker.rank(query, _passages(documents), **self._options())
+        return [_document(hit, documents[hit.position]) for hit in hits]
+
+    @override
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """Do as `compress_documents`, with the model in another thread."""
+        hits = await self.ranker.arank(query, _passages(documents), **self._options())
+        return [_document(hit, documents[hit.position]) for hit in hits]
+
+    def _options(self) -> dict[str, Any]:
+        return {"granularity": self.granularity, "parents": self.parents, "k": self.k}
+
+
+def _passages(documents: Sequence[Document]) -> list[Unit]:
+    """Return documents as passages under their ids; of their metadata only the headings, so that any metadata will do."""
+    passages = []
+    for document in documents:
+        headings = {key: document.metadata.get(key) for key in ("title", "section")}
+        metadata = {key: value for key, value in headings.items() if isinstance(value, str)}
+        core = to_core(Document(page_content=document.page_content, metadata=metadata, id=document.id))
+        text, kind = core.text, Granularity.PASSAGE
+        passages.append(Unit(core.id, text, kind, core.id, core.id, 0, len(text), core.title, core.section))
+    return passages
+
+
+def _document(hit: SpanHit, document: Document) -> Document:
+    earlier = document.query_keys if isinstance(document, RetrievedDocument) else ()
+    source = document.without_query() if isinstance(document, RetrievedDocument) else document
+    if hit.unit is not hit.passage:
+        unit = replace(hit.unit, metadata={**source.metadata, **hit.unit.metadata})
+        return unit_document(unit, {"score": hit.score})
+    fields = {key: document.metadata[key] for key in earlier if key in document.metadata and key != "matches"}
+    fields["score"] = hit.score
+    if hit.matches:
+        fields["matches"] = match_entries(hit.matches)
+    metadata = with_fields(source.metadata, fields)
+    return RetrievedDocument(page_content=source.page_content, metadata=metadata, id=source.id, query_keys=tuple(fields))

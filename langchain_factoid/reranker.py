@@ -99,4 +99,6 @@ def _document(hit: SpanHit, document: Document) -> Document:
     if hit.matches:
         fields["matches"] = match_entries(hit.matches)
     metadata = with_fields(source.metadata, fields)
-    return RetrievedDocument(page_content=source.page_content, metadata=metadata, id=source.id, query_keys=tuple(fields))
+    return RetrievedDocument(
+        page_content=source.page_content, metadata=metadata, id=source.id, query_keys=tuple(fields)
+    )

@@ -61,7 +61,9 @@ def test_no_other_assignment_is_better(proposition: list[str], sentence: list[st
     if len(proposition) > len(sentence):
         weights = weights.T
     rows, columns = weights.shape
-    best = max(sum(weights[row, column] for row, column in enumerate(order)) for order in permutations(range(columns), rows))
+    best = max(
+        sum(weights[row, column] for row, column in enumerate(order)) for order in permutations(range(columns), rows)
+    )
     text, places, at = " ".join(sentence), [], 0
     for word in sentence:
         places.append((at, at + len(word)))

@@ -105,14 +105,18 @@ def test_tokens_come_from_the_window_in_which_they_stand_further_inside(encoder:
         if span[1]:
             of_token = candidates[tuple(span)]
             taken = max(inside for inside, other in of_token if np.allclose(vector, other, atol=1e-5))
-            assert taken >= max(inside for inside, _ in of_token) - max(map(len, WORDS)) - 2  # windows end between words
+            assert (
+                taken >= max(inside for inside, _ in of_token) - max(map(len, WORDS)) - 2
+            )  # windows end between words
 
 
-TEXTS = st.text(st.sampled_from("ab é日本,.\n\u200b’") | st.characters(codec="utf-8", max_codepoint=0x3FF), max_size=160)
+TEXTS = st.text(
+    st.sampled_from("ab é日本,.\n\u200b’") | st.characters(codec="utf-8", max_codepoint=0x3FF), max_size=160
+)
 
 
 @settings(max_examples=40, deadline=None)
-@given(text=TEXTS | st.lists(st.sampled_from(WORDS + ["x" * 30, "1628,"]), max_size=60).map(" ".join))
+@given(text=TEXTS | st.lists(st.sampled_from([*WORDS, "x" * 30, "1628,"]), max_size=60).map(" ".join))
 def test_nothing_is_cut_off(encoder: LateInteractionEncoder, text: str) -> None:
     """The characters that tokens stand for are the same, however many windows the text is read in."""
     wide = LateInteractionEncoder(encoder._model(), max_tokens=POSITIONS)
@@ -144,7 +148,9 @@ def test_markers(encoder: LateInteractionEncoder, marked: Path) -> None:
     np.testing.assert_allclose(coarse.vectors, encoder.encode_query(QUERY).vectors, atol=1e-6)
     np.testing.assert_array_equal(coarse.spans, finer.spans)
     assert not np.allclose(coarse.vectors[1], finer.vectors[1])
-    np.testing.assert_allclose(two.encode_passages([PASSAGE])[0].vectors, encoder.encode_passages([PASSAGE])[0].vectors, atol=1e-6)
+    np.testing.assert_allclose(
+        two.encode_passages([PASSAGE])[0].vectors, encoder.encode_passages([PASSAGE])[0].vectors, atol=1e-6
+    )
 
 
 def test_long_queries_are_read_whole(encoder: LateInteractionEncoder) -> None:
@@ -207,5 +213,8 @@ def test_without_the_library_the_error_says_what_to_install() -> None:
         "AnyGranularityRanker('some/model').rank('Where?', ['Here.'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert 'MissingDependencyError: \'sentence_transformers\' is not installed. Run: pip install "factoid[models]"' in done.stderr
+    assert (
+        "MissingDependencyError: 'sentence_transformers' is not installed. Run: pip install \"factoid[models]\""
+        in done.stderr
+    )
     assert "The above exception was the direct cause" in done.stderr

@@ -19,43 +19,12 @@ from factoid.late_interaction import TokenVectors
 from factoid.late_interaction.rank import UNALIGNED
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Unit
+from tests.late_interaction.word_vectors import WordVectors
 
 OSLO = "Anna Berg was born in Oslo. She moved to Berlin."
 VASA = "The Vasa sank in 1628 on its first voyage. It was raised, years later, and is shown in Stockholm."
 PARIS = "Paris is the capital. It lies on a river."
 PASSAGES = [PARIS, OSLO, VASA]
-
-
-class WordVectors:
-    """A token encoder without a model: random vectors of any length, by word and marker; punctuation is not scored."""
-
-    def __init__(self) -> None:
-        self.encoded: list[str] = []
-        self.threads: set[int] = set()
-
-    def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-        return self._encode(text, "finer" if finer else "query")
-
-    def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
-        self.threads.add(threading.get_ident())
-        self.encoded += texts
-        return [self._encode(text, "passage") for text in texts]
-
-    def _encode(self, text: str, marker: str) -> TokenVectors:
-        words, at = [("[CLS]", (0, 0)), (marker, (0, 0))], 0
-        for word in text.split():
-            at = text.index(word, at)
-            bare = word.strip(".,…")
-            if bare:
-                words.append((bare, (at, at + len(bare))))
-            at += len(word)
-        vectors = [self.vector(word, marker) for word, _ in words]
-        return TokenVectors(np.array(vectors, np.float32), np.array([span for _, span in words], np.int64))
-
-    @staticmethod
-    def vector(word: str, marker: str) -> np.ndarray:
-        seed = [ord(character) for character in word.lower() + (marker if marker == "finer" else "")]
-        return np.random.default_rng(seed).normal(-0.3, 1, 6)
 
 
 def score(query: str, words: Sequence[str], marker: str) -> float:
@@ -160,7 +129,9 @@ def test_propositions_are_scored_by_their_words_in_the_sentence() -> None:
     script = {OSLO: ["Anna Berg moved to Berlin.", "Anna was born.", "Anna Berg was born in Oslo."]}
     ranker = AnyGranularityRanker(WordVectors(), propositionizer=ScriptedPropositionizer(script))
     query = "where did anna move"
-    hits = {hit.unit.text: hit for hit in ranker.rank(query, [OSLO, OSLO], Granularity.PROPOSITION) if hit.position == 0}
+    hits = {
+        hit.unit.text: hit for hit in ranker.rank(query, [OSLO, OSLO], Granularity.PROPOSITION) if hit.position == 0
+    }
     around = score(query, whole(OSLO), "query")
     for text, words in {
         "Anna Berg moved to Berlin.": ["moved", "to", "Berlin"],
@@ -189,7 +160,9 @@ def test_what_cannot_be_scored_is_counted_and_no_passage_is_lost() -> None:
     ranker = AnyGranularityRanker(WordVectors())
     hits = ranker.rank("anna", [f"{OSLO} …", "…", "", PARIS])
     assert {hit.position for hit in hits} == {0, 1, 2, 3}
-    assert [hit.unit for hit in hits if hit.position in (1, 2)] == [hit.passage for hit in hits if hit.position in (1, 2)]
+    assert [hit.unit for hit in hits if hit.position in (1, 2)] == [
+        hit.passage for hit in hits if hit.position in (1, 2)
+    ]
     report = ranker.last_report
     assert (report.passages, report.units, report.whole) == (4, 6, 2)
     assert {hit.position for hit in ranker.rank("anna", ["…", PARIS], parents="passage")} == {0, 1}

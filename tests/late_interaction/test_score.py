@@ -90,7 +90,9 @@ def test_scores_are_those_of_sentence_transformers():
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 6)), max_size=8), st.integers(0, 25), st.integers(0, 25))
 def test_a_token_is_in_a_span_if_they_share_a_character(pairs, start, end):
-    tokens = np.array([(first, first + length) if length else (0, 0) for first, length in pairs], np.int64).reshape(-1, 2)
+    tokens = np.array([(first, first + length) if length else (0, 0) for first, length in pairs], np.int64).reshape(
+        -1, 2
+    )
     expected = [bool(set(range(*token)) & set(range(start, end))) for token in tokens.tolist()]
     assert token_mask(tokens, [(start, end)]).tolist() == expected
     assert token_mask(tokens, []).tolist() == [False] * len(tokens)

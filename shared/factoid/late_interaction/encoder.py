@@ -175,7 +175,9 @@ class LateInteractionEncoder:
                     if expansion and expansion["strategy"] == "fixed":
                         model[0].query_expansion = {**expansion, "strategy": "min"}
                 if not getattr(model.tokenizer, "is_fast", False):
-                    message = f"the tokenizer of {self._given!r:.60} does not tell where tokens stand: expected a fast one"
+                    message = (
+                        f"the tokenizer of {self._given!r:.60} does not tell where tokens stand: expected a fast one"
+                    )
                     raise InvalidInputError(message)
                 self._loaded = model
             return self._loaded
@@ -207,7 +209,9 @@ def _windows(text: str, tokenizer: Any, budget: int) -> list[Window]:
         """A stretch that begins or ends within a word may have more tokens by itself."""
         if last - first > budget:
             return False
-        return (first, last) == (0, len(tokens)) or len(_offsets(text[slice(*bounds(first, last))], tokenizer)) <= budget
+        return (first, last) == (0, len(tokens)) or len(
+            _offsets(text[slice(*bounds(first, last))], tokenizer)
+        ) <= budget
 
     def bounds(first: int, last: int) -> Span:
         return tokens[first][0] if first else 0, tokens[last - 1][1] if last < len(tokens) else len(text)

@@ -21,7 +21,9 @@ Scores = NDArray[np.float64]
 ALPHA = 1.0
 
 
-def maxsim(query: Vectors, passage: Vectors, *, query_mask: Mask | None = None, passage_mask: Mask | None = None) -> float:
+def maxsim(
+    query: Vectors, passage: Vectors, *, query_mask: Mask | None = None, passage_mask: Mask | None = None
+) -> float:
     """Return the sum, over the query's tokens, of the largest inner product with a token of the passage.
 
     Tokens outside a mask take no part: they are no zeros, which would beat negative products. No query token at all gives 0, the

@@ -30,8 +30,8 @@ format: $(VENV)/.installed-dev  ## mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.installed  ## measure recall and speed on a SQuAD v1.1 file: make bench SQUAD=dev-v1.1.json
-	$(BIN)/python benchmarks/squad.py $(SQUAD) $(ARGS)
+bench: $(VENV)/.installed  ## measure what each way to score finds: make bench SQUAD=dev-v1.1.json
+	$(BIN)/python -m benchmarks.ranking $(SQUAD) $(ARGS)
 
 docs: $(VENV)/.installed  ## write docs/cli.md from the command line's own help, docs/reference.md from docstrings
 	$(BIN)/python tools/cli_help.py

@@ -1,10 +1,11 @@
 """Texts that only their headings tell apart, with plain splitters beside ours, by all-MiniLM-L6-v2.
 
-    python benchmarks/headings.py
+    python -m benchmarks.headings
 
 "manuals" are four that differ in their first heading only, as in "How long is the warranty of the X200?"; "sections" are
 twenty of one catalogue, "## Tern / It weighs 59 kg …". A question counts where the best hit is of the right manual, or holds
 the section's answer. The plain splitters keep headings in their chunks' texts; what they know of a document is not embedded.
+Ours are ranked by the default score; rows that name a template have it in place of the default.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from llama_index.core import Document as LlamaIndexDocument
 from llama_index.core import StorageContext, VectorStoreIndex
 from llama_index.core.node_parser import MarkdownNodeParser, NodeParser
 
-from factoid import Document, SentenceTransformerEncoder, UnitStore
-from factoid.encode import Encoder
+from benchmarks.ranking.corpora import Corpus, cut
+from benchmarks.ranking.measures import table
+from benchmarks.ranking.templates import NEAREST, TEMPLATES, with_nearest_heading
+from factoid import Document, SentenceTransformerEncoder, SyntaxPropositionizer, UnitStore, Weights
+from factoid.encode import EMBED_TEMPLATE, Encoder
 from factoid.store import GRANULARITIES
 from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
 from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
@@ -79,13 +83,18 @@ def sections() -> Case:
     return Case({"catalogue": "\n\n".join(parts)}, questions)
 
 
-def core(case: Case, encoder: Encoder, granularity: str, template: str | None) -> Search:
+def core(
+    case: Case, encoder: Encoder, granularity: str, template: str = EMBED_TEMPLATE, weights: Weights | None = None
+) -> Search:
     """Search the core's store."""
-    store = UnitStore(encoder=encoder, embed_template=template)
-    store.add_documents(Document(text, metadata={"source": source}) for source, text in case.texts.items())
+    documents = [Document(text, metadata={"source": source}) for source, text in case.texts.items()]
+    units, _ = cut(Corpus(documents, []), SyntaxPropositionizer())
+    store = UnitStore(encoder=encoder, embed_template=EMBED_TEMPLATE if template == NEAREST else template)
+    for of_one in units.values():
+        store.add(list(map(with_nearest_heading, of_one)) if template == NEAREST else of_one)
 
     def search(question: str) -> tuple[str, str]:
-        unit = store.search(question, 1, granularity=granularity, parents="unit")[0].unit
+        unit = store.search(question, 1, granularity=granularity, parents="unit", weights=weights)[0].unit
         return unit.metadata["source"], unit.text
 
     return search
@@ -136,10 +145,14 @@ def contestants(case: Case, encoder: Encoder) -> Iterator[tuple[str, Search]]:
     yield "RecursiveCharacterTextSplitter", langchain(case, encoder, None)
     yield "MarkdownNodeParser", llama_index(case, encoder, None)
     for granularity in GRANULARITIES:
-        yield f"{granularity}s, text alone", core(case, encoder, granularity, None)
-        yield f"{granularity}s", core(case, encoder, granularity, "auto")
+        yield f"{granularity}s", core(case, encoder, granularity)
+        for template in TEMPLATES[1:]:
+            yield f"{granularity}s, {template}", core(case, encoder, granularity, template)
         yield f"{granularity}s in LangChain", langchain(case, encoder, granularity)
         yield f"{granularity}s in LlamaIndex", llama_index(case, encoder, granularity)
+    for template in TEMPLATES:
+        name = f"propositions alone, {template}"
+        yield name, core(case, encoder, "proposition", template, Weights(0, 0))
 
 
 def main() -> None:
@@ -149,9 +162,9 @@ def main() -> None:
     for case in cases.values():
         for name, search in contestants(case, encoder):
             counts.setdefault(name, []).append(f"{case.count(search)} of {len(case.questions)}")
-    print(f"{'':32}" + "".join(f"{name:>12}" for name in cases))
-    for name, row in counts.items():
-        print(f"{name:32}" + "".join(f"{count:>12}" for count in row))
+    row = table("", list(cases))
+    for name, counted in counts.items():
+        row(name, counted)
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def test_six_lines_of_a_framework_find_the_same(capsys, small, framework):
     out = frameworks.run_framework(framework, [Document(text)], "When did the Vasa sink?", HashEncoder(), hit)
     code = [line for line in out.split("\n\n")[0].splitlines() if not line.startswith("    #")]
     assert len(code) == 6
-    assert "the same passage and score as above" in out
+    assert f"score {hit.score:.3f} · the same passage as above" in out
 
 
 def test_a_framework_that_is_absent_is_one_line(monkeypatch):
@@ -132,9 +132,8 @@ def test_the_measures_against_a_count_by_hand(small):
     encoder = HashEncoder()
     with UnitStore(encoder=encoder) as store:
         store.add_documents(documents, propositionizer=ScriptedPropositionizer(sentences))
-        vectors = encoder.encode_queries([question.text for question in questions])
         for kind in GRANULARITIES:
-            scores = measure(store, questions, vectors, kind)
+            scores = measure(store, questions, granularity=kind)
             for cutoff, share in zip((1, 5), scores.recall, strict=True):
                 found = [
                     any(is_gold(hit.unit, question) for hit in store.search(question.text, cutoff, granularity=kind))

@@ -6,10 +6,12 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from factoid import Document, UnitStore, Weights
 from factoid.errors import InvalidInputError, MissingDependencyError
-from factoid.testing import HashEncoder
+from factoid.testing import HashEncoder, ScriptedPropositionizer
 
 pytest.importorskip("tantivy", reason="needs factoid[lexical]")
 
@@ -176,6 +178,60 @@ def test_threads_search_beside_a_writer(store):
     for thread in threads:
         thread.join()
     assert not errors
+
+
+FACTS = [
+    f"{name} {verb} {thing}." for name in NAMES[:4] for verb in ("eats", "sees") for thing in ("fish", "sand", "reed")
+]
+TEXTS = st.lists(st.lists(st.sampled_from(FACTS), min_size=1, max_size=3, unique=True), min_size=2, max_size=8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    TEXTS,
+    st.sets(st.integers(0, 7), max_size=3),
+    st.lists(st.sampled_from(FACTS), min_size=1, max_size=2),
+    st.integers(1, 12),
+    st.sampled_from(["passage", "document", "unit"]),
+    st.sampled_from([Weights(), Weights(0.3, 0.6), Weights(0, 0.1)]),
+    st.booleans(),
+)
+def test_against_brute_force(texts, removed, questions, k, parents, weights, filtered):
+    """Whatever was deleted and whatever is filtered, in batches, for every kind of parent."""
+    with UnitStore(encoder=HashEncoder()) as store:
+        for number, facts in enumerate(texts):
+            document = Document("\n\n".join(facts), id=str(number), metadata={"odd": number % 2})
+            store.add_documents(
+                [document], propositionizer=ScriptedPropositionizer(lambda passage: [passage.text]), min_words=0
+            )
+        store.search(questions[0])  # so that the indexes are brought up to date by what follows
+        store.delete([str(number) for number in removed])
+        condition = {"odd": 1} if filtered else None
+        results = store.search_batch(questions, k, parents=parents, weights=weights, filter=condition)
+        for question, hits in zip(questions, results, strict=True):
+            expected = blended(store, question, parents, weights, condition)
+            found = [(hit.unit.id if parents != "unit" else hit.unit.parent_id, hit.score) for hit in hits]
+            assert [score for _, score in found] == pytest.approx([score for _, score in expected[:k]], abs=1e-5)
+            scores = dict(expected)
+            assert all(scores[key] == pytest.approx(score, abs=1e-5) for key, score in found)
+
+
+def blended(store, question, parents, weights, condition):
+    """Every parent's score, by its definition, best first; a unit's under the id of its passage, which has one unit."""
+    (query,) = store.encoder.encode_queries([question])
+    words = {hit.unit.id: hit.score for hit in store.search(question, 99, lexical=1, filter=condition)}
+    units = store.get(store.ids(condition))
+    vectors = store.vectors([unit.id for unit in units])
+    scores = {}
+    for passage in units:
+        below = [unit for unit in units if (unit.parent_id, unit.granularity) == (passage.id, "proposition")]
+        if passage.granularity == "passage" and below:
+            best = max(float(vectors[unit.id] @ query) for unit in below)
+            dense = (1 - weights.passage) * best + weights.passage * float(vectors[passage.id] @ query)
+            score = (1 - weights.lexical) * dense + weights.lexical * words.get(passage.id, 0)
+            key = passage.document_id if parents == "document" else passage.id
+            scores[key] = max(score, scores.get(key, -9))
+    return sorted(scores.items(), key=lambda item: -item[1])
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import factoid
 from factoid.context import pack_context
-from factoid.encode import Vectors
 from factoid.errors import UnreadableFileError
 from factoid.files.readers import read_documents
 from factoid.store import UnitStore
@@ -81,8 +81,8 @@ def is_gold(passage: Unit, question: Question) -> bool:
     return passage.title == question.title and find_answer(passage.text, question.answers) is not None
 
 
-def measure(store: UnitStore, questions: Sequence[Question], vectors: Vectors, granularity: Granularity) -> Scores:
-    """Return how often one granularity finds the answer, by two measures over all questions.
+def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> Scores:
+    """Return how often searches find the answer, by two measures over all questions.
 
     * R@k: among the k best distinct passages, rolled up from the units that were searched, is one that is of the article
       asked about and holds an answer. A question whose answer no passage of its article holds counts as not answered.
@@ -94,15 +94,15 @@ def measure(store: UnitStore, questions: Sequence[Question], vectors: Vectors, g
     Args:
         store: Holds the articles.
         questions: Questions with answers, at least one.
-        vectors: The encoded questions. Shape: (len(questions), dim).
-        granularity: The units that are compared with the questions.
+        options: Of a search, such as `granularity`.
     """
     recall, within = [], []
-    for question, vector in zip(questions, vectors, strict=True):
-        hits = store.search_by_vector(vector, max(CUTOFFS), granularity=granularity)
+    texts = [question.text for question in questions]
+    passages = store.search_batch(texts, max(CUTOFFS), **options)
+    facts = store.search_batch(texts, max(BUDGETS), parents="unit", **options)
+    for question, hits, units in zip(questions, passages, facts, strict=True):
         gold = [is_gold(hit.unit, question) for hit in hits]
         recall.append([any(gold[:cutoff]) for cutoff in CUTOFFS])
-        units = store.search_by_vector(vector, max(BUDGETS), granularity=granularity, parents="unit")
         contexts = [pack_context(units, words=words, headings=False) for words in BUDGETS]
         within.append([find_answer(context, question.answers) is not None for context in contexts])
     return Scores(tuple(np.mean(recall, axis=0).tolist()), tuple(np.mean(within, axis=0).tolist()))

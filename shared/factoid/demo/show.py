@@ -49,19 +49,20 @@ def best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -
     return "\n".join(line for line in lines if line)
 
 
-def table(scores: Mapping[Granularity, Scores], questions: int) -> str:
+def table(scores: Mapping[str, Scores], questions: int) -> str:
     """Return the recall table."""
     heads = [f"R@{cutoff}" for cutoff in CUTOFFS], [str(words) for words in BUDGETS]
     lines = [
-        f"{'':<12}{'right passage found':^20}   {'answer within the first … words':>33}",
-        f"{'':<12}{''.join(f'{head:>10}' for head in heads[0])}   {''.join(f'{head:>11}' for head in heads[1])}",
+        f"{'':<30}{'right passage found':^20}   {'answer within the first … words':>33}",
+        f"{'':<30}{''.join(f'{head:>10}' for head in heads[0])}   {''.join(f'{head:>11}' for head in heads[1])}",
     ]
-    for kind, shares in scores.items():
+    for name, shares in scores.items():
         recall = "".join(f"{share:>10.1%}" for share in shares.recall)
         within = "".join(f"{share:>11.1%}" for share in shares.within)
-        lines.append(f"{kind:<12}{recall}   {within}")
+        lines.append(f"{name:<30}{recall}   {within}")
     note = (
         f"Over all {questions} questions. R@k: one of the k best passages is of the article asked about and holds an "
-        "answer. Within W words: an answer occurs in the first W words of the ranked units."
+        "answer. Within W words: an answer occurs in the first W words of the ranked units. One question is "
+        f"{1 / questions:.1%}, so that differences of a few are chance; larger sets stand in docs/ranking.md."
     )
     return "\n".join([*lines, "", wrap(note)])

@@ -3,7 +3,7 @@
 from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, Field, FieldKind, field_rows
 from factoid.filters.match import matches
 from factoid.filters.parse import parse_filter, to_tree
-from factoid.filters.select import mismatch, passing_rows
+from factoid.filters.sql import mismatch, passing_rows
 from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree, cache_key
 
 __all__ = [

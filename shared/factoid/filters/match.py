@@ -1,7 +1,8 @@
 """What a filter tree means, told in Python.
 
 Every comparison is the Python expression on the stored value and the operand, so that LangChain's and LlamaIndex's own
-references agree. Where Python raises TypeError (`"a" > 1`, `"a" in 5`) the two do not match.
+references agree. Where Python raises TypeError (`"a" > 1`, `"a" in 5`) the two do not match. A store's searches are answered
+by `sql`, which asks here for what it cannot compare.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.encode import Vectors
-from factoid.products import products
+from factoid.inner_products import products
 
 RowIds = NDArray[np.int64]
 

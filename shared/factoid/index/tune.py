@@ -14,7 +14,7 @@ from factoid.errors import InvalidInputError
 from factoid.index.kinds import check_kind
 from factoid.index.scan import scan
 from factoid.index.vector_index import Similarity, VectorIndex, check_k, check_vectors, prepare
-from factoid.products import products
+from factoid.inner_products import products
 from factoid.progress import progress
 
 _SETTINGS = {"nprobe": (1, 4, 16, 64, 256, 1024), "efSearch": (16, 32, 64, 128, 256, 512)}

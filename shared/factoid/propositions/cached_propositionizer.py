@@ -1,4 +1,7 @@
-"""A propositionizer behind a cache: no passage goes through a model twice, and a killed run can go on."""
+"""A propositionizer behind a cache: no passage goes through a model twice, and a killed run can go on.
+
+What is kept, and which failures are not, is decided in `factoid.propositions.cache`.
+"""
 
 from __future__ import annotations
 

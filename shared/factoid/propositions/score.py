@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.devices import usable_device
 from factoid.errors import InvalidInputError
-from factoid.products import products
+from factoid.inner_products import products
 
 Matrix = NDArray[np.float64]
 Embedded = NDArray[np.float32]  # unit vectors of a text's tokens. Shape: (tokens, dim)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from factoid.encode import Vectors
-from factoid.products import products
+from factoid.inner_products import products
 from factoid.search.rollup import Group, View
 
 

@@ -13,8 +13,8 @@ from factoid.store.unit_store import UnitStore
 from factoid.store.upkeep.compact import CompactReport
 from factoid.store.upkeep.stats import StoreStats
 from factoid.store.upkeep.tune import TuneReport
+from factoid.store.upkeep.tune_weights import WeightsReport
 from factoid.store.upkeep.verify import VerifyReport
-from factoid.store.upkeep.weights import WeightsReport
 
 __all__ = [
     "GRANULARITIES",

@@ -56,8 +56,8 @@ from factoid.store.upkeep.compact import compact
 from factoid.store.upkeep.repair import retry_failures
 from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import tune
+from factoid.store.upkeep.tune_weights import tune_weights
 from factoid.store.upkeep.verify import verify
-from factoid.store.upkeep.weights import tune_weights
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from factoid.entities.articles.names import NameKind, name_key, split_title
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.stop_words import AUXILIARIES, DETERMINERS_OF_QUESTIONS, VERBS_OF_QUESTIONS
 from factoid.entities.linkers.tokens import Word
-from factoid.products import products
+from factoid.inner_products import products
 from factoid.sentences import sentence_spans
 
 _WORD = re.compile(r"\w+")

@@ -1,0 +1,205 @@
+"""What each way to score finds: recall at 1, 5 and 20, and answers within the first 50, 100 and 200 words of context.
+
+    python -m benchmarks.ranking ../shared/data/squad-v1.1-dev/dev-v1.1.even.json --cache build/vectors
+    python -m benchmarks.ranking ../shared/data/factoidqa-cmu-qa-v1.2 --cache build/vectors
+    python -m benchmarks.ranking ../shared/data/clapnq --cache build/vectors
+
+Encoder: all-MiniLM-L6-v2. SQuAD: every paragraph is a document, its article the title. FactoidQA: articles are documents,
+questions to be answered by yes or no are left out. A question counts where an answer occurs, as a run of words, in one of the
+k best distinct passages (Dense X Retrieval, §4.3). CLAP NQ: every passage is a document; a question counts where its own is
+among the k best, and in the curve where the context has nine tenths of the distinct words of a sentence that annotators took
+the answer from. Contexts hold the units' texts, without headings.
+
+"pronoun" is the share of units that start with one. Intervals are of differences from the default, by a paired bootstrap
+over questions. Seconds, printed where nothing is cached, are wall time of one process; milliseconds are of searches in batches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+from benchmarks.ranking.corpora import Corpus, Question, cut, read, spread
+from benchmarks.ranking.measures import (
+    BUDGETS,
+    CUTS,
+    Shares,
+    cells,
+    curve,
+    difference,
+    recall,
+    table,
+)
+from benchmarks.ranking.rankings import DEFAULT, FETCHED, SCORES, distinct_documents, fuse_ranks, search
+from benchmarks.ranking.vectors import CachedEncoder
+from factoid import (
+    Granularity,
+    SentenceTransformerEncoder,
+    SyntaxPropositionizer,
+    Unit,
+    UnitStore,
+    Weights,
+)
+from factoid.encode import EMBED_TEMPLATE, Vectors, with_heading
+from factoid.propositions import decompose
+
+_PRONOUN = re.compile(r"(he|she|it|they|his|her|its|their|this|these|those)\b", re.IGNORECASE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path, help="SQuAD JSON, or the folder of FactoidQA or CLAP NQ")
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
+    parser.add_argument("--questions", type=int, metavar="N", help="only so many, evenly spread")
+    parser.add_argument("--curve", type=int, metavar="N", help="questions of the words curve, evenly spread")
+    parser.add_argument("--only", choices=["recall", "words"], help="one of the two tables")
+    parser.add_argument("--rows", choices=["ours", "others", "all"], default="all", help="beside the default")
+    parser.add_argument("--min-words", type=int, default=4, help="of SyntaxPropositionizer")
+    parser.add_argument("--atomic", action="store_true", help="of SyntaxPropositionizer")
+    parser.add_argument("--embed-template", default=EMBED_TEMPLATE, help="what is encoded; {text} for the text alone")
+    arguments = parser.parse_args()
+    corpus = read(arguments.corpus)
+    encoder = CachedEncoder(SentenceTransformerEncoder(), arguments.cache)
+    questions = spread(corpus.questions, arguments.questions)
+    queries = encoder.encode_queries([question.text for question in questions])
+    propositionizer = SyntaxPropositionizer(min_words=arguments.min_words, atomic=arguments.atomic)
+    units, report = cut(corpus, propositionizer)
+    print(f"{len(corpus.documents):,} documents, {len(questions):,} questions; {report}")
+    if arguments.cache is None:
+        print_seconds(units, propositionizer, encoder, arguments.embed_template)
+    row = table("units", ["number", "words each", "begin with a pronoun"])
+    with UnitStore(encoder=encoder, embed_template=arguments.embed_template) as store:
+        for granularity, of_one in units.items():
+            vectors = encoder.encode_units([with_heading(unit, arguments.embed_template) for unit in of_one])
+            store.add(of_one, vectors=vectors)
+            words = sum(len(unit.text.split()) for unit in of_one) / len(of_one)
+            pronouns = sum(bool(_PRONOUN.match(unit.text)) for unit in of_one) / len(of_one)
+            row(granularity, [f"{len(of_one):,}", f"{words:.1f}", f"{100 * pronouns:.1f} %"])
+        bench = Bench(corpus, store, encoder, questions, queries, arguments.rows)
+        if arguments.only != "words":
+            print_recall(bench)
+        if arguments.only != "recall":
+            some = spread(range(len(questions)), arguments.curve)
+            print_words(replace(bench, questions=[questions[place] for place in some], queries=queries[list(some)]))
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A store that holds everything, and what it is asked.
+
+    Attributes:
+        rows: "ours" or "others" beside the default, or "all".
+    """
+
+    corpus: Corpus
+    store: UnitStore
+    encoder: CachedEncoder
+    questions: Sequence[Question]
+    queries: Vectors
+    rows: str
+
+    def rankings(self, k: int, parents: str) -> Iterator[tuple[str, float, list[list[Any]]]]:
+        """Yield name, seconds and results of each way to rank, the default first."""
+        for name, options in SCORES.items():
+            if self.rows != "others" or name == DEFAULT:
+                began = time.perf_counter()
+                found = self.search(k, options | {"parents": parents})
+                yield name, time.perf_counter() - began, found
+        if self.rows == "ours":
+            return
+        if parents != "unit":
+            channels = [self.search(FETCHED, {"weights": Weights(0.4, share), "parents": parents}) for share in (0, 1)]
+            yield "ranks of vectors and words fused, in place of weights", math.nan, fuse_ranks(*channels)
+        if find_spec("bm25s") is None:
+            print("Without bm25s the rows of chunks are left out: pip install --group bench")
+            return
+        from benchmarks.ranking.peers import Chunks
+
+        texts = [question.text for question in self.questions]
+        for size, template, note in (
+            (500, "{text}", ""),
+            (1000, "{text}", ""),
+            (500, "{title}: {text}", " under their title"),
+        ):
+            chunks = Chunks(self.corpus.documents, size, self.encoder, template)
+            by_cosine, by_words = chunks.by_cosine(self.queries, FETCHED), chunks.by_words(texts, FETCHED)
+            for note_of_way, ranked in (
+                ("cosine", by_cosine),
+                ("BM25 (bm25s)", by_words),
+                ("ranks of both fused", fuse_ranks(by_cosine, by_words)),
+            ):
+                yield f"chunks of {size} characters{note}, {note_of_way}", math.nan, ranked
+
+    def search(self, k: int, options: dict[str, Any]) -> list[list[Any]]:
+        return search(self.store, self.questions, self.queries, k, options)
+
+
+def print_recall(bench: Bench) -> None:
+    """Print what stands in the k best."""
+    row = table("score", [*(f"R@{k}" for k in CUTS), *(f"R@{k} − default's, 95 %" for k in CUTS), "ms"])
+    shares: dict[str, Shares] = {}
+    by_document = bench.corpus.long_answers
+    for name, seconds, ranked in bench.rankings(FETCHED if by_document else CUTS[-1], "passage"):
+        results = distinct_documents(ranked, bench.corpus.documents) if by_document else ranked
+        shares[name] = recall(bench.corpus, results, bench.questions)
+        milliseconds = "" if math.isnan(seconds) else f"{1000 * seconds / len(bench.questions):.1f}"
+        row(name, [*cells(shares[name], shares[DEFAULT]), milliseconds])
+    print_smaller(shares, [f"R@{k}" for k in CUTS])
+
+
+def print_words(bench: Bench) -> None:
+    """Print what stands in the first words of context."""
+    print(f"\nAnswers within the first words of context, {len(bench.questions):,} questions:")
+    columns = [f"{words} words" for words in BUDGETS]
+    row = table("units by score", [*columns, *(f"{column} − default's, 95 %" for column in columns)])
+    shares: dict[str, Shares] = {}
+    for name, _, ranked in bench.rankings(FETCHED, "unit"):
+        shares[name] = curve(bench.corpus, ranked, bench.questions)
+        row(name, cells(shares[name], shares[DEFAULT]))
+    print_smaller(shares, columns)
+
+
+def print_smaller(shares: dict[str, Shares], columns: Sequence[str]) -> None:
+    """Print whether smaller units are better."""
+    if not shares.keys() >= SCORES.keys():
+        return
+    row = table("smaller less larger units, 95 %", columns)
+    for smaller, larger in (
+        ("propositions", "sentences"),
+        (DEFAULT, "sentences, .4 passage, .2 words"),
+        ("sentences", "passages"),
+        ("sentences, .4 passage, .2 words", "passages, .2 words"),
+    ):
+        pairs = zip(shares[smaller].T, shares[larger].T, strict=True)
+        row(f"{smaller} − {larger}", [difference(*pair) for pair in pairs])
+
+
+def print_seconds(
+    units: dict[Granularity, list[Unit]], propositionizer: SyntaxPropositionizer, encoder: CachedEncoder, template: str
+) -> None:
+    """Print what propositions cost beside vectors of the passages."""
+    passages = units[Granularity.PASSAGE]
+    propositionizer.propositionize(passages[:1])  # loads the parser
+    began, worked = time.perf_counter(), time.process_time()
+    decompose(passages, propositionizer)
+    seconds, work = time.perf_counter() - began, time.process_time() - worked
+    began = time.perf_counter()
+    encoder.encode_units([with_heading(unit, template) for unit in passages])
+    ratio = seconds / (time.perf_counter() - began)
+    print(f"SyntaxPropositionizer: {len(passages) / work:.0f} passages per CPU second, grounding included; ", end="")
+    print(f"{ratio:.2f} of the time that the encoder takes for the passages")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The ways to rank that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.ranking.corpora import Question
+from factoid import Document, Hit, Unit, UnitStore, Weights
+from factoid.encode import Vectors
+
+FETCHED = 100  # results that fusion by ranks sees, and units of a context
+_BATCH = 256
+_RANK_CONSTANT = 60  # of LangChain's EnsembleRetriever, and ours
+
+DEFAULT = "**propositions, .4 passage, .2 words** (the default)"
+SCORES: dict[str, dict[str, Any]] = {
+    DEFAULT: {},
+    "passages": {"granularity": "passage", "weights": Weights(0, 0)},
+    "sentences": {"granularity": "sentence", "weights": Weights(0, 0)},
+    "propositions": {"weights": Weights(0, 0)},
+    "passages, .2 words": {"granularity": "passage", "weights": Weights(0, 0.2)},
+    "sentences, .4 passage, .2 words": {"granularity": "sentence"},
+    "words alone": {"lexical": 1},
+    "sentences, .4 passage": {"granularity": "sentence", "weights": Weights(0.4, 0)},
+    "propositions, .4 passage": {"weights": Weights(0.4, 0)},
+    "propositions, .4 passage, .1 words": {"lexical": 0.1},
+    "propositions, .4 passage, .3 words": {"lexical": 0.3},
+    "propositions, .2 words": {"weights": Weights(0, 0.2)},
+    "all three, equally, .2 words": {"granularity": "mixed", "weights": Weights(1 / 3, 0.2)},
+    "all three, equally": {"granularity": "mixed", "weights": Weights(1 / 3, 0)},
+}
+"""Options of `UnitStore.search` by the name of their row."""
+
+
+def search(
+    store: UnitStore, questions: Sequence[Question], queries: Vectors, k: int, options: dict[str, Any]
+) -> list[list[Any]]:
+    """Return the k best units or documents for each question."""
+    hits: list[list[Hit]] = []
+    for start in range(0, len(questions), _BATCH):
+        batch = slice(start, start + _BATCH)
+        texts = [question.text for question in questions[batch]]
+        hits += store.search_batch_by_vector(queries[batch], k, texts=texts, **options)
+    return [[hit.unit for hit in best] for best in hits]
+
+
+def fuse_ranks(*rankings: Sequence[Sequence[Unit | Document]]) -> list[list[Any]]:
+    """Return results by the sum of their reciprocal ranks in several rankings of the same questions."""
+    fused = []
+    for lists in zip(*rankings, strict=True):
+        scores: dict[str, float] = {}
+        results = {}
+        for results_of_one in lists:
+            for rank, result in enumerate(results_of_one, start=1):
+                results[result.id] = result
+                scores[result.id] = scores.get(result.id, 0.0) + 1 / (_RANK_CONSTANT + rank)
+        fused.append([results[key] for key in sorted(scores, key=lambda key: -scores[key])])
+    return fused
+
+
+def distinct_documents(ranked: Sequence[Sequence[Unit]], documents: Sequence[Document]) -> list[list[Document]]:
+    """Return the documents of results, best first."""
+    by_id = {document.id: document for document in documents}
+    return [[by_id[key] for key in dict.fromkeys(unit.document_id for unit in results)] for results in ranked]

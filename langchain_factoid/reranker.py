@@ -11,12 +11,14 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict, Field, field_validator
 from typing_extensions import override
 
-from factoid.errors import InvalidInputError
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.late_interaction.rank import Parents
+from factoid.late_interaction.rank import Parents, ranked_granularity
 from factoid.metadata import with_fields
-from factoid.units import Granularity, Unit
+from factoid.units import Document as CoreDocument
+from factoid.units import Granularity
 from langchain_factoid.convert import RetrievedDocument, match_entries, to_core, unit_document
+
+_HEADINGS = ("title", "section")
 
 
 class AnyGranularityReranker(BaseDocumentCompressor):
@@ -51,10 +53,7 @@ class AnyGranularityReranker(BaseDocumentCompressor):
     @field_validator("granularity")
     @classmethod
     def _check_granularity(cls, value: str) -> str:
-        if Granularity(value) is Granularity.DOCUMENT:
-            message = "a document is ranked as a passage: use granularity='passage'"
-            raise InvalidInputError(message)
-        return value
+        return ranked_granularity(value).value
 
     @override
     def compress_documents(
@@ -76,16 +75,20 @@ class AnyGranularityReranker(BaseDocumentCompressor):
         return {"granularity": self.granularity, "parents": self.parents, "k": self.k}
 
 
-def _passages(documents: Sequence[Document]) -> list[Unit]:
-    """Return documents as passages under their ids; of their metadata only the headings, so that any metadata will do."""
-    passages = []
-    for document in documents:
-        headings = {key: document.metadata.get(key) for key in ("title", "section")}
-        metadata = {key: value for key, value in headings.items() if isinstance(value, str)}
-        core = to_core(Document(page_content=document.page_content, metadata=metadata, id=document.id))
-        text, kind = core.text, Granularity.PASSAGE
-        passages.append(Unit(core.id, text, kind, core.id, core.id, 0, len(text), core.title, core.section))
-    return passages
+def _passages(documents: Sequence[Document]) -> list[CoreDocument]:
+    """Return documents as the core takes them; of their metadata only the headings, so that any metadata will do."""
+    return [
+        to_core(
+            Document(
+                page_content=document.page_content,
+                metadata={
+                    key: document.metadata[key] for key in _HEADINGS if isinstance(document.metadata.get(key), str)
+                },
+                id=document.id,
+            )
+        )
+        for document in documents
+    ]
 
 
 def _document(hit: SpanHit, document: Document) -> Document:

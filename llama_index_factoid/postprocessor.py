@@ -10,7 +10,7 @@ from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.late_interaction.rank import Parents
+from factoid.late_interaction.rank import Parents, ranked_granularity
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import to_core, to_nodes
 from llama_index_factoid.results import retrieved
@@ -45,10 +45,7 @@ class AnyGranularityRerank(BaseNodePostprocessor):
     @field_validator("granularity")
     @classmethod
     def _check_granularity(cls, value: str) -> str:
-        if Granularity(value) is Granularity.DOCUMENT:
-            message = "a node is ranked as a passage: use granularity='passage'"
-            raise InvalidInputError(message)
-        return value
+        return ranked_granularity(value).value
 
     @classmethod
     def class_name(cls) -> str:
@@ -58,13 +55,15 @@ class AnyGranularityRerank(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        hits = self.ranker.rank(_query(query_bundle), _passages(nodes), **self._options())
+        hits = self.ranker.rank(_query(query_bundle), [to_core(scored.node) for scored in nodes], **self._options())
         return [_scored(hit, nodes[hit.position].node) for hit in hits]
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        hits = await self.ranker.arank(_query(query_bundle), _passages(nodes), **self._options())
+        hits = await self.ranker.arank(
+            _query(query_bundle), [to_core(scored.node) for scored in nodes], **self._options()
+        )
         return [_scored(hit, nodes[hit.position].node) for hit in hits]
 
     def _options(self) -> dict[str, Any]:
@@ -76,15 +75,6 @@ def _query(bundle: QueryBundle | None) -> str:
         message = "AnyGranularityRerank ranks by a query: pass query_str= or query_bundle="
         raise InvalidInputError(message)
     return bundle.query_str
-
-
-def _passages(nodes: list[NodeWithScore]) -> list[Unit]:
-    passages = []
-    for scored in nodes:
-        core = to_core(scored.node)
-        text, kind = core.text, Granularity.PASSAGE
-        passages.append(Unit(core.id, text, kind, core.id, core.id, 0, len(text), core.title, core.section))
-    return passages
 
 
 def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:

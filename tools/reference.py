@@ -39,7 +39,11 @@ SECTIONS = {
         *("llama_index_factoid.MultiGranularFaissVectorStore", "llama_index_factoid.MultiGranularRetriever"),
         *("llama_index_factoid.MultiGranularNodeParser", "llama_index_factoid.PassageNodeParser"),
         *("llama_index_factoid.PropositionNodeParser", "llama_index_factoid.LLMPropositionizer"),
-        *("llama_index_factoid.EntityRetriever", "llama_index_factoid.AnyGranularityRerank", "llama_index_factoid.convert"),
+        *(
+            "llama_index_factoid.EntityRetriever",
+            "llama_index_factoid.AnyGranularityRerank",
+            "llama_index_factoid.convert",
+        ),
     ],
 }
 

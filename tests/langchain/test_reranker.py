@@ -67,7 +67,7 @@ def test_documents_come_back_in_a_new_order_with_their_best_sentence() -> None:
         assert source.metadata.items() <= document.metadata.items()
         [match] = document.metadata["matches"]
         assert document.page_content[match["start_index"] : match["end_index"]] == match["text"]
-    [match] = [document for document in found if document.id == "oslo"][0].metadata["matches"]
+    [match] = next(document for document in found if document.id == "oslo").metadata["matches"]
     assert (match["text"], match["score"], match["id"]) == (best.page_content, best.metadata["score"], best.id)
     plain = reranker(granularity="passage").compress_documents(DOCUMENTS, query)
     assert [(one.id, one.metadata["score"]) for one in plain] == [(one.id, one.metadata["score"]) for one in found]

@@ -29,5 +29,8 @@ def test_programs_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_every_option_is_explained() -> None:
-    options = {*inspect.signature(AnyGranularityRanker).parameters, *inspect.signature(AnyGranularityRanker.rank).parameters}
+    options = {
+        *inspect.signature(AnyGranularityRanker).parameters,
+        *inspect.signature(AnyGranularityRanker.rank).parameters,
+    }
     assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == options - {"self", "model", "query", "passages"}

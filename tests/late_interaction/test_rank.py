@@ -193,7 +193,7 @@ def test_nothing_to_rank() -> None:
     ("passages", "options", "message"),
     [
         ([OSLO], {"granularity": "word"}, "unknown granularity 'word'"),
-        ([OSLO], {"granularity": "document"}, "ranked as passages"),
+        ([OSLO], {"granularity": "document"}, "ranked as a passage"),
         ([OSLO], {"parents": "document"}, "parents must be 'passage' or 'unit'"),
         ([OSLO], {"k": 0}, "k must be at least 1"),
         (OSLO, {}, "got a single str"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -14,16 +13,16 @@ import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
 from factoid.errors import InvalidInputError
+from factoid.inner_products import products
 from factoid.late_interaction.align import align
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder, TokenVectors
 from factoid.late_interaction.score import ALPHA, Mask, blend, span_scores, token_mask
-from factoid.products import products
 from factoid.propositions import Propositionizer, Report
 from factoid.propositions.decompose import decompose
 from factoid.sentences import Span
 from factoid.split import split_sentences
 from factoid.store.search import whole_number
-from factoid.units import Document, Granularity, Hit, Unit, make_unit
+from factoid.units import Document, Granularity, Hit, Unit
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
@@ -33,8 +32,6 @@ Place = tuple[Unit, list[Span]]  # a unit, and where the tokens stand that it is
 
 UNALIGNED = "unaligned proposition"
 _BATCH = 128  # passages whose token vectors are in memory at once
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +68,19 @@ class RankReport:
     unscored: int = 0
     whole: int = 0
     propositions: Report | None = None
+
+
+def ranked_granularity(granularity: str) -> Granularity:
+    """Return the granularity of this name, if it can be ranked.
+
+    Raises:
+        InvalidInputError: There is no such granularity, or it is "document".
+    """
+    kind = Granularity(granularity)
+    if kind is Granularity.DOCUMENT:
+        message = "a document is ranked as a passage: use granularity='passage'"
+        raise InvalidInputError(message)
+    return kind
 
 
 class AnyGranularityRanker:
@@ -140,10 +150,7 @@ class AnyGranularityRanker:
                 that holds no token.
             MissingDependencyError: Sentence Transformers is absent.
         """
-        kind = Granularity(granularity)
-        if kind is Granularity.DOCUMENT:
-            message = "documents are ranked as passages: use granularity='passage'"
-            raise InvalidInputError(message)
+        kind = ranked_granularity(granularity)
         if parents not in get_args(Parents):
             message = f"parents must be 'passage' or 'unit', got {parents!r}"
             raise InvalidInputError(message)
@@ -168,8 +175,6 @@ class AnyGranularityRanker:
                 hits += of_passage
                 report = replace(report, **{key: getattr(report, key) + number for key, number in counts.items()})
         self.last_report = report
-        if report.unaligned or report.unscored:
-            logger.info("ranked with fallbacks: %s", report)
         return sorted(hits, key=attrgetter("score"), reverse=True)[:limit]
 
     async def arank(
@@ -268,17 +273,13 @@ class _Scorer:
             scored = [(passage, np.ones(len(tokens.spans), bool))]
             counts |= {"units": 1, "whole": int(kind is not Granularity.PASSAGE)}
         whole, alone, together = self.scores(tokens, [mask for _, mask in scored])
+        of: dict[str, Any] = {"passage": passage, "position": position}
         if kind is Granularity.PASSAGE:
-            return [SpanHit(passage, whole, parts={kind.value: whole}, passage=passage, position=position)], counts
+            return [SpanHit(passage, whole, parts={kind.value: whole}, **of)], counts
+        rows = zip(scored, alone, together, strict=True)
+        around = Granularity.PASSAGE.value
         return [
-            SpanHit(
-                unit,
-                score,
-                parts={kind.value: own, Granularity.PASSAGE.value: whole},
-                passage=passage,
-                position=position,
-            )
-            for (unit, _), own, score in zip(scored, alone, together, strict=True)
+            SpanHit(unit, score, parts={kind.value: own, around: whole}, **of) for (unit, _), own, score in rows
         ], counts
 
 
@@ -302,18 +303,9 @@ def _part(tokens: TokenVectors, query: str, part: Span | None) -> Mask | None:
 
 def _passage(passage: Unit | Document | str) -> Unit:
     document = Document(passage) if isinstance(passage, str) else passage
-    if isinstance(document, Document):
-        return make_unit(
-            document.text,
-            Granularity.PASSAGE,
-            document_id=document.id,
-            parent_id=document.id,
-            start=0,
-            end=len(document.text),
-            title=document.title,
-            section=document.section,
-            metadata=document.metadata,
-        )
+    if isinstance(document, Document):  # a passage under the document's own id
+        place = (document.id, document.id, 0, len(document.text), document.title, document.section, document.metadata)
+        return Unit(document.id, document.text, Granularity.PASSAGE, *place)
     if not isinstance(document, Unit):
         message = f"expected texts, documents or units as passages, got one with {type(document).__name__}"
         raise InvalidInputError(message)

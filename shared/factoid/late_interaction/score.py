@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.encode import Vectors
-from factoid.products import products
+from factoid.inner_products import products
 from factoid.sentences import Span
 
 Mask = NDArray[np.bool_]

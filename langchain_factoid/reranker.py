@@ -60,7 +60,7 @@ class AnyGranularityReranker(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """Return the best units, or the documents in their new order, best first."""
-        hits = self.ranker.rank(query, _passages(documents), **self._options())
+        hits = self.ranker.rank(query, map(_core, documents), **self._options())
         return [_document(hit, documents[hit.position]) for hit in hits]
 
     @override
@@ -68,27 +68,17 @@ class AnyGranularityReranker(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """Do as `compress_documents`, with the model in another thread."""
-        hits = await self.ranker.arank(query, _passages(documents), **self._options())
+        hits = await self.ranker.arank(query, map(_core, documents), **self._options())
         return [_document(hit, documents[hit.position]) for hit in hits]
 
     def _options(self) -> dict[str, Any]:
         return {"granularity": self.granularity, "parents": self.parents, "k": self.k}
 
 
-def _passages(documents: Sequence[Document]) -> list[CoreDocument]:
-    """Return documents as the core takes them; of their metadata only the headings, so that any metadata will do."""
-    return [
-        to_core(
-            Document(
-                page_content=document.page_content,
-                metadata={
-                    key: document.metadata[key] for key in _HEADINGS if isinstance(document.metadata.get(key), str)
-                },
-                id=document.id,
-            )
-        )
-        for document in documents
-    ]
+def _core(document: Document) -> CoreDocument:
+    """Return a document as the core takes it; of its metadata only the headings, so that any metadata will do."""
+    headings = {key: value for key in _HEADINGS if isinstance(value := document.metadata.get(key), str)}
+    return to_core(Document(page_content=document.page_content, metadata=headings, id=document.id))
 
 
 def _document(hit: SpanHit, document: Document) -> Document:

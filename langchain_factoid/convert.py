@@ -57,6 +57,7 @@ class RetrievedDocument(Document):
 
 
 # Into the core
+_STRATEGIES = {"COSINE": "cosine", "MAX_INNER_PRODUCT": "inner_product", "DOT_PRODUCT": "inner_product"}
 
 
 def to_core(
@@ -205,3 +206,15 @@ def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE)
         Document(page_content=with_heading(to_core(document), template), metadata=document.metadata, id=document.id)
         for document in documents
     ]
+
+
+def similarity_named(distance_strategy: str) -> str:
+    """Return the similarity that a distance strategy of the community's FAISS names."""
+    strategy = str(getattr(distance_strategy, "value", distance_strategy))
+    if strategy not in _STRATEGIES:
+        message = (
+            f"distance_strategy must be one of {', '.join(_STRATEGIES)}, got {strategy!r}: vectors of unit length rank by "
+            "their cosines as they do by Euclidean distance"
+        )
+        raise InvalidInputError(message)
+    return _STRATEGIES[strategy]

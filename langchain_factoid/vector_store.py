@@ -26,7 +26,15 @@ from factoid.store import UnitStore
 from factoid.store.search import SearchOptions
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, check_text
-from langchain_factoid.convert import hit_documents, in_step, stored_document, text_documents, to_core, unit_document
+from langchain_factoid.convert import (
+    hit_documents,
+    in_step,
+    similarity_named,
+    stored_document,
+    text_documents,
+    to_core,
+    unit_document,
+)
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings, to_matrix
 
 if TYPE_CHECKING:
@@ -41,7 +49,6 @@ Embedded = Iterable[tuple[str, Sequence[float]]]
 
 _FINEST = (Granularity.PROPOSITION, Granularity.SENTENCE, Granularity.PASSAGE)
 _RECIPE = ("propositionizer", "words", "min_words", "unsupported", "cache", "show_progress")
-_STRATEGIES = {"COSINE": "cosine", "MAX_INNER_PRODUCT": "inner_product", "DOT_PRODUCT": "inner_product"}
 
 
 class MultiGranularFAISS(VectorStore):
@@ -100,7 +107,7 @@ class MultiGranularFAISS(VectorStore):
         if self._recipe.get("propositionizer") is not None:
             check_propositionizer(self._recipe["propositionizer"])
         if distance_strategy is not None:
-            options["similarity"] = _similarity(distance_strategy)
+            options["similarity"] = similarity_named(distance_strategy)
         if store is None:
             encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             store = UnitStore(encoder=encoding, **{"granularities": None} | options)
@@ -478,18 +485,6 @@ def comparable(options: dict[str, Any]) -> dict[str, Any]:
 def _relevance(score: float) -> float:
     """Return (1 + score) / 2, clipped to 0 and 1: equal directions give 1, orthogonal ones 0.5."""
     return min(max((1 + score) / 2, 0.0), 1.0)
-
-
-def _similarity(distance_strategy: str) -> str:
-    """Return the similarity that a distance strategy of the community's FAISS names."""
-    strategy = str(getattr(distance_strategy, "value", distance_strategy))
-    if strategy not in _STRATEGIES:
-        message = (
-            f"distance_strategy must be one of {', '.join(_STRATEGIES)}, got {strategy!r}: vectors of unit length rank by "
-            "their cosines as they do by Euclidean distance"
-        )
-        raise InvalidInputError(message)
-    return _STRATEGIES[strategy]
 
 
 @contextmanager

@@ -185,7 +185,7 @@ def test_headings_count_as_words(words, expected):
 
 def test_the_best_units_of_an_article_stand_under_their_sections():
     text = "It is a bird.\n\n## Weight\n\nIt weighs 59 kg. It is heavy.\n\n## Colour\n\nIt is grey."
-    best = BestUnits("sentence", HashEncoder())
+    best = BestUnits("sentence", HashEncoder(), None)
     packed, hits = best.best(best.query("Which weight?"), Article("Tern", text), 9)
     assert packed == "Weight: It weighs 59 kg. It is heavy."
     assert {hit.unit.text for hit in hits} == {"It weighs 59 kg.", "It is heavy."}

@@ -46,7 +46,7 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         place = (unit.title, unit.section) if headings else ("", "")
         if not folded or any(place == other and stands_in(folded, text) for other, text, _ in taken):
             continue
-        if (said := _said(unit, taken)) and _content(folded) <= said:
+        if (said := _said(unit, place, taken)) and _content(folded) <= said:
             continue
         if headings and not (taken and place == taken[-1][0]):
             text = with_heading(unit).strip()
@@ -68,11 +68,14 @@ def _content(folded: str) -> set[str]:
     return {word.strip(_MARKS) for word in folded.split()} - _FILLERS
 
 
-def _said(unit: Unit, taken: Iterable[tuple[tuple[str, str], str, Unit]]) -> set[str]:
-    """Return the words of what was taken of a unit's own source, and of its heading."""
+def _said(unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, str], str, Unit]]) -> set[str]:
+    """Return the words of what was taken of a unit's own source under its heading, and of the heading."""
     texts = [
         text
-        for _, text, other in taken
-        if other.document_id == unit.document_id and other.start < unit.end and unit.start < other.end
+        for heading, text, other in taken
+        if heading == place
+        and other.document_id == unit.document_id
+        and other.start < unit.end
+        and unit.start < other.end
     ]
     return _content(" ".join([*texts, unit.title.casefold(), unit.section.casefold()])) if texts else set()

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from factoid import Granularity, Unit
+from factoid import Granularity, Unit, Weights
 from tests.faults.content import opened, vector_of
 from tests.faults.model import State, check_hits, require
 
@@ -75,7 +75,7 @@ def check_answer(store, folder, number):
     k, group = 1 + number % 20, (None, 0, 1)[number // 3 % 3]
     parents = "passage" if number % 3 else "unit"
     options = {} if group is None else {"filter": {"group": group}}
-    hits = store.search_by_vector(query, k, granularity=kind, parents=parents, **options)
+    hits = store.search_by_vector(query, k, granularity=kind, parents=parents, weights=Weights(0, 0), **options)
     last = Counter(folder / "begun").get()
     shown = {each.unit.metadata["generation"] for hit in hits for each in (hit, *hit.matches)}
     require(len(shown) == 1, "an answer of several generations:", shown)

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from factoid import Weights
 from tests.faults.content import DIM, KINDS
 
 
@@ -95,7 +96,7 @@ def check_content(store, state):
 def check_search(store, state, query, *, k, kind, parents="passage", group=None):
     """Raise unless a search returns what `check_hits` expects."""
     options = {} if group is None else {"filter": {"group": group}}
-    hits = store.search_by_vector(query, k, granularity=kind, parents=parents, **options)
+    hits = store.search_by_vector(query, k, granularity=kind, parents=parents, weights=Weights(0, 0), **options)
     check_hits(hits, state, query, k=k, kind=kind, parents=parents, group=group)
 
 

@@ -64,7 +64,7 @@ def test_a_store_on_a_read_only_disk(expected, frozen, tmp_path):
     with pytest.raises(OSError, match=r"ermission|ead-only"):
         (frozen / "x").write_text("x")
     with opened(frozen, read_only=True) as store:
-        assert store.read_only
+        assert store.connections.read_only
         assert (state(store), answers(store)) == expected
         assert store.ids({"year": {"$gte": 2}})
         assert store.verify().ok

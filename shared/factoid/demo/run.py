@@ -68,11 +68,11 @@ found = MultiGranularRetriever(store=store, k=1).invoke(question)
         setup="from llama_index_factoid import EncoderEmbedding; embed_model = EncoderEmbedding(encoder)",
         code="""\
 from llama_index.core import Document, StorageContext, VectorStoreIndex
-from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser, MultiGranularRetriever
+from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser
 nodes = MultiGranularNodeParser()([Document(text=text) for text in texts])
 storage = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
 index = VectorStoreIndex(nodes, storage_context=storage, embed_model=embed_model)
-found = MultiGranularRetriever(index, k=1).retrieve(question)
+found = index.as_retriever(vector_store_query_mode="hybrid", similarity_top_k=1).retrieve(question)
 """,
         best=lambda results: (results[0].text, results[0].score),
     ),

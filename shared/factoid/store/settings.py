@@ -60,7 +60,12 @@ class Settings:
             raise DamagedRowError(text, what="settings") from error
 
     def updated(
-        self, similarity: str | None, index: str | Mapping[str, str] | None, shards: int | None, language: str | None
+        self,
+        similarity: str | None = None,
+        index: str | Mapping[str, str] | None = None,
+        shards: int | None = None,
+        language: str | None = None,
+        weights: Weights | None = None,
     ) -> Settings:
         """Return these settings with those that are not None in their place.
 
@@ -79,7 +84,7 @@ class Settings:
             check_factory(kind)
         shards = self.shards if shards is None else whole_number("shards", shards)
         language = self.language if language is None else check_language(language)
-        return Settings(Similarity(similarity or self.similarity), kinds, shards, language, self.weights)
+        return Settings(Similarity(similarity or self.similarity), kinds, shards, language, weights or self.weights)
 
     def check(self, dim: int) -> None:
         """Refuse kinds that FAISS does not know, or that cannot index vectors of so many dimensions."""
@@ -115,7 +120,7 @@ def check_dtype(dtype: str | None) -> None:
         raise InvalidInputError(message)
 
 
-def keep_settings(connections: Connections, dtype: str | None, **requested: Any) -> Settings:
+def keep_settings(connections: Connections, *, dtype: str | None = None, **requested: Any) -> Settings:
     """Return the settings of a store with those requested in their place, and keep them unless it is read-only.
 
     Raises:

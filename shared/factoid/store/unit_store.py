@@ -6,7 +6,6 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -34,7 +33,7 @@ from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.search import Weights
 from factoid.store.database.connections import Connections, closed
-from factoid.store.database.snapshot import Snapshot, write_meta
+from factoid.store.database.snapshot import Snapshot
 from factoid.store.database.transaction import Transaction, check_unit, transaction
 from factoid.store.indexes.build import VectorBuilder, builders_of
 from factoid.store.indexes.views import Views
@@ -128,10 +127,9 @@ class UnitStore:
         try:
             with self.connections.reading() as connection:
                 snapshot = Snapshot(connection)
-                known_as = check_identity(snapshot, encoder, self.requested_template)
-                self._alias = (getattr(encoder, "name", None), known_as)
+                self._alias = getattr(encoder, "name", None), check_identity(snapshot, encoder, self.requested_template)
                 self.granularities = chosen or snapshot.searched() or GRANULARITIES
-            self._settings = keep_settings(self.connections, dtype, **requested)
+            self._settings = keep_settings(self.connections, dtype=dtype, **requested)
         except BaseException:
             self.connections.close()
             raise
@@ -177,16 +175,8 @@ class UnitStore:
 
     @weights.setter
     def weights(self, weights: Weights) -> None:
-        self.check_open()
         self.connections.check_writable()
-        self._settings = replace(self._settings, weights=SearchOptions(weights=weights).weights or Weights())
-        with self.connections.writing() as connection:
-            write_meta(connection, settings=self._settings.to_json())
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the store refuses writes."""
-        return self.connections.read_only
+        self._settings = keep_settings(self.connections, weights=SearchOptions(weights=weights).weights)
 
     def close(self) -> None:
         """Write the indexes that have changed, and close the store, after searches under way. Closing twice is harmless."""
@@ -237,15 +227,11 @@ class UnitStore:
                 `name` that a cache needs.
             StoreError: The store is closed or read-only, or the disk refuses.
         """
-        recipe = self._recipe(propositionizer, words, min_words, unsupported, cache)
+        recipe = self._recipe(propositionizer, cache, words=words, min_words=min_words, unsupported=unsupported)
         return ingest(self, documents, recipe, show_progress=show_progress)
 
     async def aadd_documents(
-        self,
-        documents: Iterable[Document],
-        *,
-        show_progress: bool = False,
-        **options: Any,
+        self, documents: Iterable[Document], *, show_progress: bool = False, **options: Any
     ) -> AddReport:
         """Do as `add_documents`, with the same options, without blocking the event loop; documents are read in threads."""
         recipe = await asyncio.to_thread(self._recipe, **options)
@@ -258,16 +244,13 @@ class UnitStore:
         vectors: Sequence[Vectors | None] | Vectors | None = None,
         keep_children: bool = False,
     ) -> list[str]:
-        """Add units; one with an id that is in the store replaces it, a passage with all units under it.
+        """Add units, and return their ids; one that is in the store is replaced, a passage with all units under it.
 
         Args:
             units: Units of any granularity. Those of granularities that the store does not search are kept unencoded.
             vectors: Their vectors, shape (len(units), dim), with None for a unit that is kept but not to be found; None
                 for all to encode here those that `searches` tells.
             keep_children: Replace units by id only; what is under a replaced passage stays.
-
-        Returns:
-            The ids of the units, in the order given.
 
         Raises:
             EncoderMismatchError: Vectors of another dimension than the store's.
@@ -501,16 +484,14 @@ class UnitStore:
     def _recipe(
         self,
         propositionizer: Propositionizer | None = None,
-        words: int = 100,
-        min_words: int = 50,
-        unsupported: Policy = "drop",
         cache: PropositionCache | str | Path | None = None,
+        **options: Any,
     ) -> Recipe:
         self.connections.check_writable()  # before anything is decomposed and encoded in vain
         propositionizer = propositionizer or default_propositionizer(self.granularities)
         if propositionizer is not None:
             propositionizer = with_cache(propositionizer, cache, store=self.path)
-        return Recipe(self.granularities, propositionizer, words, min_words, unsupported, self.embed_template)
+        return Recipe(self.granularities, propositionizer, embed_template=self.embed_template, **options)
 
     def _search(self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Any) -> list[list[Hit]]:
         wanted = SearchOptions.of(options)

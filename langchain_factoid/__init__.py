@@ -10,11 +10,13 @@ from langchain_factoid.chat_model import ChatModelPropositionizer, ChatModelRead
 from langchain_factoid.convert import with_headings  # noqa: E402
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings  # noqa: E402
 from langchain_factoid.entity_retriever import EntityRetriever  # noqa: E402
+from langchain_factoid.reranker import AnyGranularityReranker  # noqa: E402
 from langchain_factoid.retriever import MultiGranularRetriever  # noqa: E402
 from langchain_factoid.text_splitter import PassageTextSplitter, PropositionTextSplitter  # noqa: E402
 from langchain_factoid.vector_store import MultiGranularFAISS  # noqa: E402
 
 __all__ = [
+    "AnyGranularityReranker",
     "ChatModelPropositionizer",
     "ChatModelReader",
     "EmbeddingsEncoder",

@@ -163,7 +163,7 @@ def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = 
     for hit in hits:
         fields: dict[str, Any] = {"score": hit.score} if scores else {}
         if matches and hit.matches:
-            fields["matches"] = [{**_entry(match.unit), "score": match.score} for match in hit.matches]
+            fields["matches"] = match_entries(hit.matches)
         neighbours = {unit.id: unit for part in (hit, *hit.matches) for unit in part.neighbours}
         if neighbours:
             ordered = sorted(neighbours.values(), key=lambda unit: (unit.start, unit.end))
@@ -171,6 +171,11 @@ def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = 
         convert = stored_document if hit.unit.granularity is Granularity.DOCUMENT else unit_document
         documents.append(convert(hit.unit, fields))
     return documents
+
+
+def match_entries(matches: Iterable[Hit]) -> list[dict[str, Any]]:
+    """Return matched units and their scores as they stand in metadata."""
+    return [{**_entry(match.unit), "score": match.score} for match in matches]
 
 
 def _entry(unit: Unit) -> dict[str, Any]:

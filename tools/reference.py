@@ -27,18 +27,23 @@ SECTIONS = {
         *("factoid.store.search.SearchOptions", "factoid.Hit", "factoid.Unit", "factoid.UnitStore.delete"),
         *("factoid.pack_context", "factoid.SentenceTransformerEncoder", "factoid.SyntaxPropositionizer"),
         *("factoid.FlanT5Propositionizer", "factoid.PromptPropositionizer", "factoid.CachedPropositionizer"),
+        *("factoid.AnyGranularityRanker", "factoid.AnyGranularityRanker.rank"),
     ],
     "LangChain: `langchain_factoid`": [
         *("langchain_factoid.MultiGranularFAISS", "langchain_factoid.MultiGranularRetriever"),
         *("langchain_factoid.PassageTextSplitter", "langchain_factoid.PropositionTextSplitter"),
         *("langchain_factoid.ChatModelPropositionizer", "langchain_factoid.EntityRetriever"),
-        *("langchain_factoid.with_headings", "langchain_factoid.convert"),
+        *("langchain_factoid.AnyGranularityReranker", "langchain_factoid.with_headings", "langchain_factoid.convert"),
     ],
     "LlamaIndex: `llama_index_factoid`": [
         *("llama_index_factoid.MultiGranularFaissVectorStore", "llama_index_factoid.MultiGranularRetriever"),
         *("llama_index_factoid.MultiGranularNodeParser", "llama_index_factoid.PassageNodeParser"),
         *("llama_index_factoid.PropositionNodeParser", "llama_index_factoid.LLMPropositionizer"),
-        *("llama_index_factoid.EntityRetriever", "llama_index_factoid.convert"),
+        *(
+            "llama_index_factoid.EntityRetriever",
+            "llama_index_factoid.AnyGranularityRerank",
+            "llama_index_factoid.convert",
+        ),
     ],
 }
 

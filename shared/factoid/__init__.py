@@ -7,6 +7,7 @@ from typing import Any as _Any
 if _TYPE_CHECKING:
     from factoid.context import pack_context
     from factoid.encode import SentenceTransformerEncoder
+    from factoid.late_interaction import AnyGranularityRanker
     from factoid.propositions import (
         CachedPropositionizer,
         FlanT5Propositionizer,
@@ -21,6 +22,7 @@ if _TYPE_CHECKING:
     from factoid.units import Document, Granularity, Hit, Unit
 
 __all__ = [
+    "AnyGranularityRanker",
     "CachedPropositionizer",
     "Document",
     "FlanT5Propositionizer",
@@ -42,6 +44,7 @@ __all__ = [
 _MODULES = {
     "context": ("pack_context",),
     "encode": ("SentenceTransformerEncoder",),
+    "late_interaction": ("AnyGranularityRanker",),
     "search": ("Weights",),
     "split": ("split_passages", "split_sentences"),
     "store": ("UnitStore",),

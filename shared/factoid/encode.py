@@ -175,7 +175,7 @@ class SentenceTransformerEncoder:
                 library = require("sentence_transformers", extra="models")
                 source = _offline_model() if self._given is None else self._given
                 if isinstance(source, str):
-                    with _quiet_loading(self.show_progress):
+                    with quiet_loading(self.show_progress):
                         source = library.SentenceTransformer(source, device=self.device)
                 self._loaded = source
             return self._loaded
@@ -203,7 +203,7 @@ def _begins(text: str, part: str) -> bool:
 
 
 @contextmanager
-def _quiet_loading(show_progress: bool) -> Iterator[None]:
+def quiet_loading(show_progress: bool) -> Iterator[None]:
     """Keep transformers from drawing a progress bar for weights that load in a blink."""
     logging = require("transformers", extra="models").utils.logging
     shown = logging.is_progress_bar_enabled()

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import factoid
 from factoid import (
+    AnyGranularityRanker,
     Document,
     SentenceTransformerEncoder,
     SyntaxPropositionizer,
@@ -67,6 +68,7 @@ with TemporaryDirectory() as folder:
     dump.write_text("<mediawiki><page><title>A</title><ns>0</ns><id>1</id></page></mediawiki>", encoding="utf-8")
     missing(lambda: list(MediaWikiDump(dump).read()), 'pip install "factoid[wikipedia]"')
 missing(lambda: SentenceTransformerEncoder("any").encode_queries(["?"]), 'pip install "factoid[models]"')
+missing(lambda: AnyGranularityRanker("any").rank("?", ["Here."]), 'pip install "factoid[models]"')
 missing(lambda: list(read_file("page.html")), 'pip install "factoid[documents]"')
 missing(lambda: __import__("langchain_factoid"), 'pip install "factoid[langchain]"')
 missing(lambda: __import__("llama_index_factoid"), 'pip install "factoid[llama-index]"')

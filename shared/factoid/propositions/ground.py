@@ -43,7 +43,7 @@ def content_tokens(text: str) -> tuple[Token, ...]:
     for match in _TOKEN.finditer(text):
         word = match[0].lower()
         if word not in _FUNCTION_WORDS:
-            tokens.append((_stem(word), *match.span()))
+            tokens.append((stem(word), *match.span()))
     return tuple(tokens)
 
 
@@ -258,7 +258,8 @@ def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[i
 
 
 @lru_cache(65_536)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """Return a word in lower case without a common English ending."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]

@@ -1,0 +1,97 @@
+"""A LangChain document compressor that ranks what a retriever found down to the sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, Document
+from pydantic import ConfigDict, Field, field_validator
+from typing_extensions import override
+
+from factoid.late_interaction import AnyGranularityRanker, SpanHit
+from factoid.late_interaction.rank import Parents, ranked_granularity
+from factoid.metadata import with_fields
+from factoid.units import Document as CoreDocument
+from factoid.units import Granularity
+from langchain_factoid.convert import RetrievedDocument, match_entries, to_core, unit_document
+
+_HEADINGS = ("title", "section")
+
+
+class AnyGranularityReranker(BaseDocumentCompressor):
+    """Ranks sentences, propositions or whole documents by the token vectors of the documents (AGRaME, §3.2).
+
+    Goes behind any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`. Each document is one
+    passage, with `title` and `section` of its metadata before it.
+
+    With `parents="unit"` the best units come back as documents: the metadata of the document they stand in, `granularity`,
+    `start_index` and `end_index` in its page_content, its id as `passage_id`, and `score`. With `parents="passage"`, or the
+    granularity "passage", the documents come back as they are, in a new order, with `score` and, under `matches`, a list of their
+    best unit. What a document itself has under these keys moves to `source_<key>`; a score and matches of
+    `MultiGranularRetriever` are replaced.
+
+    Attributes:
+        ranker: The core's ranker, which holds the model.
+        granularity: "sentence", "proposition" or "passage".
+        parents: "unit" or "passage".
+        k: How many documents come back; None for all.
+
+    Raises:
+        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    ranker: AnyGranularityRanker
+    granularity: str = Granularity.SENTENCE.value
+    parents: Parents = "unit"
+    k: int | None = Field(default=4, ge=1)
+
+    @field_validator("granularity")
+    @classmethod
+    def _check_granularity(cls, value: str) -> str:
+        return ranked_granularity(value).value
+
+    @override
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """Return the best units, or the documents in their new order, best first."""
+        hits = self.ranker.rank(query, map(_core, documents), **self._options())
+        return [_document(hit, documents[hit.position]) for hit in hits]
+
+    @override
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """Do as `compress_documents`, with the model in another thread."""
+        hits = await self.ranker.arank(query, map(_core, documents), **self._options())
+        return [_document(hit, documents[hit.position]) for hit in hits]
+
+    def _options(self) -> dict[str, Any]:
+        return {"granularity": self.granularity, "parents": self.parents, "k": self.k}
+
+
+def _core(document: Document) -> CoreDocument:
+    """Return a document as the core takes it; of its metadata only the headings, so that any metadata will do."""
+    headings = {key: value for key in _HEADINGS if isinstance(value := document.metadata.get(key), str)}
+    return to_core(Document(page_content=document.page_content, metadata=headings, id=document.id))
+
+
+def _document(hit: SpanHit, document: Document) -> Document:
+    earlier = document.query_keys if isinstance(document, RetrievedDocument) else ()
+    source = document.without_query() if isinstance(document, RetrievedDocument) else document
+    if hit.unit is not hit.passage:
+        unit = replace(hit.unit, metadata={**source.metadata, **hit.unit.metadata})
+        return unit_document(unit, {"score": hit.score})
+    fields = {key: document.metadata[key] for key in earlier if key in document.metadata and key != "matches"}
+    fields["score"] = hit.score
+    if hit.matches:
+        fields["matches"] = match_entries(hit.matches)
+    metadata = with_fields(source.metadata, fields)
+    return RetrievedDocument(
+        page_content=source.page_content, metadata=metadata, id=source.id, query_keys=tuple(fields)
+    )

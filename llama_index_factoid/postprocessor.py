@@ -1,0 +1,100 @@
+"""A LlamaIndex node postprocessor that ranks what a retriever found down to the sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llama_index.core.bridge.pydantic import Field, field_validator
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+
+from factoid.errors import InvalidInputError
+from factoid.late_interaction import AnyGranularityRanker, SpanHit
+from factoid.late_interaction.rank import Parents, ranked_granularity
+from factoid.units import Granularity, Unit
+from llama_index_factoid.convert import to_core, to_nodes
+from llama_index_factoid.results import retrieved
+
+
+class AnyGranularityRerank(BaseNodePostprocessor):
+    """Ranks sentences, propositions or whole nodes by the token vectors of the nodes (AGRaME, §3.2).
+
+    Goes behind any retriever: `index.as_query_engine(node_postprocessors=[…])`. Each node is one passage, with `title` and
+    `section` of its metadata before it.
+
+    With `parents="unit"` the best units come back as nodes, as our parsers make them of a node: its metadata, its source as
+    SOURCE, itself as PARENT, `granularity` and `passage_id`, and character indices in the source, where the node's own are known.
+    With `parents="passage"`, or the granularity "passage", the nodes come back in a new order with, under `matches` in their
+    metadata, a list of their best unit, which no model gets.
+
+    Attributes:
+        ranker: The core's ranker, which holds the model.
+        granularity: "sentence", "proposition" or "passage".
+        parents: "unit" or "passage".
+        k: How many nodes come back; None for all.
+
+    Raises:
+        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
+    """
+
+    ranker: AnyGranularityRanker = Field(exclude=True, repr=False)
+    granularity: str = Granularity.SENTENCE.value
+    parents: Parents = "unit"
+    k: int | None = Field(default=4, ge=1)
+
+    @field_validator("granularity")
+    @classmethod
+    def _check_granularity(cls, value: str) -> str:
+        return ranked_granularity(value).value
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name the class for the framework."""
+        return "AnyGranularityRerank"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        hits = self.ranker.rank(_query(query_bundle), [to_core(scored.node) for scored in nodes], **self._options())
+        return [_scored(hit, nodes[hit.position].node) for hit in hits]
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        hits = await self.ranker.arank(
+            _query(query_bundle), [to_core(scored.node) for scored in nodes], **self._options()
+        )
+        return [_scored(hit, nodes[hit.position].node) for hit in hits]
+
+    def _options(self) -> dict[str, Any]:
+        return {"granularity": self.granularity, "parents": self.parents, "k": self.k}
+
+
+def _query(bundle: QueryBundle | None) -> str:
+    if bundle is None:
+        message = "AnyGranularityRerank ranks by a query: pass query_str= or query_bundle="
+        raise InvalidInputError(message)
+    return bundle.query_str
+
+
+def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
+    if hit.unit is not hit.passage:
+        return NodeWithScore(node=_unit_node(hit.unit, node), score=hit.score)
+    matches = [
+        {
+            "text": match.unit.text,
+            "start_char_idx": place.start_char_idx,
+            "end_char_idx": place.end_char_idx,
+            "granularity": str(match.unit.granularity),
+            "id": match.unit.id,
+            "score": match.score,
+        }
+        for match in hit.matches
+        for place in [_unit_node(match.unit, node)]
+    ]
+    return NodeWithScore(node=retrieved(node, {"matches": matches}) if matches else node, score=hit.score)
+
+
+def _unit_node(unit: Unit, node: BaseNode) -> Any:
+    [made] = to_nodes(node, [unit], include_prev_next_rel=False)
+    return made

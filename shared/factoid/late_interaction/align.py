@@ -1,0 +1,66 @@
+"""Which words of its sentence a proposition is made of (AGRaME, footnote 2, after the sub-sentence encoder of Chen et al., 2023).
+
+Words match if they are equal without common endings. Where a word stands several times in the sentence, the one whose
+neighbours match as well is taken; all words are assigned at once, so that their context agrees best as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from factoid._optional import require
+from factoid.propositions.ground import stem
+from factoid.sentences import Span
+
+_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|[^\W_]+")
+_REACH = 3  # words on either side that make up a word's context
+_CONTEXT = 0.01  # of a matching neighbour: all of them together count less than one more matching word
+
+
+def align(proposition: str, sentence: str) -> list[Span]:
+    """Return the spans of the sentence whose words stand in a proposition, in order; words next to each other are one span.
+
+    Args:
+        proposition: The text, in whatever words.
+        sentence: The sentence that it was made of.
+
+    Returns:
+        Spans in characters of the sentence; none if the two share no word.
+
+    Raises:
+        MissingDependencyError: SciPy is absent, which comes with the extra `models`.
+    """
+    words, places = _words(proposition), _words(sentence)
+    matches = np.array([[word == place for place, _ in places] for word, _ in words], float)
+    if not matches.any():
+        return []
+    weights = _with_context(matches)
+    rows, columns = require("scipy.optimize", extra="models").linear_sum_assignment(weights, maximize=True)
+    chosen = sorted(column for row, column in zip(rows, columns, strict=True) if matches[row, column])
+    spans: list[Span] = []
+    for place, column in enumerate(chosen):
+        start, end = places[column][1]
+        if place and chosen[place - 1] == column - 1:
+            start = spans.pop()[0]
+        spans.append((start, end))
+    return spans
+
+
+def _words(text: str) -> list[tuple[str, Span]]:
+    return [(stem(match[0].lower()), match.span()) for match in _WORD.finditer(text)]
+
+
+def _with_context(matches: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return matches with a little more for each pair of words around them that matches too, in either order."""
+    rows, columns = matches.shape
+    padded = np.pad(matches, _REACH)
+    steps = [step for step in range(-_REACH, _REACH + 1) if step]
+    around = np.zeros_like(matches)
+    for down, right in product(steps, steps):
+        around += padded[_REACH + down : _REACH + down + rows, _REACH + right : _REACH + right + columns]
+    weighted: NDArray[np.float64] = matches * (1 + _CONTEXT * around)
+    return weighted

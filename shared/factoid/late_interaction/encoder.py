@@ -1,0 +1,256 @@
+"""Texts into a vector for each token, with the place of the token in the text, by a ColBERT-like model."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from factoid._optional import require
+from factoid.encode import Vectors, quiet_loading
+from factoid.errors import InvalidInputError
+from factoid.sentences import Span
+from factoid.units import check_text
+
+if TYPE_CHECKING:
+    from sentence_transformers import MultiVectorEncoder
+
+FINER_PROMPT = "query_sentence"
+"""Name of the prompt that holds the marker m'_q in a model trained for finer units (AGRaME, §3.2)."""
+
+_LEAST_TOKENS = 8  # of a window, beside marker and special tokens
+_ENDLESS = 10**9  # tokenizers without a limit name a far larger one
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenVectors:
+    """The tokens of a text that are scored.
+
+    Attributes:
+        vectors: float32. Shape: (tokens, dim).
+        spans: Start and end of each token in the text, without white space; (0, 0) for those that stand for no text: special
+            tokens, markers and the [MASK]s after a query. Shape: (tokens, 2).
+        windows: In how many windows the model read the text.
+    """
+
+    vectors: Vectors
+    spans: NDArray[np.int64]
+    windows: int = 1
+
+
+@runtime_checkable
+class TokenEncoder(Protocol):
+    """Anything that turns texts into token vectors."""
+
+    def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
+        """Return the token vectors of a query, with the marker m_q, or with m'_q for units finer than what is encoded."""
+        ...
+
+    def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """Return the token vectors of passages; every word of a text is in some token, unless the model skips its kind."""
+        ...
+
+
+class LateInteractionEncoder:
+    """A Sentence Transformers `MultiVectorEncoder` that says where its tokens stand.
+
+    Passages above the model's limit are read in windows that overlap by a quarter. Each token has its vector from the window
+    in which it stands further from the edge, so that long passages have one vector for each token, as short ones do. Tokens
+    that the model does not score, such as punctuation, are left out.
+
+    A query that is longer than the width to which a model fills queries up (32 in ColBERT) is read whole if the model was loaded
+    here. A model that was given loaded is used as it is, and a warning is logged for each query that it cuts.
+
+    Args:
+        model: A model name, a local folder, or a loaded `MultiVectorEncoder`: checkpoints of Sentence Transformers, PyLate and
+            Stanford's ColBERT. Any other checkpoint gets random weights for its projection and ranks by chance.
+        device: For example "cpu" or "cuda"; None lets Sentence Transformers choose.
+        batch_size: Windows in one forward pass.
+        max_tokens: Most tokens of a window, marker and special tokens included; None for what the model was trained on.
+        show_progress: Show progress bars while loading and encoding.
+
+    Raises:
+        MissingDependencyError: On first use, where Sentence Transformers is absent.
+        InvalidInputError: On first use, where the model cannot read so many tokens, its tokenizer does not tell where tokens
+            stand, or it pools them.
+    """
+
+    def __init__(
+        self,
+        model: str | PathLike[str] | MultiVectorEncoder,
+        *,
+        device: str | None = None,
+        batch_size: int = 32,
+        max_tokens: int | None = None,
+        show_progress: bool = False,
+    ) -> None:
+        self.device = device
+        self.batch_size = batch_size
+        self.max_tokens = max_tokens
+        self.show_progress = show_progress
+        self._given = fspath(model) if isinstance(model, PathLike) else model
+        self._loaded: Any = None
+        self._lock = threading.RLock()  # fast tokenizers cannot be used by two threads at once
+
+    def has_finer_marker(self) -> bool:
+        """Tell whether the model has a marker m'_q of its own; without one the two kinds of query vectors are equal."""
+        return FINER_PROMPT in self._model().prompts
+
+    def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
+        """Return the token vectors of a query.
+
+        Args:
+            text: The query.
+            finer: Mark the query with m'_q, to score units finer than what is encoded, where the model has such a marker;
+                a model trained without one is best served with m_q for both (Table 5).
+        """
+        check_text(text, "query")
+        with self._lock:
+            model = self._model()
+            name = FINER_PROMPT if finer and self.has_finer_marker() else "query"
+            prompt = model.prompts.get(name) or ""
+            [features] = model.encode_query([text], prompt=prompt, **self._options({}))
+        vectors, spans, mask = _tokens(features, prompt, text)
+        read = int(spans[:, 1].max(initial=0))
+        if text[read:].strip():
+            logger.warning("the model reads only the first %d characters of the query %r", read, text)
+        return TokenVectors(vectors[mask], spans[mask])
+
+    def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """Return the token vectors of passages, in order."""
+        for text in texts:
+            check_text(text, "passage")
+        with self._lock:
+            model = self._model()
+            prompt = model.prompts.get("document") or ""
+            limit = self._limit(model)
+            budget = limit - len(model.tokenizer(prompt)["input_ids"]) if limit else 0
+            if limit and budget < _LEAST_TOKENS:
+                message = f"max_tokens must leave at least {_LEAST_TOKENS} tokens beside marker and special tokens, got {limit}"
+                raise InvalidInputError(message)
+            windows = [_windows(text, model.tokenizer, budget) for text in texts]
+            parts = [text[start:end] for text, cuts in zip(texts, windows, strict=True) for start, end, _ in cuts]
+            size = {"max_length": limit} if limit else {}
+            encoded = model.encode_document(parts, prompt=prompt, **self._options(size)) if parts else []
+        features = iter(encoded)
+        return [
+            _merged([(*_tokens(next(features), prompt, text[start:end]), start, cut) for start, end, cut in cuts])
+            for text, cuts in zip(texts, windows, strict=True)
+        ]
+
+    def _options(self, text: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "output_value": None,  # all that the model knows of each token, and not the vectors alone
+            "processing_kwargs": {"text": {"return_offsets_mapping": True, **text}},
+            "batch_size": self.batch_size,
+            "show_progress_bar": self.show_progress,
+        }
+
+    def _limit(self, model: Any) -> int | None:
+        most = model.max_seq_length
+        if most is not None and most > _ENDLESS:
+            most = None
+        if self.max_tokens is not None and most is not None and self.max_tokens > most:
+            message = f"max_tokens must be at most {most}, what this model can read, got {self.max_tokens}"
+            raise InvalidInputError(message)
+        return self.max_tokens or getattr(model[0], "document_length", None) or most
+
+    def _model(self) -> Any:
+        with self._lock:
+            if self._loaded is None:
+                library = require("sentence_transformers", extra="models")
+                model: Any = self._given
+                if isinstance(model, str):
+                    with quiet_loading(self.show_progress):
+                        model = library.MultiVectorEncoder(model, device=self.device)
+                    expansion = getattr(model[0], "query_expansion", None)
+                    if expansion and expansion["strategy"] == "fixed":
+                        model[0].query_expansion = {**expansion, "strategy": "min"}
+                if not getattr(model.tokenizer, "is_fast", False):
+                    message = (
+                        f"the tokenizer of {self._given!r:.60} does not tell where tokens stand: expected a fast one"
+                    )
+                    raise InvalidInputError(message)
+                self._loaded = model
+            return self._loaded
+
+
+def _tokens(features: Any, prompt: str, text: str) -> tuple[Vectors, NDArray[np.int64], NDArray[np.bool_]]:
+    """Return vectors and spans of all tokens of a text, and which of them are scored."""
+    vectors = features["token_embeddings"].float().cpu().numpy()
+    offsets = features["offset_mapping"].cpu().numpy()
+    if len(offsets) > len(vectors):
+        message = "the model pools its token vectors, so that they have no place in the text: remove its token pooling"
+        raise InvalidInputError(message)
+    spans = np.zeros((len(vectors), 2), np.int64)  # the [MASK]s after a query have no offsets
+    for place, (start, end) in enumerate(np.clip(offsets - len(prompt), 0, len(text)).tolist()):
+        part = text[start:end]
+        if part.strip():  # some tokenizers count the space before a word
+            spans[place] = end - len(part.lstrip()), end - (len(part) - len(part.rstrip()))
+    return vectors, spans, features["attention_mask"].bool().cpu().numpy()
+
+
+Window = tuple[int, int, int]  # where it starts and ends, and where the next window takes over
+
+
+def _windows(text: str, tokenizer: Any, budget: int) -> list[Window]:
+    """Return stretches of a text of at most so many tokens, 0 for no limit, which begin and end between words if they can."""
+    tokens = _offsets(text, tokenizer) if budget else []
+
+    def fits(first: int, last: int) -> bool:
+        """A stretch that begins or ends within a word may have more tokens by itself."""
+        if last - first > budget:
+            return False
+        return (first, last) == (0, len(tokens)) or len(
+            _offsets(text[slice(*bounds(first, last))], tokenizer)
+        ) <= budget
+
+    def bounds(first: int, last: int) -> Span:
+        return tokens[first][0] if first else 0, tokens[last - 1][1] if last < len(tokens) else len(text)
+
+    first, windows = 0, []
+    while not fits(first, len(tokens)):
+        last = _between_words(tokens, first + min(budget, len(tokens) - first - 1), budget // 8)
+        while last > first + 1 and not fits(first, last):
+            last -= 1
+        following = max(first + 1, _between_words(tokens, last - budget // 4, budget // 8))
+        cut = _between_words(tokens, (following + last) // 2, (last - following) // 2)
+        windows.append((*bounds(first, last), tokens[cut][0]))
+        first = following
+    return [*windows, (*bounds(first, len(tokens)), len(text))]
+
+
+def _between_words(tokens: Sequence[Span], place: int, reach: int) -> int:
+    """Return the nearest token before a place that begins a word, or the place itself if there is none within reach."""
+    starts = range(place, max(place - reach, 1), -1)
+    return next((at for at in starts if tokens[at - 1][1] < tokens[at][0]), place)
+
+
+def _offsets(text: str, tokenizer: Any) -> list[Span]:
+    encoded = tokenizer(
+        text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, padding=False, verbose=False
+    )
+    offsets: list[Span] = encoded["offset_mapping"]
+    return offsets
+
+
+def _merged(parts: Sequence[tuple[Vectors, NDArray[np.int64], NDArray[np.bool_], int, int]]) -> TokenVectors:
+    """Return the tokens of windows as those of one text: each from one window, special tokens from all."""
+    vectors, spans = [], []
+    begin = 0
+    for rows, places, mask, start, cut in parts:
+        stands = places[:, 1] > 0
+        moved = np.where(stands[:, None], places + start, 0)
+        wanted = mask & (~stands | ((moved[:, 0] < cut) & (moved[:, 1] > begin)))
+        vectors.append(rows[wanted])
+        spans.append(moved[wanted])
+        begin = cut
+    return TokenVectors(np.concatenate(vectors), np.concatenate(spans), len(parts))

@@ -1,0 +1,86 @@
+"""MaxSim of queries, or parts of them, with passages, or parts of them (AGRaME, §3.1 and §3.2).
+
+Pure NumPy. Token vectors may have any length and sign. Shapes: query vectors (query tokens, dim), passage vectors (passage
+tokens, dim), masks (tokens,), true where a token counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from factoid.encode import Vectors
+from factoid.inner_products import products
+from factoid.sentences import Span
+
+Mask = NDArray[np.bool_]
+Scores = NDArray[np.float64]
+
+ALPHA = 1.0
+
+
+def maxsim(
+    query: Vectors, passage: Vectors, *, query_mask: Mask | None = None, passage_mask: Mask | None = None
+) -> float:
+    """Return the sum, over the query's tokens, of the largest inner product with a token of the passage.
+
+    Tokens outside a mask take no part: they are no zeros, which would beat negative products. No query token at all gives 0, the
+    empty sum; a query token without any passage token gives minus infinity, the largest of nothing.
+    """
+    mask = np.ones(len(passage), bool) if passage_mask is None else passage_mask
+    return float(span_scores(products(query, passage.T), [mask], query_mask=query_mask)[0])
+
+
+def span_scores(similarities: Vectors, masks: Sequence[Mask], *, query_mask: Mask | None = None) -> Scores:
+    """Return the MaxSim of each span of a passage, from products of tokens that are computed once.
+
+    Args:
+        similarities: Inner products of the tokens. Shape: (query tokens, passage tokens).
+        masks: For each span the tokens in it. Shape of each: (passage tokens,).
+        query_mask: Which tokens of the query count (sub-query → unit, Figure 1 C and D); None for all.
+
+    Returns:
+        Scores as `maxsim` defines them. Shape: (len(masks),).
+    """
+    rows = similarities if query_mask is None else similarities[query_mask]
+    scores = np.zeros(len(masks))
+    for place, mask in enumerate(masks):
+        if len(rows):
+            # Indexed, and not multiplied by the mask, as PyLate does: zeros would win where all products are negative.
+            scores[place] = rows[:, mask].max(axis=1, initial=-np.inf).sum(dtype=np.float64)
+    return scores
+
+
+def token_mask(tokens: NDArray[np.int64], spans: Iterable[Span]) -> Mask:
+    """Tell which tokens lie in any of some spans, be it in part.
+
+    Args:
+        tokens: Start and end of each token in the text; tokens that stand for no text, such as [CLS], have (0, 0) and lie in
+            no span. Shape: (tokens, 2).
+        spans: In characters of the same text. An empty span holds no token.
+
+    Returns:
+        Shape: (tokens,).
+    """
+    mask = np.zeros(len(tokens), bool)
+    for start, end in spans:
+        if start < end:
+            mask |= (tokens[:, 0] < end) & (tokens[:, 1] > start)
+    return mask
+
+
+def blend(spans: Scores, passage: float, alpha: float = ALPHA) -> Scores:
+    """Return `S(q, span) + α·S(q, passage)` for the spans of one passage (§3.2).
+
+    The model learns to tell the spans of one passage apart, and not those of different passages, so that their own scores
+    cannot be compared across passages: the passage's score makes them comparable. The paper names α without a value. §2 adds
+    the two scores as they are, which is 1, the default here; 0 compares spans alone.
+
+    Args:
+        spans: `span_scores` with the query vectors of the finer marker m'_q.
+        passage: `maxsim` over the whole passage with those of the marker m_q.
+        alpha: Weight of the passage.
+    """
+    return spans + alpha * passage

@@ -1,0 +1,108 @@
+"""Scores against loops over single numbers, in float64."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from factoid.late_interaction import blend, maxsim, span_scores, token_mask
+
+NUMBERS = st.floats(-8, 8, width=32)
+
+
+@st.composite
+def cases(draw):
+    """Query, passage and a mask for each: vectors of any length and sign, all and no tokens included."""
+    rows, columns, dim = draw(st.integers(0, 5)), draw(st.integers(0, 6)), draw(st.integers(1, 4))
+    query, passage = (draw(arrays(np.float32, (count, dim), elements=NUMBERS)) for count in (rows, columns))
+    return query, passage, draw(arrays(bool, rows)), draw(arrays(bool, columns))
+
+
+def by_loops(query, passage, query_mask, passage_mask):
+    total = 0.0
+    for i in range(len(query)):
+        if not query_mask[i]:
+            continue
+        best = -math.inf
+        for j in range(len(passage)):
+            if passage_mask[j]:
+                product = 0.0
+                for a, b in zip(query[i], passage[j], strict=True):
+                    product += float(a) * float(b)
+                best = max(best, product)
+        total += best
+    return total
+
+
+@given(cases())
+def test_maxsim_is_the_sum_of_the_largest_products(case):
+    query, passage, query_mask, passage_mask = case
+    score = maxsim(query, passage, query_mask=query_mask, passage_mask=passage_mask)
+    assert score == pytest.approx(by_loops(*case), rel=1e-5, abs=1e-3)
+    everything = np.ones(len(query), bool), np.ones(len(passage), bool)
+    assert maxsim(query, passage) == pytest.approx(by_loops(query, passage, *everything), rel=1e-5, abs=1e-3)
+
+
+@given(cases(), st.data())
+def test_all_spans_of_a_passage_are_scored_at_once(case, data):
+    query, passage, query_mask, _ = case
+    masks = data.draw(st.lists(arrays(bool, len(passage)), max_size=4))
+    scores = span_scores(query @ passage.T, masks, query_mask=query_mask)
+    assert scores.dtype == np.float64
+    expected = [by_loops(query, passage, query_mask, mask) for mask in masks]
+    assert scores.tolist() == pytest.approx(expected, rel=1e-5, abs=1e-3)
+
+
+@given(cases())
+def test_a_mask_is_the_same_as_leaving_tokens_out(case):
+    query, passage, query_mask, passage_mask = case
+    masked = maxsim(query, passage, query_mask=query_mask, passage_mask=passage_mask)
+    assert masked == pytest.approx(maxsim(query[query_mask], passage[passage_mask]), rel=1e-6)
+
+
+def test_negative_products_stay_negative():
+    query, passage = np.array([[1.0, 0.0]], np.float32), np.array([[-1, 0], [-3, 0], [2, 0]], np.float32)
+    assert maxsim(query, passage, passage_mask=np.array([True, True, False])) == -1.0
+
+
+def test_empty_spans_and_queries():
+    query, passage = np.ones((2, 3), np.float32), np.ones((4, 3), np.float32)
+    assert maxsim(query, passage, passage_mask=np.zeros(4, bool)) == -math.inf
+    assert maxsim(query, passage, query_mask=np.zeros(2, bool)) == 0.0
+    assert maxsim(query[:0], passage[:0]) == 0.0
+
+
+def test_scores_are_those_of_sentence_transformers():
+    util = pytest.importorskip("sentence_transformers.util")
+    torch = pytest.importorskip("torch")
+    random = np.random.default_rng(0)
+    query, passage = (random.normal(size=(count, 8)).astype(np.float32) - 0.5 for count in (5, 9))
+    mask = random.random(9) < 0.5
+    tensors = [torch.from_numpy(array)[None] for array in (query, passage, mask)]
+    expected = util.maxsim(tensors[0], tensors[1], b_mask=tensors[2]).item()
+    assert maxsim(query, passage, passage_mask=mask) == pytest.approx(expected, rel=1e-5)
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 6)), max_size=8), st.integers(0, 25), st.integers(0, 25))
+def test_a_token_is_in_a_span_if_they_share_a_character(pairs, start, end):
+    tokens = np.array([(first, first + length) if length else (0, 0) for first, length in pairs], np.int64).reshape(
+        -1, 2
+    )
+    expected = [bool(set(range(*token)) & set(range(start, end))) for token in tokens.tolist()]
+    assert token_mask(tokens, [(start, end)]).tolist() == expected
+    assert token_mask(tokens, []).tolist() == [False] * len(tokens)
+    assert token_mask(tokens, [(0, 3), (start, end)]).tolist() == [
+        one or other for one, other in zip(expected, token_mask(tokens, [(0, 3)]), strict=True)
+    ]
+
+
+def test_the_passage_counts_alpha_times():
+    spans = np.array([1.0, -2.0, -np.inf])
+    assert blend(spans, 3.0).tolist() == [4.0, 1.0, -np.inf]
+    assert blend(spans, 3.0, 0.5).tolist() == [2.5, -0.5, -np.inf]
+    assert blend(spans, -3.0, 0).tolist() == spans.tolist()

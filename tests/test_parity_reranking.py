@@ -1,0 +1,65 @@
+"""Both frameworks and the core rank the same passages alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+pytest.importorskip("llama_index.core")
+
+from langchain_core.documents import Document
+from llama_index.core.schema import NodeWithScore, TextNode
+
+from factoid import AnyGranularityRanker
+from factoid import Document as CoreDocument
+from langchain_factoid import AnyGranularityReranker
+from llama_index_factoid import AnyGranularityRerank
+from tests.late_interaction.word_vectors import WordVectors
+from tests.test_parity import CORPUS, QUERIES
+
+METADATA = [{"title": f"Title {place}", "page": place} for place in range(len(CORPUS))]
+
+
+def test_the_defaults_are_the_same() -> None:
+    ranker = AnyGranularityRanker(WordVectors())
+    one, other = AnyGranularityReranker(ranker=ranker), AnyGranularityRerank(ranker=ranker)
+    for name in ("granularity", "parents", "k"):
+        assert getattr(one, name) == getattr(other, name)
+
+
+@pytest.mark.parametrize("parents", ["unit", "passage"])
+@pytest.mark.parametrize("granularity", ["sentence", "proposition", "passage"])
+def test_units_scores_and_places_are_the_same(granularity: str, parents: Any) -> None:
+    ranker = AnyGranularityRanker(WordVectors())
+    options: dict[str, Any] = {"granularity": granularity, "parents": parents, "k": 5}
+    rows = list(zip(CORPUS, METADATA, strict=True))
+    cores = [CoreDocument(text, title=row["title"]) for text, row in rows]
+    documents = [Document(text, metadata=row) for text, row in rows]
+    nodes = [NodeWithScore(node=TextNode(text=text, metadata=row)) for text, row in rows]
+    for query in QUERIES[:3]:
+        core = [
+            (hit.unit.text, hit.score, hit.unit.start, [(one.unit.text, one.score) for one in hit.matches])
+            for hit in ranker.rank(query, cores, **options)
+        ]
+        langchain = [
+            (
+                document.page_content,
+                document.metadata["score"],
+                document.metadata.get("start_index", 0),
+                [(match["text"], match["score"]) for match in document.metadata.get("matches", [])],
+            )
+            for document in AnyGranularityReranker(ranker=ranker, **options).compress_documents(documents, query)
+        ]
+        llama_index = [
+            (
+                one.node.get_content(),
+                one.score,
+                getattr(one.node, "start_char_idx", None) or 0,
+                [(match["text"], match["score"]) for match in one.node.metadata.get("matches", [])],
+            )
+            for one in AnyGranularityRerank(ranker=ranker, **options).postprocess_nodes(nodes, query_str=query)
+        ]
+        assert core == langchain == llama_index
+        assert len(core) == 5

@@ -124,6 +124,8 @@ class MultiGranularRetriever(BaseRetriever):
         search_type = options.pop("search_type", self.search_type)
         threshold = options.pop("score_threshold", self.score_threshold)
         lambda_mult = options.pop("lambda_mult", self.lambda_mult)
+        if threshold is not None and search_type != "similarity_score_threshold":
+            options["score_threshold"] = threshold  # of a call: the least score
         if search_type == "mmr":
             options["mmr"] = lambda_mult
         elif search_type == "similarity_score_threshold":

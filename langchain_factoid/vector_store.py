@@ -23,9 +23,9 @@ from factoid.metadata import MetadataPolicy, check_metadata_policy
 from factoid.propositions.decompose import check_policy
 from factoid.propositions.protocol import check_propositionizer
 from factoid.store import UnitStore
-from factoid.store.search import SearchOptions
+from factoid.store.search import FINEST_FIRST, SearchOptions
 from factoid.units import Document as CoreDocument
-from factoid.units import Granularity, Hit, check_text
+from factoid.units import Hit, check_text
 from langchain_factoid.convert import (
     hit_documents,
     in_step,
@@ -47,7 +47,6 @@ Scored = tuple[Document, float]
 Metadatas = Iterable[Mapping[str, Any]]
 Embedded = Iterable[tuple[str, Sequence[float]]]
 
-_FINEST = (Granularity.PROPOSITION, Granularity.SENTENCE, Granularity.PASSAGE)
 _RECIPE = ("propositionizer", "words", "min_words", "unsupported", "cache", "show_progress")
 
 
@@ -119,7 +118,7 @@ class MultiGranularFAISS(VectorStore):
         self.store = store
         self.parents = parents or ("passage" if store.lacks_texts else "document")
         self.granularities = store.granularities
-        self.default_granularity = next(kind for kind in _FINEST if kind in store.granularities)
+        self.default_granularity = next(kind for kind in FINEST_FIRST if kind in store.granularities)
         self.last_report: AddReport | None = None
         self._metadata = metadata
         self._relevance = relevance_score_fn or _relevance

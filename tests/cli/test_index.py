@@ -32,9 +32,12 @@ def test_index_replaces_an_edited_file(run, docs, store):
 def test_index_takes_some_granularities(run, fails, docs, tmp_path):
     _, out, _ = run("index", docs, "--store", tmp_path / "s", "--granularities", "passage,sentence", "--json")
     assert json.loads(out)["total"] == {"passage": 3, "sentence": 6}
-    assert "holds no propositions. It holds 3 passages, 6 sentences" in fails("search", tmp_path / "s", "Vasa")
-    code, out, _ = run("search", tmp_path / "s", "Vasa", "--granularity", "sentence")
-    assert (code, out.count("vasa.md")) == (0, 1)
+    assert "holds no propositions. It holds 3 passages, 6 sentences" in fails(
+        "search", tmp_path / "s", "Vasa", "--granularity", "proposition"
+    )
+    found = [run("search", tmp_path / "s", "Vasa", *options) for options in ([], ["--granularity", "sentence"])]
+    assert found[0] == found[1]
+    assert (found[0][0], found[0][1].count("vasa.md")) == (0, 1)
 
 
 def test_index_needs_files_that_are_there(fails, docs, tmp_path):

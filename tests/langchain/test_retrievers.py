@@ -48,6 +48,14 @@ async def test_async_gives_the_same(filled: MultiGranularFAISS, granularity: str
     assert (first if parents == "unit" else first["matches"][0])["granularity"] == granularity
 
 
+def test_a_threshold_of_a_call_is_the_least_score(filled: MultiGranularFAISS) -> None:
+    for search_type in ("hybrid", "similarity"):
+        retriever = MultiGranularRetriever(store=filled, search_type=search_type)  # type: ignore[arg-type]
+        every = [found.metadata["score"] for found in retriever.invoke("Who has no eyes?")]
+        assert len(every) == 2
+        assert len(retriever.invoke("Who has no eyes?", score_threshold=every[0])) == 1
+
+
 async def test_hybrid_weighs_words_as_well(filled: MultiGranularFAISS) -> None:
     pytest.importorskip("tantivy", reason="needs factoid[lexical]")
     hybrid = MultiGranularRetriever(store=filled, k=1, search_type="hybrid")

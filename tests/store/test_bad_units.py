@@ -51,7 +51,7 @@ def test_a_unit_that_could_not_be_read_back_is_refused(change, message):
         ({"k": 1.5}, "k must be a whole number"),
         ({"k": None}, "k must be a whole number"),
         (
-            {"granularity": None},
+            {"granularity": 7},
             "granularity must be one of passage, sentence, proposition, a list of them, or 'mixed'",
         ),
         ({"granularity": "document"}, "it has no index of documents"),

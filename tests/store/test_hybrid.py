@@ -238,6 +238,7 @@ def blended(store, question, parents, weights, condition):
     ("options", "message"),
     [
         ({"lexical": 1.5}, "from 0 to 1"),
+        ({"granularity": "passages"}, "unknown granularity"),
         ({"lexical": 0.5, "fusion": "rrf"}, "leave one of them out"),
         ({"weights": 0.4}, "weights must be"),
         ({"lexical": 1, "mmr": 0.5}, "mmr compares vectors"),
@@ -256,6 +257,15 @@ def test_the_default_weighs_passage_and_words(store):
     kinds = ["sentence", "proposition"]
     fused = store.search(question, 5, granularity=kinds, fusion="max")
     assert fused != store.search(question, 5, granularity=kinds)
+
+
+@pytest.mark.parametrize("granularities", [["passage"], ["sentence"], ["passage", "sentence"]])
+def test_the_default_compares_the_finest_that_there_is(granularities):
+    with UnitStore(encoder=HashEncoder(), granularities=granularities) as store:
+        store.add_documents(DOCUMENTS)
+        assert titles(store.search("warranty of the Swift", 1)) == ["Swift"]
+        assert titles(store.search("Swift", 1, lexical=1)) == ["Swift"]
+        assert granularities[-1] in store.search("warranty of the Swift", 1)[0].parts
 
 
 def test_the_default_without_tantivy_says_so_and_weighs_vectors(store, monkeypatch):

@@ -61,7 +61,7 @@ def test_words_get_more_weight_where_vectors_say_nothing(tmp_path):
 
 def test_ranks_are_those_of_searches():
     with filled(None, Noise()) as store:
-        report = store.tune_weights(dict(QUESTIONS), keep=False)
+        report = store.tune_weights({question: answer for question, (answer,) in QUESTIONS}, keep=False)
         assert store.weights == Weights()
         ranks = []
         for question, (answer,) in QUESTIONS:

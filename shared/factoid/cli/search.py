@@ -21,9 +21,13 @@ def search(
     question: Annotated[str, argument("QUESTION", "What to search for.")],
     k: Annotated[int, option("N", "How many passages.", "-k")] = 5,
     granularity: Annotated[
-        Literal["passage", "sentence", "proposition", "mixed"],
-        option(None, "The units that are compared with the question; mixed for all, ranked together."),
-    ] = "proposition",
+        Literal["passage", "sentence", "proposition", "mixed"] | None,
+        option(
+            None,
+            "The units that are compared with the question; mixed for all, ranked together.",
+            default="proposition, else the finest that the store searches",
+        ),
+    ] = None,
     lexical: Annotated[
         float | None,
         option(
@@ -55,10 +59,10 @@ def search(
 ) -> None:
     """Find the passages that answer a question, and the facts in them."""
     from factoid.context import pack_context
+    from factoid.store.search import FINEST_FIRST
 
     opts.check_question(question)
     options: dict[str, Any] = {
-        "granularity": granularity,
         "filter": opts.read_object("--filter", condition),
         "min_score": min_score,
         "mmr": mmr,
@@ -67,6 +71,8 @@ def search(
         "refine": refine,
     }
     with opts.waiting("searching"), _open(store, encoder, granularity) as opened:
+        counts = opened.counts()
+        options["granularity"] = granularity or next(kind for kind in FINEST_FIRST if counts.get(kind))
         hits = opened.search(question, k, expand=expand, **options)
         context = None
         if words is not None:
@@ -74,7 +80,7 @@ def search(
             units = opened.search(question, max(words, 1), parents="unit", **options)
             context = pack_context(units, words=words)
     if as_json:
-        result = {"question": question, "granularity": granularity, "hits": [asdict(hit) for hit in hits]}
+        result = {"question": question, "granularity": options["granularity"], "hits": [asdict(hit) for hit in hits]}
         opts.print_json(result if context is None else {**result, "context": context})
     elif not hits:
         print("factoid: nothing found: no passage passes the options given", file=sys.stderr)
@@ -85,13 +91,14 @@ def search(
         print("\n\n".join(show_hit(rank, hit, color=color, explain=explain) for rank, hit in enumerate(hits, start=1)))
 
 
-def _open(path: str, encoder: str | None, granularity: str) -> UnitStore:
+def _open(path: str, encoder: str | None, granularity: str | None) -> UnitStore:
     """Open a store that is there and has what is asked for."""
     store = opts.open_store(path, encoder=opts.make_encoder(encoder))
     counts = store.counts()
-    if sum(counts.values()) if granularity == "mixed" else counts.get(Granularity(granularity)):
+    kind = None if granularity in (None, "mixed") else Granularity(granularity or "")
+    if counts if kind is None else counts.get(kind):
         return store
     store.close()
-    wanted = "units" if granularity == "mixed" else f"{granularity}s"
+    wanted = "units" if kind is None else f"{kind}s"
     message = f"the store at {path} holds no {wanted}. It holds {opts.listed(counts) or 'nothing'}"
     raise StoreError(message)

@@ -206,7 +206,10 @@ def has_tantivy() -> bool:
 def check_language(language: str) -> str:
     """Return a language if it is one of `LANGUAGES`; raise InvalidInputError otherwise."""
     if language not in LANGUAGES:
-        message = f"unknown language {language!r}: expected one of {', '.join(map(repr, LANGUAGES))}"
+        message = (
+            f"unknown language {language!r}: expected one of {', '.join(map(repr, LANGUAGES))}; '' does without a stemmer, and "
+            "scripts without spaces need none"
+        )
         raise InvalidInputError(message)
     return language
 

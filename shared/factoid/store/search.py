@@ -42,6 +42,7 @@ from factoid.units import Granularity, Hit, Unit, check_text
 
 Parents = Literal["passage", "document", "unit"]
 MIXED = "mixed"
+FINEST_FIRST = (Granularity.PROPOSITION, Granularity.SENTENCE, Granularity.PASSAGE)
 _ROW = attrgetter("row")
 
 
@@ -50,7 +51,8 @@ class SearchOptions:
     """What a search may be told beside the query and k.
 
     Attributes:
-        granularity: The units that are compared with the query; several, or "mixed" for all, are fused.
+        granularity: The units that are compared with the query: one granularity, several, or "mixed" for all. None for
+            propositions, else the finest that the store searches.
         parents: What hits are: the k best distinct passages, each with the units that made it a hit in `matches`; the k
             best distinct documents; or the units themselves.
         filter: Conditions on metadata, applied before the search (see `factoid.filters`).
@@ -76,7 +78,7 @@ class SearchOptions:
         InvalidInputError: An option is out of its range; says which, and what it takes.
     """
 
-    granularity: str | Sequence[str] = Granularity.PROPOSITION
+    granularity: str | Sequence[str] | None = None
     parents: str = "passage"
     filter: Filter | None = None
     document_ids: Sequence[str] | None = None
@@ -178,6 +180,8 @@ class SearchOptions:
         Raises:
             InvalidInputError: None, an unknown one, or one that the store does not search.
         """
+        if self.granularity is None:
+            return [next(kind for kind in FINEST_FIRST if kind in searched)]
         if self.granularity == MIXED:
             return list(searched)
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
@@ -225,6 +229,8 @@ class Query:
     ) -> Self:
         """Return a checked query, by these weights if it names none; encode texts whose vectors are not given."""
         searched, k = options.kinds(granularities), whole_number("k", k)
+        for text in texts or ():
+            check_text(text, "query")
         blend = options.blend(weights, has_texts=texts is not None)
         if blend is not None and blend.lexical == 1:
             vectors = None
@@ -340,8 +346,6 @@ def _encoded(encoder: Encoder | None, queries: Sequence[str]) -> Vectors:
     if encoder is None:
         message = "this store has no encoder: use search_by_vector, or give UnitStore an encoder"
         raise InvalidInputError(message)
-    for query in queries:
-        check_text(query, "query")
     return np.asarray(encoder.encode_queries(queries), np.float32)
 
 

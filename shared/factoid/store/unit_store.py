@@ -176,7 +176,7 @@ class UnitStore:
     @weights.setter
     def weights(self, weights: Weights) -> None:
         self.connections.check_writable()
-        self._settings = keep_settings(self.connections, weights=SearchOptions(weights=weights).weights)
+        self._settings = keep_settings(self.connections, weights=SearchOptions(weights=weights).weights or Weights())
 
     def close(self) -> None:
         """Write the indexes that have changed, and close the store, after searches under way. Closing twice is harmless."""

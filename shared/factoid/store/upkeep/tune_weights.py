@@ -63,7 +63,7 @@ def tune_weights(
     store: UnitStore,
     questions: Mapping[str, Sequence[str]] | Iterable[tuple[str, Sequence[str]]],
     *,
-    granularity: str | Sequence[str] = Granularity.PROPOSITION,
+    granularity: str | Sequence[str] | None = None,
     keep: bool = True,
     show_progress: bool = False,
 ) -> WeightsReport:
@@ -75,7 +75,7 @@ def tune_weights(
     Args:
         store: The store, with its encoder.
         questions: Each with its answers.
-        granularity: The units that searches will compare.
+        granularity: The units that searches will compare; None for what they compare unless they are told.
         keep: Whether to keep better weights in the store, for every search that names none.
         show_progress: Show a progress bar over questions.
 
@@ -89,7 +89,7 @@ def tune_weights(
     pairs = list(questions.items() if isinstance(questions, Mapping) else questions)
     pools = [_pool(store, text, granularity) for text, _ in progress(pairs, show=show_progress, unit=" questions")]
     right = [
-        np.array([any(stands_in(answer.casefold(), text) for answer in answers) for text in texts])
+        np.array([any(stands_in(answer.casefold(), text) for answer in _listed(answers)) for text in texts])
         for (_, answers), (texts, _) in zip(pairs, pools, strict=True)
     ]
     answerable = sum(bool(marks.any()) for marks in right)
@@ -126,7 +126,11 @@ def tune_weights(
     )
 
 
-def _pool(store: UnitStore, question: str, granularity: str | Sequence[str]) -> tuple[list[str], Array]:
+def _listed(answers: str | Sequence[str]) -> Sequence[str]:
+    return [answers] if isinstance(answers, str) else answers
+
+
+def _pool(store: UnitStore, question: str, granularity: str | Sequence[str] | None) -> tuple[list[str], Array]:
     """Return the texts of the best passages by several weights, and what their scores are made of.
 
     Returns:

@@ -235,10 +235,12 @@ def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
     """Return a text on one line, and the places of its characters."""
     if " ".join(text.split()) == text:
         return text, places
-    kept = [at for at, character in enumerate(text) if not character.isspace() or (at and not text[at - 1].isspace())]
-    while kept and text[kept[-1]].isspace():
-        kept.pop()
-    return "".join([" " if text[at].isspace() else text[at] for at in kept]), [places[at] for at in kept]
+    positions = [
+        at for at, character in enumerate(text) if not character.isspace() or (at and not text[at - 1].isspace())
+    ]
+    while positions and text[positions[-1]].isspace():
+        positions.pop()
+    return "".join([" " if text[at].isspace() else text[at] for at in positions]), [places[at] for at in positions]
 
 
 def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[int, int]:

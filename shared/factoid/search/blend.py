@@ -275,13 +275,13 @@ class _Ranking:
 
 def _at(keys: Ids, rows: Ids, values: Vectors) -> Vectors:
     """Return the values of keys, by rows in any order; 0 for those that are not among them. Shape: (keys,)."""
-    found = np.zeros(len(keys), np.float32)
+    aligned = np.zeros(len(keys), np.float32)
     order = np.argsort(rows)
     places = np.searchsorted(rows, keys, sorter=order)
     known = places < len(rows)
     known[known] = rows[order[places[known]]] == keys[known]
-    found[known] = values[order[places[known]]]
-    return found
+    aligned[known] = values[order[places[known]]]
+    return aligned
 
 
 def _scales(view: View, queries: Vectors) -> NDArray[np.floating[Any]]:

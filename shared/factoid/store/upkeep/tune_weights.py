@@ -40,11 +40,11 @@ class WeightsReport:
     Attributes:
         questions: How many were asked.
         answerable: To how many some passage that was found holds an answer.
-        current: What the store weighed by before, and its mean reciprocal rank: 1 / the rank of the first passage that
-            holds an answer, 0 where none does.
+        current: What the store weighed by before.
         best: The best weights on all questions.
-        current_mrr: Of the current weights.
-        held_out_mrr: Of weights fitted to four fifths of the questions, on the other fifth, in turn.
+        current_mrr: Mean reciprocal rank by the current weights: 1 / the rank of the first passage that holds an answer, 0
+            where none does.
+        held_out_mrr: The same by weights fitted to four fifths of the questions, on the other fifth, in turn.
         gain: 95 % interval of `held_out_mrr - current_mrr` by paired bootstrap.
         kept: Whether the store searches by the best weights from now on.
     """
@@ -111,8 +111,8 @@ def tune_weights(
     samples = np.random.default_rng(0).integers(0, len(pairs), (_RESAMPLES, len(pairs)))
     low, high = np.percentile((held_out - before)[samples].mean(axis=1), [2.5, 97.5])
     best = _STEPS[_best(fitted)]
-    kept = keep and bool(low > 0)
-    if kept:
+    is_better = keep and bool(low > 0)
+    if is_better:
         store.weights = best
     return WeightsReport(
         questions=len(pairs),
@@ -122,7 +122,7 @@ def tune_weights(
         current_mrr=float(before.mean()),
         held_out_mrr=float(held_out.mean()),
         gain=(float(low), float(high)),
-        kept=kept,
+        kept=is_better,
     )
 
 

@@ -38,7 +38,7 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         raise InvalidInputError(message)
     taken: list[tuple[tuple[str, str], str, Unit]] = []
     parts: list[str] = []
-    left = words
+    room = words
     for hit in hits:
         unit = hit.unit if isinstance(hit, Hit) else hit
         text = unit.text.strip()
@@ -51,14 +51,14 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         if headings and not (taken and place == taken[-1][0]):
             text = with_heading(unit).strip()
             heading = count_words(text) - count_words(unit.text)
-            if heading >= left:  # no room for a word of the unit itself
+            if heading >= room:  # no room for a word of the unit itself
                 if parts:
                     break
                 text = unit.text.strip()
         taken.append((place, folded, unit))
-        parts.append(cut_words(text, left))
-        left -= count_words(text)
-        if left <= 0:
+        parts.append(cut_words(text, room))
+        room -= count_words(text)
+        if room <= 0:
             break
     return separator.join(parts)
 

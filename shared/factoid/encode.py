@@ -135,13 +135,13 @@ class SentenceTransformerEncoder:
         self.batch_size = batch_size
         self.device = device
         self.show_progress = show_progress
-        self._given = fspath(model) if isinstance(model, PathLike) else model
+        self._source = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: SentenceTransformer | None = None
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, and weights that another process or copy can load by itself."""
-        reloadable = self._given is None or isinstance(self._given, str)
+        reloadable = self._source is None or isinstance(self._source, str)
         return self.__dict__ | {"_lock": None} | ({"_loaded": None} if reloadable else {})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -150,11 +150,11 @@ class SentenceTransformerEncoder:
     @property
     def name(self) -> str:
         """What a store remembers of this encoder."""
-        if self._given is None:
+        if self._source is None:
             return "all-MiniLM-L6-v2"
-        if isinstance(self._given, str):
-            return self._given
-        return str(self._given.model_card_data.base_model or "SentenceTransformer")
+        if isinstance(self._source, str):
+            return self._source
+        return str(self._source.model_card_data.base_model or "SentenceTransformer")
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
@@ -173,7 +173,7 @@ class SentenceTransformerEncoder:
         with self._lock:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
-                source = _offline_model() if self._given is None else self._given
+                source = _offline_model() if self._source is None else self._source
                 if isinstance(source, str):
                     with quiet_loading(self.show_progress):
                         source = library.SentenceTransformer(source, device=self.device)

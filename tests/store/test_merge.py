@@ -30,14 +30,14 @@ def scores(store):
 def test_an_empty_store_becomes_the_other(tmp_path, where):
     with filled(None if where == "memory" else tmp_path / "a") as other, opened(tmp_path / "b") as store:
         report = store.merge(tmp_path / "a" if where == "folder" else other, show_progress=True)
-        assert (report.units, report.replaced, report.kept, report.documents) == (len(other), 0, 0, 3)
+        assert (report.units, report.replaced, report.skipped, report.documents) == (len(other), 0, 0, 3)
         assert unordered(state(store)) == unordered(state(other))
         assert scores(store) == scores(other)
         assert store.verify().ok
         assert store.stats().encoder == "numbers"
         before = state(store)
         again = store.merge(other)
-        assert (again.units, again.replaced, again.kept, again.documents) == (0, 0, 0, 0)
+        assert (again.units, again.replaced, again.skipped, again.documents) == (0, 0, 0, 0)
         assert state(store) == before
     with filled(tmp_path / "b", 0) as store:  # adding the documents finds them unchanged
         assert state(store) == before
@@ -84,7 +84,7 @@ def test_units_are_the_union_of_two_dicts(mine, theirs, block, on_conflict):
             assert held(other) == added
             assert report.units == len(added.keys() - own.keys())
             assert report.replaced == (len(clashes) if on_conflict == "replace" else 0)
-            assert report.kept == (len(clashes) if on_conflict == "keep" else 0)
+            assert report.skipped == (len(clashes) if on_conflict == "keep" else 0)
             assert store.verify().ok
     finally:
         merging.BLOCK = before

@@ -46,7 +46,7 @@ def filled(path, encoder):
 def test_words_get_more_weight_where_vectors_say_nothing(tmp_path):
     with filled(tmp_path / "s", Noise()) as store:
         report = store.tune_weights(QUESTIONS)
-        assert (report.questions, report.answerable, report.kept) == (40, 40, True)
+        assert (report.questions, report.answerable, report.applied) == (40, 40, True)
         assert report.best.lexical > report.current.lexical == 0.2
         assert report.held_out_mrr > 0.9 > report.current_mrr
         assert 0 < report.gain[0] <= report.held_out_mrr - report.current_mrr <= report.gain[1]
@@ -73,7 +73,7 @@ def test_ranks_are_those_of_searches():
 def test_what_is_no_sure_gain_is_not_kept():
     with filled(None, Knows()) as store:
         report = store.tune_weights(QUESTIONS)
-        assert (report.current_mrr, report.held_out_mrr, report.kept) == (1.0, 1.0, False)
+        assert (report.current_mrr, report.held_out_mrr, report.applied) == (1.0, 1.0, False)
         assert store.weights == report.best == Weights()
 
 

@@ -147,7 +147,7 @@ def _fitted(report: WeightsReport) -> Iterator[str]:
     )
     yield (
         "Searches of this store weigh by the fitted ones from now on."
-        if report.kept
+        if report.applied
         else "The store weighs as before."
         if low > 0
         else "That is no sure gain: the store weighs as before."

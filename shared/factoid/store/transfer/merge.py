@@ -47,7 +47,7 @@ class MergeReport:
     Attributes:
         units: Units added.
         replaced: Units of the other store that took the place of units with the same id.
-        kept: Units of the other store that were left out, because those of this store were kept.
+        skipped: Units of the other store left out in favour of those of this store.
         documents: Sources that `add_documents` keeps, added or replaced. Units that come without, as from the frameworks'
             stores, are counted as units only.
         propositions: Results of costly propositionizers added to the cache.
@@ -55,7 +55,7 @@ class MergeReport:
 
     units: int = 0
     replaced: int = 0
-    kept: int = 0
+    skipped: int = 0
     documents: int = 0
     propositions: int = 0
 
@@ -64,7 +64,7 @@ class MergeReport:
 
     def __str__(self) -> str:
         return (
-            f"{self.units:,} units added, {self.replaced:,} replaced and {self.kept:,} left out; {self.documents:,} "
+            f"{self.units:,} units added, {self.replaced:,} replaced and {self.skipped:,} left out; {self.documents:,} "
             f"documents and {self.propositions:,} cached propositions added"
         )
 
@@ -164,7 +164,7 @@ def _add(
     return MergeReport(
         units=len(fresh) - replaced,
         replaced=replaced,
-        kept=0 if replace else len(conflicting) + len(changed),
+        skipped=0 if replace else len(conflicting) + len(changed),
         documents=len(texts.keys() - known),
     )
 

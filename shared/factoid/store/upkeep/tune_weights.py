@@ -46,7 +46,7 @@ class WeightsReport:
             where none does.
         held_out_mrr: The same by weights fitted to four fifths of the questions, on the other fifth, in turn.
         gain: 95 % interval of `held_out_mrr - current_mrr` by paired bootstrap.
-        kept: Whether the store searches by the best weights from now on.
+        applied: Whether the store searches by the best weights from now on.
     """
 
     questions: int
@@ -56,7 +56,7 @@ class WeightsReport:
     current_mrr: float
     held_out_mrr: float
     gain: tuple[float, float]
-    kept: bool
+    applied: bool
 
 
 def tune_weights(
@@ -122,7 +122,7 @@ def tune_weights(
         current_mrr=float(before.mean()),
         held_out_mrr=float(held_out.mean()),
         gain=(float(low), float(high)),
-        kept=is_better,
+        applied=is_better,
     )
 
 

@@ -138,7 +138,7 @@ def run_demo(
         if citer is not None and any(question.text == CITED for question in prepared):
             print(show.headline("An answer, cited fact by fact"))
             passages = [hit.unit for hit in store.search(CITED, _BESIDE, granularity="passage")]
-            print(show.cited(CITED, citer.cite(ANSWER, passages), len(passages)))
+            print(show.citations(CITED, citer.cite(ANSWER, passages), len(passages)))
         hits = store.search(chosen[0].text, _BESIDE)
     # Not everything is indexed again, only the documents of the best hits.
     ids = {hit.unit.document_id for hit in hits}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from factoid.demo.corpus import BUDGETS, CUTOFFS, Question, Scores, find_answer
 from factoid.late_interaction import CitedAnswer
@@ -50,14 +52,15 @@ def best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -
     return "\n".join(line for line in lines if line)
 
 
-def cited(question: str, answer: CitedAnswer, passages: int) -> str:
+def citations(question: str, answer: CitedAnswer, passages: int) -> str:
     """Return an answer with markers, and for each claim the passage and the sentence that it is cited for."""
     note = f"Answer to: {question} The numbers are those of the {count(passages, 'best passage')}, in the order of the search."
     lines = [wrap(note), "", wrap(answer.text, indent=" " * 2)]
-    for citation in answer.citations:
-        lines += ["", wrap(f"[{citation.number}] {citation.claim}", indent=_INDENT, first="  ")]
-        lines.append(wrap(place(citation.passage), indent=_INDENT))
-        lines.append(wrap(plain(citation.support.unit.text), indent=_INDENT, first=f"{_INDENT}from: "))
+    for support, of_unit in groupby(answer.citations, key=attrgetter("support.unit")):
+        cited = list(of_unit)
+        lines += ["", *(wrap(f"[{one.number}] {one.claim}", indent=_INDENT, first="  ") for one in cited)]
+        lines.append(wrap(place(cited[0].passage), indent=_INDENT))
+        lines.append(wrap(plain(support.text), indent=_INDENT, first=f"{_INDENT}from: "))
     return "\n".join(lines)
 
 

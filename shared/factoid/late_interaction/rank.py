@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from operator import attrgetter
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
+from factoid.encode import EMBED_TEMPLATE, check_template
 from factoid.errors import InvalidInputError
 from factoid.inner_products import products
 from factoid.late_interaction.align import align
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder, TokenVectors
+from factoid.late_interaction.passages import passage_tokens
 from factoid.late_interaction.score import ALPHA, Mask, blend, span_scores, token_mask
+from factoid.progress import progress_bar
 from factoid.propositions import Propositionizer, Report
 from factoid.propositions.decompose import decompose
 from factoid.sentences import Span
 from factoid.split import split_sentences
 from factoid.store.search import whole_number
+from factoid.store.token_vectors import TokenVectorCache
 from factoid.units import Document, Granularity, Hit, Unit
 
 if TYPE_CHECKING:
@@ -58,6 +63,9 @@ class RankReport:
         unaligned: Propositions that share no word with their sentence; they are scored by the whole sentence.
         unscored: Units without any token that the model scores, such as a line of punctuation; they are left out.
         whole: Passages without a unit that can be scored, which are ranked as a whole.
+        encoded: Passages that the model read in this call.
+        stored: Passages whose token vectors came from the cache.
+        stored_bytes: Bytes of the latter on disk.
         propositions: What became of the passages in the propositionizer, where one was used.
     """
 
@@ -67,6 +75,9 @@ class RankReport:
     unaligned: int = 0
     unscored: int = 0
     whole: int = 0
+    encoded: int = 0
+    stored: int = 0
+    stored_bytes: int = 0
     propositions: Report | None = None
 
 
@@ -95,6 +106,8 @@ class AnyGranularityRanker:
         alpha: Weight of the passage's score, 1 as in §2 (see `factoid.late_interaction.blend`).
         propositionizer: Makes the propositions; None for `SyntaxPropositionizer()`.
         template: What is encoded of a passage, ending in {text}; "{text}" leaves out title and section.
+        cache: Keeps the token vectors of passages, so that ranking a known passage encodes only the query: a
+            `TokenVectorCache`, a file, or the folder of a store. None for encoding them in each call.
 
     Attributes:
         last_report: A `RankReport` on the latest call that has ended; None before the first.
@@ -110,6 +123,7 @@ class AnyGranularityRanker:
         alpha: float = ALPHA,
         propositionizer: Propositionizer | None = None,
         template: str = EMBED_TEMPLATE,
+        cache: TokenVectorCache | str | Path | None = None,
     ) -> None:
         if not check_template(template).endswith("{text}"):
             message = f"the template of a ranker must end in {{text}}, got {template!r}"
@@ -120,6 +134,7 @@ class AnyGranularityRanker:
         self.encoder: TokenEncoder = model if isinstance(model, TokenEncoder) else LateInteractionEncoder(model)
         self.alpha = float(alpha)
         self.template = template
+        self.cache = cache if isinstance(cache, TokenVectorCache | None) else TokenVectorCache(cache)
         self.last_report: RankReport | None = None
         self._propositionizer = propositionizer
 
@@ -132,6 +147,7 @@ class AnyGranularityRanker:
         k: int | None = None,
         parents: Parents = "unit",
         query_span: Span | None = None,
+        units: Sequence[Sequence[Unit]] | None = None,
     ) -> list[SpanHit]:
         """Return the best units of some passages, or the passages with the best unit of each, best first.
 
@@ -144,10 +160,12 @@ class AnyGranularityRanker:
             k: How many hits; None for all.
             parents: "unit" for the units; "passage" for the passages by their own score, with their best unit in `matches`.
             query_span: The part of the query to rank by, in characters; all of the query gives it context (§4.2).
+            units: The units of each passage that are to be ranked, of this granularity, such as those that a store holds;
+                None for those made here. Their spans count characters of the document, as the passage's does.
 
         Raises:
-            InvalidInputError: Another granularity, k or parents than these, a proposition as a passage, or a part of the query
-                that holds no token.
+            InvalidInputError: Another granularity, k or parents than these, a proposition as a passage, a part of the query
+                that holds no token, or units for another number of passages.
             MissingDependencyError: Sentence Transformers is absent.
         """
         kind = ranked_granularity(granularity)
@@ -158,22 +176,25 @@ class AnyGranularityRanker:
         if isinstance(passages, str | Document | Unit):
             message = f"expected a list of passages, got a single {type(passages).__name__}"
             raise InvalidInputError(message)
-        units = [_passage(passage) for passage in passages]
-        if not units:
+        whole = [_passage(passage) for passage in passages]
+        if units is not None and len(units) != len(whole):
+            message = f"units are lists, one for each passage: got {len(units)} for {len(whole)} passages"
+            raise InvalidInputError(message)
+        if not whole:
             self.last_report = RankReport()
             return []
-        places, report = self._places(units, kind)
+        places, report = self._places(whole, kind, units)
         scorer = _Scorer(self.encoder, query, query_span, self.alpha)
         hits: list[SpanHit] = []
-        for start in range(0, len(units), _BATCH):
-            batch = units[start : start + _BATCH]
+        for start in range(0, len(whole), _BATCH):
+            batch = whole[start : start + _BATCH]
             for position, encoded in enumerate(self._encode(batch), start):
-                passage = units[position]
+                passage = whole[position]
                 of_passage, counts = scorer.hits(kind, passage, position, encoded, places[position])
                 if parents == "passage" and kind is not Granularity.PASSAGE:
                     of_passage = [_rolled_up(of_passage)]
                 hits += of_passage
-                report = replace(report, **{key: getattr(report, key) + number for key, number in counts.items()})
+                report = _added(report, counts | _sources(encoded))
         self.last_report = report
         return sorted(hits, key=attrgetter("score"), reverse=True)[:limit]
 
@@ -186,6 +207,34 @@ class AnyGranularityRanker:
     ) -> list[SpanHit]:
         """Do as `rank` in another thread, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.rank, query, passages, granularity, **options)
+
+    def encode_passages(self, passages: Iterable[Unit | Document | str], *, show_progress: bool = False) -> RankReport:
+        """Fill the cache with the token vectors of passages, such as all of a store, before they are ranked.
+
+        An interrupted call leaves whole batches, and can be made again.
+
+        Args:
+            passages: As in `rank`; read as they are needed.
+            show_progress: Show a progress bar over passages.
+
+        Returns:
+            How many were encoded, and how many were stored before.
+
+        Raises:
+            InvalidInputError: The ranker has no cache, or as `rank`.
+            StoreError: The cache cannot be written.
+        """
+        if self.cache is None:
+            message = "there is no cache to fill: AnyGranularityRanker(model, cache=...)"
+            raise InvalidInputError(message)
+        report, units = RankReport(), map(_passage, passages)
+        with progress_bar(show=show_progress, unit=" passages") as bar:
+            while batch := list(islice(units, _BATCH)):
+                for encoded in self._encode(batch):
+                    report = _added(report, {"passages": 1, "windowed": int(encoded.windows > 1)} | _sources(encoded))
+                bar.update(len(batch))
+        self.last_report = report
+        return report
 
     def score_spans(
         self, query: str, passage: Unit | Document | str, spans: Sequence[Span], *, query_span: Span | None = None
@@ -208,23 +257,29 @@ class AnyGranularityRanker:
         return scores
 
     def _encode(self, passages: Sequence[Unit]) -> list[TokenVectors]:
-        """Return the tokens of passages, with spans in characters of the passage's own text; equal texts are encoded once."""
-        texts = [with_heading(passage, self.template) for passage in passages]
-        distinct = list(dict.fromkeys(texts))
-        encoded = dict(zip(distinct, self.encoder.encode_passages(distinct), strict=True))
-        return [
-            _shifted(encoded[text], len(text) - len(passage.text))
-            for text, passage in zip(texts, passages, strict=True)
-        ]
+        return passage_tokens(self.encoder, passages, template=self.template, cache=self.cache)
 
-    def _places(self, passages: Sequence[Unit], kind: Granularity) -> tuple[list[list[Place]], RankReport]:
+    def _places(
+        self, passages: Sequence[Unit], kind: Granularity, units: Sequence[Sequence[Unit]] | None
+    ) -> tuple[list[list[Place]], RankReport]:
         """Return the units of each passage with the spans of their tokens, in characters of the document."""
         report = RankReport(passages=len(passages))
         if kind is Granularity.PASSAGE:
             return [[] for _ in passages], report
         sentences = [split_sentences(passage) for passage in passages]
         if kind is Granularity.SENTENCE:
-            return [[(unit, [(unit.start, unit.end)]) for unit in units] for units in sentences], report
+            return [[(unit, [(unit.start, unit.end)]) for unit in of] for of in units or sentences], report
+        if units is None:
+            units, decomposed = self._propositions(passages)
+            report = replace(report, propositions=decomposed)
+        places = [
+            [_aligned(unit, passage, around) for unit in of_passage]
+            for of_passage, passage, around in zip(units, passages, sentences, strict=True)
+        ]
+        unaligned = sum(unit.metadata.get("fallback") == UNALIGNED for of_passage in places for unit, _ in of_passage)
+        return places, replace(report, unaligned=unaligned)
+
+    def _propositions(self, passages: Sequence[Unit]) -> tuple[list[list[Unit]], Report]:
         if self._propositionizer is None:
             from factoid.propositions import SyntaxPropositionizer
 
@@ -234,12 +289,7 @@ class AnyGranularityRanker:
         propositions: dict[str, list[Unit]] = {}
         for unit in decomposition.units:
             propositions.setdefault(unit.parent_id, []).append(unit)
-        places = [
-            [_aligned(unit, passage, units) for unit in propositions.get(passage.id, ())]
-            for passage, units in zip(passages, sentences, strict=True)
-        ]
-        unaligned = sum(unit.metadata.get("fallback") == UNALIGNED for units in places for unit, _ in units)
-        return places, replace(report, unaligned=unaligned, propositions=decomposition.report)
+        return [propositions.get(passage.id, []) for passage in passages], decomposition.report
 
 
 class _Scorer:
@@ -283,6 +333,16 @@ class _Scorer:
         ], counts
 
 
+def _sources(tokens: TokenVectors) -> dict[str, int]:
+    """Return what to count of where the tokens of a passage came from."""
+    stored = int(tokens.stored_bytes > 0)
+    return {"encoded": 1 - stored, "stored": stored, "stored_bytes": tokens.stored_bytes}
+
+
+def _added(report: RankReport, counts: Mapping[str, int]) -> RankReport:
+    return replace(report, **{name: getattr(report, name) + number for name, number in counts.items()})
+
+
 def _both(encoder: TokenEncoder, query: str) -> list[TokenVectors]:
     """Return the query under m_q and, where the model has one, under m'_q."""
     coarse = encoder.encode_query(query)
@@ -316,15 +376,6 @@ def _passage(passage: Unit | Document | str) -> Unit:
         )
         raise InvalidInputError(message)
     return document
-
-
-def _shifted(tokens: TokenVectors, heading: int) -> TokenVectors:
-    """Return tokens with spans after a heading; those in the heading stand for no text of the passage."""
-    if not heading:
-        return tokens
-    spans = np.maximum(tokens.spans - heading, 0)
-    spans[spans[:, 1] == 0] = 0
-    return replace(tokens, spans=spans)
 
 
 def _aligned(unit: Unit, passage: Unit, sentences: Sequence[Unit]) -> Place:

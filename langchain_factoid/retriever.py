@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter, parse_filter
-from factoid.store.search import Parents, SearchOptions
+from factoid.store.options import Parents, SearchOptions
 from factoid.units import Hit
 from langchain_factoid.convert import hit_documents, with_headings
 from langchain_factoid.vector_store import MultiGranularFAISS, comparable

@@ -23,7 +23,7 @@ from factoid.metadata import MetadataPolicy, check_metadata_policy
 from factoid.propositions.decompose import check_policy
 from factoid.propositions.protocol import check_propositionizer
 from factoid.store import UnitStore
-from factoid.store.search import FINEST_FIRST, SearchOptions
+from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Document as CoreDocument
 from factoid.units import Hit, check_text
 from langchain_factoid.convert import (

@@ -35,7 +35,7 @@ from factoid.files.sqlite import FILE
 from factoid.filters import matches
 from factoid.metadata import MetadataPolicy, plain_metadata
 from factoid.store import UnitStore
-from factoid.store.search import MIXED, Parents
+from factoid.store.options import MIXED, Parents
 from factoid.store.transfer.remote import load_from
 from factoid.units import Unit
 from llama_index_factoid.convert import Kind, child_ids, granularity_of, stored_nodes, to_units

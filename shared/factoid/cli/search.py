@@ -59,7 +59,7 @@ def search(
 ) -> None:
     """Find the passages that answer a question, and the facts in them."""
     from factoid.context import pack_context
-    from factoid.store.search import FINEST_FIRST
+    from factoid.store.options import FINEST_FIRST
 
     opts.check_question(question)
     options: dict[str, Any] = {

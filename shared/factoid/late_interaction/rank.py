@@ -25,7 +25,7 @@ from factoid.propositions import Propositionizer, Report
 from factoid.propositions.decompose import decompose
 from factoid.sentences import Span
 from factoid.split import split_sentences
-from factoid.store.search import whole_number
+from factoid.store.options import whole_number
 from factoid.store.token_vectors import TokenVectorCache
 from factoid.units import Document, Granularity, Hit, Unit
 

@@ -114,8 +114,8 @@ class TokenVectorCache:
                 chunk = wanted[start : start + _CHUNK]
                 marks = ", ".join("?" * len(chunk))
                 sql = f"SELECT {_COLUMNS} FROM token_vectors WHERE key IN ({marks})"  # noqa: S608
-                for key, *shape, checksum, content in connection.execute(sql, chunk) if connection else ():
-                    tokens = self._read(key, _Shape(*shape), checksum, content)
+                for key, count, dim, windows, *rest in connection.execute(sql, chunk) if connection else ():
+                    tokens = self._read(key, _Shape(count, dim, windows), *rest)
                     if tokens is None:
                         damaged += 1
                     else:
@@ -137,7 +137,8 @@ class TokenVectorCache:
         rows, stored = [], {}
         for text, (passage, tokens) in entries.items():
             key, content = self._key(model, text), self._packed(tokens)
-            shape = _Shape(*tokens.vectors.shape, tokens.windows)
+            count, dim = tokens.vectors.shape
+            shape = _Shape(count, dim, tokens.windows)
             rows.append((key, _digest(passage), *shape, _checksum(key, shape, content), content))
             stored[text] = self._unpacked(shape, content)._replace(bytes=0)
         with self._session(make=True) as connection:

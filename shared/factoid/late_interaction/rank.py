@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, check_template
+from factoid.encode import EMBED_TEMPLATE, Vectors, check_template
 from factoid.errors import InvalidInputError
 from factoid.inner_products import products
 from factoid.late_interaction.align import align
@@ -188,9 +188,11 @@ class AnyGranularityRanker:
         hits: list[SpanHit] = []
         for start in range(0, len(whole), _BATCH):
             batch = whole[start : start + _BATCH]
-            for position, encoded in enumerate(self._encode(batch), start):
+            tokens = self._encode(batch)
+            products_of = scorer.similarities(tokens)
+            for position, (encoded, similarities) in enumerate(zip(tokens, products_of, strict=True), start):
                 passage = whole[position]
-                of_passage, counts = scorer.hits(kind, passage, position, encoded, places[position])
+                of_passage, counts = scorer.hits(kind, passage, position, encoded, places[position], similarities)
                 if parents == "passage" and kind is not Granularity.PASSAGE:
                     of_passage = [_rolled_up(of_passage)]
                 hits += of_passage
@@ -253,7 +255,8 @@ class AnyGranularityRanker:
                 raise InvalidInputError(message)
         [tokens] = self._encode([unit])
         masks = [token_mask(tokens.spans, [span]) for span in spans]
-        _, _, scores = _Scorer(self.encoder, query, query_span, self.alpha).scores(tokens, masks)
+        scorer = _Scorer(self.encoder, query, query_span, self.alpha)
+        _, _, scores = scorer.scores(scorer.similarities([tokens])[0], masks)
         return scores
 
     def _encode(self, passages: Sequence[Unit]) -> list[TokenVectors]:
@@ -299,17 +302,32 @@ class _Scorer:
         self._alpha = alpha
         self._sides = [(tokens.vectors, _part(tokens, query, part)) for tokens in _both(encoder, query)]
 
-    def scores(self, tokens: TokenVectors, masks: Sequence[Mask]) -> tuple[float, list[float], list[float]]:
+    def similarities(self, passages: Sequence[TokenVectors]) -> list[list[Vectors]]:
+        """Return for each passage the products of its tokens with those of the query, under one marker or both.
+
+        Shape of each: (query tokens, passage tokens). One product for all passages takes a fraction of the time of many.
+        """
+        ends = np.cumsum([len(tokens.vectors) for tokens in passages])[:-1]
+        every = np.concatenate([tokens.vectors for tokens in passages])
+        sides = [np.split(products(vectors, every.T), ends, axis=1) for vectors, _ in self._sides]
+        return [list(of_passage) for of_passage in zip(*sides, strict=True)]
+
+    def scores(self, similarities: Sequence[Vectors], masks: Sequence[Mask]) -> tuple[float, list[float], list[float]]:
         """Return the score of the passage, those of spans by themselves, and those of spans with the passage."""
-        similarities = [products(vectors, tokens.vectors.T) for vectors, _ in self._sides]
         coarse, finer = similarities[0], similarities[-1]
-        whole = np.ones(len(tokens.spans), bool)
+        whole = np.ones(coarse.shape[1], bool)
         [passage] = span_scores(coarse, [whole], query_mask=self._sides[0][1]).tolist()
         alone = span_scores(finer, masks, query_mask=self._sides[-1][1])
         return passage, alone.tolist(), blend(alone, passage, self._alpha).tolist()
 
     def hits(
-        self, kind: Granularity, passage: Unit, position: int, tokens: TokenVectors, places: Sequence[Place]
+        self,
+        kind: Granularity,
+        passage: Unit,
+        position: int,
+        tokens: TokenVectors,
+        places: Sequence[Place],
+        similarities: Sequence[Vectors],
     ) -> tuple[list[SpanHit], dict[str, int]]:
         """Return the hits of one passage, and what to count."""
         counts = {"windowed": int(tokens.windows > 1)}
@@ -322,7 +340,7 @@ class _Scorer:
         if not scored:
             scored = [(passage, np.ones(len(tokens.spans), bool))]
             counts |= {"units": 1, "whole": int(kind is not Granularity.PASSAGE)}
-        whole, alone, together = self.scores(tokens, [mask for _, mask in scored])
+        whole, alone, together = self.scores(similarities, [mask for _, mask in scored])
         of: dict[str, Any] = {"passage": passage, "position": position}
         if kind is Granularity.PASSAGE:
             return [SpanHit(passage, whole, parts={kind.value: whole}, **of)], counts

@@ -54,10 +54,11 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
         writing.forget_changes()
     views.renew(show_progress=show_progress)
     views.save()
-    if connections.path is not None:
+    tokens = None if connections.path is None else TokenVectorCache(connections.path)
+    if tokens and tokens.size():
         with connections.reading() as connection:
-            texts = connection.execute("SELECT text FROM units WHERE granularity = 'passage'")
-            TokenVectorCache(connections.path).keep_only(text for (text,) in texts)
+            passages = connection.execute("SELECT text FROM units WHERE granularity = 'passage'")
+            tokens.keep_only(text for (text,) in passages)
     with connections.alone() as connection:
         try:
             connection.execute("VACUUM")

@@ -1,8 +1,8 @@
 """Ranking 100 passages down to the sentence: what stored token vectors save, what they take, and LlamaIndex's ColbertRerank.
 
-    python -m benchmarks.late_interaction                                        # a tiny model and one of MiniLM's size
-    python -m benchmarks.late_interaction --squad ../shared/data/squad-v1.1-dev/dev-v1.1.odd.json --into docs/late-interaction-benchmarks.md
-    python -m benchmarks.late_interaction --small                                # does it run?
+    python -m benchmarks.late_interaction --squad ../shared/data/squad-v1.1-dev/dev-v1.1.even.json
+    python -m benchmarks.late_interaction --models tiny               # made-up passages
+    python -m benchmarks.late_interaction --small                     # does it run?
 
 All contestants rank the same passages for the same queries with the same checkpoint, in this process, one after the other in
 each round; medians of rounds, and of the ratios within a round, are printed. The MiniLM checkpoint is all-MiniLM-L6-v2 with a

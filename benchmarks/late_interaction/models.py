@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 SEED, DIM = 0, 128
 _SETTINGS = {
@@ -43,7 +44,7 @@ def tiny(folder: Path) -> Path:
 MODELS: Mapping[str, Callable[[Path], Path]] = {"tiny": tiny, "MiniLM": mini_lm}
 
 
-def _write(model, source: Path, folder: Path) -> Path:
+def _write(model: Any, source: Path, folder: Path) -> Path:
     import torch
     from safetensors.torch import save_file
 

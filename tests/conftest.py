@@ -19,7 +19,9 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-def pytest_runtest_setup() -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("network"):
+        return
     try:
         from pytest_socket import socket_allow_hosts
     except ModuleNotFoundError:  # the core is also tested without any extra package

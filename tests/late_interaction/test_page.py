@@ -23,7 +23,7 @@ def test_programs_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.M
     write_colbert(Path("colbertv2.0"))
     names: dict[str, Any] = {}
     programs = PROGRAM.findall(PAGE)
-    assert len(programs) == 4
+    assert len(programs) == 6
     for program, printed in programs:
         assert run(program, names) == printed, program
 

@@ -7,17 +7,15 @@ any token of the passage, punctuation included. Texts above 512 tokens are cut. 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from factoid.late_interaction import LateInteractionEncoder, maxsim
-
-PACKAGE = "llama_index.postprocessor.colbert_rerank"
 
 
 @dataclass(frozen=True)
@@ -55,15 +53,18 @@ class PeerScores:
 
 def rerank(folder: Path, passages: Sequence[str]) -> Callable[[str], Any] | None:
     """Return the peer's reranking of some passages as a function of the query; None where it is not installed."""
-    if find_spec(PACKAGE) is None:
+    try:
+        from llama_index.core.schema import NodeWithScore, TextNode
+        from llama_index.postprocessor.colbert_rerank import ColbertRerank
+    except ImportError:
         return None
-    from llama_index.core.schema import NodeWithScore, TextNode
-
-    reranker = _peer(folder, len(passages))
+    reranker = ColbertRerank(top_n=len(passages), model=str(folder), tokenizer=str(folder), device="cpu")
 
     def rank(query: str) -> Any:
         nodes = [NodeWithScore(node=TextNode(text=text, id_=str(at)), score=0.0) for at, text in enumerate(passages)]
-        return reranker.postprocess_nodes(nodes, query_str=query)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it keeps gradients, of which torch warns
+            return reranker.postprocess_nodes(nodes, query_str=query)
 
     return rank
 
@@ -93,12 +94,6 @@ def peer_scores(
         first.append(peer.argmax() == exact.argmax())
     peer_mean, exact_mean = np.mean(means, axis=0)
     return PeerScores(max(differences), (peer_mean, exact_mean), float(np.mean(orders)), float(np.mean(first)))
-
-
-def _peer(folder: Path, count: int) -> Any:
-    from llama_index.postprocessor.colbert_rerank import ColbertRerank
-
-    return ColbertRerank(top_n=count, model=str(folder), tokenizer=str(folder), device="cpu")
 
 
 def _hidden_states(folder: Path) -> Callable[[str], np.ndarray]:

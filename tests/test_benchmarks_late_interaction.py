@@ -59,8 +59,11 @@ def test_errors_are_those_of_scores(tmp_path: Path) -> None:
 
 def test_colbert_rerank_scores_hidden_states(tmp_path: Path) -> None:
     folder = tiny(tmp_path / "tiny")
-    if rerank(folder, PASSAGES) is None:
+    peer = rerank(folder, PASSAGES)
+    if peer is None:
         pytest.skip("needs llama-index-postprocessor-colbert-rerank")
-    scores = peer_scores(folder, LateInteractionEncoder(folder, device="cpu"), PASSAGES, ["Where was Anna born?"])
+    peer("Where was Anna born?")
+    encoder = LateInteractionEncoder(folder, device="cpu")
+    scores = peer_scores(folder, encoder, PASSAGES, encoder.encode_passages(PASSAGES), peer.scores)
     assert scores.cosines < 1e-5
     assert abs(scores.ratio[0] - scores.ratio[1]) > 1e-3

@@ -8,14 +8,14 @@ any token of the passage, punctuation included. Texts above 512 tokens are cut. 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from factoid.late_interaction import LateInteractionEncoder, maxsim
+from factoid.late_interaction import LateInteractionEncoder, TokenVectors, maxsim
 
 
 @dataclass(frozen=True)
@@ -51,40 +51,54 @@ class PeerScores:
         ]
 
 
-def rerank(folder: Path, passages: Sequence[str]) -> Callable[[str], Any] | None:
-    """Return the peer's reranking of some passages as a function of the query; None where it is not installed."""
-    try:
-        from llama_index.core.schema import NodeWithScore, TextNode
-        from llama_index.postprocessor.colbert_rerank import ColbertRerank
-    except ImportError:
-        return None
-    reranker = ColbertRerank(top_n=len(passages), model=str(folder), tokenizer=str(folder), device="cpu")
+class Peer:
+    """The peer over some passages, as a function of the query, which remembers its scores.
 
-    def rank(query: str) -> Any:
-        nodes = [NodeWithScore(node=TextNode(text=text, id_=str(at)), score=0.0) for at, text in enumerate(passages)]
+    Raises:
+        ImportError: It is not installed.
+    """
+
+    def __init__(self, folder: Path, passages: Sequence[str]) -> None:
+        from llama_index.postprocessor.colbert_rerank import ColbertRerank
+
+        self._passages = passages
+        self._reranker = ColbertRerank(top_n=len(passages), model=str(folder), tokenizer=str(folder), device="cpu")
+        self.scores: dict[str, np.ndarray] = {}
+
+    def __call__(self, query: str) -> None:
+        from llama_index.core.schema import NodeWithScore, TextNode
+
+        texts = enumerate(self._passages)
+        nodes = [NodeWithScore(node=TextNode(text=text, id_=str(at)), score=0.0) for at, text in texts]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it keeps gradients, of which torch warns
-            return reranker.postprocess_nodes(nodes, query_str=query)
+            ranked = self._reranker.postprocess_nodes(nodes, query_str=query)
+        by_passage = {int(one.node.node_id): one.score for one in ranked}
+        self.scores[query] = np.array([by_passage[at] for at in range(len(nodes))])
 
-    return rank
+
+def rerank(folder: Path, passages: Sequence[str]) -> Peer | None:
+    """Return the peer over some passages; None where it is not installed."""
+    try:
+        return Peer(folder, passages)
+    except ImportError:
+        return None
 
 
 def peer_scores(
-    folder: Path, encoder: LateInteractionEncoder, passages: Sequence[str], queries: Sequence[str]
+    folder: Path,
+    encoder: LateInteractionEncoder,
+    passages: Sequence[str],
+    encoded: Sequence[TokenVectors],
+    scores: Mapping[str, np.ndarray],
 ) -> PeerScores:
-    """Compare the peer's scores with MaxSim, and with what its code says that they are."""
+    """Compare the peer's scores, by query, with MaxSim, and with what its code says that they are."""
     from scipy.stats import spearmanr
 
-    rank = rerank(folder, passages)
-    if rank is None:
-        raise AssertionError
-    encoded = encoder.encode_passages(passages)
     hidden = _hidden_states(folder)
     states = [hidden(text) for text in passages]
     differences, means, orders, first = [], [], [], []
-    for query in queries:
-        by_passage = {int(node.node.node_id): float(node.score) for node in rank(query)}
-        peer = np.array([by_passage[at] for at in range(len(passages))])
+    for query, peer in scores.items():
         own = hidden(query)
         differences.append(np.abs(peer - [(own @ of.T).max(axis=1).mean() for of in states]).max())
         tokens = encoder.encode_query(query).vectors

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter, parse_filter
-from factoid.store.search import Parents, SearchOptions
+from factoid.store.options import Parents, Reranker, SearchOptions
 from factoid.units import Hit
 from langchain_factoid.convert import hit_documents, with_headings
 from langchain_factoid.vector_store import MultiGranularFAISS, comparable
@@ -42,6 +42,8 @@ class MultiGranularRetriever(BaseRetriever):
         score_threshold: From 0 to 1, the scale of `MultiGranularFAISS.similarity_search_with_relevance_scores`; goes with
             that search type, and only with it.
         fetch_k, lambda_mult: For "mmr", as in `MultiGranularFAISS.max_marginal_relevance_search`.
+        rerank: A `factoid.AnyGranularityRanker` that ranks the best passages of the search again, or the units in them;
+            `candidates` of the `search_kwargs` says how many passages.
         headings: Put title and section before the page_content, for models that read it (see `with_headings`).
         search_kwargs: Further options of a search.
 
@@ -49,7 +51,7 @@ class MultiGranularRetriever(BaseRetriever):
         pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     store: MultiGranularFAISS
     k: int = Field(default=4, ge=1)
@@ -61,6 +63,7 @@ class MultiGranularRetriever(BaseRetriever):
     fetch_k: int = Field(default=20, ge=1)
     lambda_mult: float = Field(default=0.5, ge=0, le=1)
     expand: int = Field(default=0, ge=0)
+    rerank: Reranker | None = None
     headings: bool = False
     min_score: float | None = None
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -115,6 +118,7 @@ class MultiGranularRetriever(BaseRetriever):
             "parents": self.parents,
             "filter": self.filter,
             "expand": self.expand,
+            "rerank": self.rerank,
             "min_score": self.min_score,
             "fetch_k": self.fetch_k,
             **self.search_kwargs,

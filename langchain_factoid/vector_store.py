@@ -23,7 +23,7 @@ from factoid.metadata import MetadataPolicy, check_metadata_policy
 from factoid.propositions.decompose import check_policy
 from factoid.propositions.protocol import check_propositionizer
 from factoid.store import UnitStore
-from factoid.store.search import FINEST_FIRST, SearchOptions
+from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Document as CoreDocument
 from factoid.units import Hit, check_text
 from langchain_factoid.convert import (
@@ -284,9 +284,9 @@ class MultiGranularFAISS(VectorStore):
             options: Those of `factoid.store.SearchOptions`, which every search takes: `granularity` (None for
                 `default_granularity`), `parents` (None for the store's), `filter`, `document_ids`, `min_score` (or
                 `score_threshold`; in `similarity_search_with_relevance_scores` that is a relevance), `weights`, `lexical`,
-                `fusion`, `expand` (what it adds is under `neighbours` in the metadata), `parameters`, `refine`. Passages and
-                units come with the metadata of their document and with their place in it, as `PassageTextSplitter`
-                describes it.
+                `fusion`, `expand` (what it adds is under `neighbours` in the metadata), `parameters`, `refine`, `rerank`,
+                `candidates`. Passages and units come with the metadata of their document and with their place in it, as
+                `PassageTextSplitter` describes it.
 
         Raises:
             InvalidInputError: k or an option is out of range, or the store has no documents for its units. An unknown
@@ -471,11 +471,12 @@ def comparable(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a search whose scores are to be similarities.
 
     Raises:
-        InvalidInputError: Granularities are to be fused by ranks.
+        InvalidInputError: Granularities are to be fused by ranks, or hits to be ranked again.
     """
-    if options.get("fusion") == "rrf":
+    if options.get("fusion") == "rrf" or options.get("rerank") is not None:
         message = (
-            "relevance scores need similarities, and fusion='rrf' goes by ranks: leave it out, or use fusion='max'"
+            "relevance scores need similarities, and neither fusion='rrf' nor rerank gives them: leave both out, or use "
+            "fusion='max'"
         )
         raise InvalidInputError(message)
     return options

@@ -35,7 +35,7 @@ from factoid.files.sqlite import FILE
 from factoid.filters import matches
 from factoid.metadata import MetadataPolicy, plain_metadata
 from factoid.store import UnitStore
-from factoid.store.search import MIXED, Parents
+from factoid.store.options import MIXED, Parents
 from factoid.store.transfer.remote import load_from
 from factoid.units import Unit
 from llama_index_factoid.convert import Kind, child_ids, granularity_of, stored_nodes, to_units
@@ -49,7 +49,8 @@ _PERSIST_PATH = f"{DEFAULT_PERSIST_DIR}/{DEFAULT_VECTOR_STORE}{NAMESPACE_SEP}{DE
 
 # Options of a query, and what the core calls them.
 _OPTIONS = {
-    name: name for name in "granularity parents weights lexical fusion min_score expand parameters refine".split()
+    name: name
+    for name in "granularity parents weights lexical fusion min_score expand parameters refine rerank candidates".split()
 }
 TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
 _MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *TEXT_MODES)
@@ -247,9 +248,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             query: The query, with its embedding, its text, or both, as the mode needs them.
             options: Those of `factoid.store.SearchOptions`, with LlamaIndex's names for some: `granularity`, `parents`,
                 `weights`, `lexical`, `fusion`, `min_score`, `expand` (what it adds is in `neighbours`), `parameters`,
-                `refine`; `doc_ids` and `node_ids` in place of the query's (empty ones admit nothing); for mode `mmr`
-                `mmr_threshold` in place of the query's, else 0.5, and how many nodes to choose from: `mmr_prefetch_k`, or
-                `mmr_prefetch_factor` as a multiple of k (4). None is as good as absent.
+                `refine`, `rerank`, `candidates`; `doc_ids` and `node_ids` in place of the query's (empty ones admit
+                nothing); for mode `mmr` `mmr_threshold` in place of the query's, else 0.5, and how many nodes to choose from:
+                `mmr_prefetch_k`, or `mmr_prefetch_factor` as a multiple of k (4). None is as good as absent.
 
         Raises:
             InvalidInputError: No embedding, k below 1, another mode, unknown options, a filter that cannot compare some

@@ -37,6 +37,8 @@ def test_all_are_tested() -> None:
         "langchain_chain",
         "llama_index_query_engine",
         "process_documents",
+        "rerank_langchain",
+        "rerank_llama_index",
     }
 
 
@@ -127,6 +129,35 @@ def test_entity_llama_index(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "How many pumps does Heron start?  ←  Heron (controller)" in printed
     assert "How long is the air of a shaft measured?  ←  safety" in printed
+
+
+@pytest.fixture
+def colbert(tmp_path: Path) -> str:
+    pytest.importorskip("sentence_transformers")
+    from tests.late_interaction.tiny_colbert import write_colbert
+
+    return str(write_colbert(tmp_path / "colbert"))
+
+
+def test_rerank_langchain(colbert: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from langchain_factoid import EncoderEmbeddings
+
+    first, _ = load("rerank_langchain").main(colbert, EncoderEmbeddings(HashEncoder()), str(tmp_path / "store"))
+    assert (first.page_content, first.metadata["title"]) == ("Anna Berg was born in Oslo.", "Anna Berg")
+    assert "Anna Berg 0–27: Anna Berg was born in Oslo." in capsys.readouterr().out
+    assert (tmp_path / "store" / "tokens.sqlite").exists()
+
+
+def test_rerank_llama_index(colbert: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from llama_index.core.llms import MockLLM
+
+    from llama_index_factoid import EncoderEmbedding
+
+    embed_model = EncoderEmbedding(HashEncoder())
+    answer = load("rerank_llama_index").main(colbert, embed_model, MockLLM(), str(tmp_path / "store"))
+    assert "Anna Berg was born in Oslo." in answer  # the mock repeats its prompt
+    assert "Anna Berg 0–27: Anna Berg was born in Oslo." in capsys.readouterr().out.splitlines()[0]
+    assert (tmp_path / "store" / "tokens.sqlite").exists()
 
 
 def test_process_documents(tmp_path: Path) -> None:

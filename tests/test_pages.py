@@ -20,7 +20,7 @@ from factoid.cli import store
 from factoid.filters import Operator
 from factoid.index import check_kind
 from factoid.propositions import Report
-from factoid.store.search import SearchOptions
+from factoid.store.options import SearchOptions
 from factoid.testing import HashEncoder
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,14 +10,18 @@ pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
 
 from langchain_core.documents import Document
+from llama_index.core import StorageContext, VectorStoreIndex
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from factoid import AnyGranularityRanker
 from factoid import Document as CoreDocument
-from langchain_factoid import AnyGranularityReranker
-from llama_index_factoid import AnyGranularityRerank
+from factoid.errors import InvalidInputError
+from factoid.testing import HashEncoder
+from langchain_factoid import AnyGranularityReranker, MultiGranularRetriever
+from llama_index_factoid import AnyGranularityRerank, EncoderEmbedding, MultiGranularFaissVectorStore
+from llama_index_factoid import MultiGranularRetriever as NodeRetriever
 from tests.late_interaction.word_vectors import WordVectors
-from tests.test_parity import CORPUS, QUERIES
+from tests.test_parity import CORPUS, QUERIES, langchain, langchain_store, llama_index, llama_index_index, rounded
 
 METADATA = [{"title": f"Title {place}", "page": place} for place in range(len(CORPUS))]
 
@@ -63,3 +67,61 @@ def test_units_scores_and_places_are_the_same(granularity: str, parents: Any) ->
         ]
         assert core == langchain == llama_index
         assert len(core) == 5
+
+
+@pytest.mark.parametrize("parents", ["passage", "unit"])
+@pytest.mark.parametrize("granularity", ["sentence", "proposition", "passage"])
+def test_searches_that_are_ranked_again_are_the_same(granularity: str, parents: Any) -> None:
+    ranker = AnyGranularityRanker(WordVectors())
+    options: dict[str, Any] = {"granularity": granularity, "parents": parents, "rerank": ranker, "k": 5}
+    options["search_kwargs"] = {"candidates": 6}
+    for query in QUERIES[:3]:
+        one, other = langchain(query, **options), llama_index(query, **options)
+        assert rounded(one) == rounded(other)
+        assert len(one) == 5
+    plain = {name: value for name, value in options.items() if name != "rerank"}
+    assert [text for text, *_ in langchain(query, **options)] != [text for text, *_ in langchain(query, **plain)]
+    assert max(score for _, score, *_ in one) > 2  # no cosine
+
+
+async def test_searches_that_are_ranked_again_can_be_awaited() -> None:
+    ranker = AnyGranularityRanker(WordVectors())
+    options: dict[str, Any] = {"granularity": "sentence", "rerank": ranker, "k": 3}
+    documents = await MultiGranularRetriever(store=langchain_store(), **options).ainvoke(QUERIES[0])
+    assert [document.page_content for document in documents] == [text for text, *_ in langchain(QUERIES[0], **options)]
+    nodes = await NodeRetriever(llama_index_index(), **options).aretrieve(QUERIES[0])
+    assert [one.node.get_content() for one in nodes] == [text for text, *_ in llama_index(QUERIES[0], **options)]
+
+
+def test_a_rerankers_scores_are_no_relevance() -> None:
+    ranker = AnyGranularityRanker(WordVectors())
+    with pytest.raises(InvalidInputError, match="nor rerank gives them"):
+        langchain_store().similarity_search_with_relevance_scores(QUERIES[0], rerank=ranker)
+    with pytest.raises(ValueError, match="nor rerank gives them"):
+        MultiGranularRetriever(
+            store=langchain_store(), rerank=ranker, search_type="similarity_score_threshold", score_threshold=0.5
+        )
+    with pytest.raises(ValueError, match="rerank"):
+        MultiGranularRetriever(store=langchain_store(), rerank="colbert")
+    with pytest.raises(InvalidInputError, match="rerank must be a ranker"):
+        NodeRetriever(llama_index_index(), rerank="colbert")
+
+
+def test_nodes_of_other_parsers_are_ranked_as_they_are() -> None:
+    """Each is its own only unit, whether its place in the source is known or not."""
+    nodes = [TextNode(text=text, id_=str(place)) for place, text in enumerate(CORPUS)]
+    nodes += [TextNode(text="The ship Fram lies in Oslo.", id_="placed", start_char_idx=70, end_char_idx=97)]
+    store = MultiGranularFaissVectorStore()
+    index = VectorStoreIndex(
+        nodes,
+        storage_context=StorageContext.from_defaults(vector_store=store),
+        embed_model=EncoderEmbedding(HashEncoder()),
+    )
+    ranker = AnyGranularityRanker(WordVectors())
+    expected = ranker.rank(QUERIES[0], [node.text for node in nodes], "passage")
+    for kind in ("sentence", "proposition", "passage"):
+        for parents in ("passage", "unit"):
+            found = NodeRetriever(index, granularity=kind, parents=parents, rerank=ranker, k=20).retrieve(QUERIES[0])
+            assert {one.node.node_id for one in found} == {node.node_id for node in nodes}
+            if parents == "passage":
+                assert [one.score for one in found] == pytest.approx([hit.score for hit in expected])

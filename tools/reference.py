@@ -24,7 +24,7 @@ SECTIONS = {
     "The core: `factoid`": [
         *("factoid.Document", "factoid.split_passages", "factoid.propositionize", "factoid.UnitStore"),
         *("factoid.UnitStore.add_documents", "factoid.UnitStore.add", "factoid.UnitStore.search"),
-        *("factoid.store.search.SearchOptions", "factoid.Hit", "factoid.Unit", "factoid.UnitStore.delete"),
+        *("factoid.store.options.SearchOptions", "factoid.Hit", "factoid.Unit", "factoid.UnitStore.delete"),
         *("factoid.pack_context", "factoid.SentenceTransformerEncoder", "factoid.SyntaxPropositionizer"),
         *("factoid.FlanT5Propositionizer", "factoid.PromptPropositionizer", "factoid.CachedPropositionizer"),
         *("factoid.AnyGranularityRanker", "factoid.AnyGranularityRanker.rank"),
@@ -66,7 +66,7 @@ def describe(name: str) -> str:
     keys = [part for part in paragraphs if re.match(r"(?!\w+:\n).*(`matches`|metadata)", part, re.DOTALL)]
     if inspect.ismodule(symbol):
         return "\n\n".join(["### Metadata", *paragraphs]) + "\n"
-    short = name.split(".", 1)[1].removeprefix("store.search.")
+    short = name.split(".", 1)[1].removeprefix("store.options.")
     lines = [f"### `{short}`\n", "```python", signature(short, symbol), "```\n", "\n\n".join([first, *keys]), ""]
     for part in paragraphs:
         if part.startswith(("Args:\n", "Attributes:\n")):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from factoid import AnyGranularityRanker
 from factoid.errors import InvalidInputError
 from factoid.late_interaction import LateInteractionEncoder, TokenEncoder
 from factoid.late_interaction.encoder import _windows
@@ -218,3 +219,18 @@ def test_without_the_library_the_error_says_what_to_install() -> None:
         in done.stderr
     )
     assert "The above exception was the direct cause" in done.stderr
+
+
+@pytest.mark.network
+def test_the_published_model_has_its_published_scores() -> None:
+    """MaxSim by PyLate in float32, as the tests of Sentence Transformers hold it for this checkpoint, with the same texts."""
+    texts = {
+        "Venus is often called Earth's twin because of its similar size and proximity.": 12.79703,
+        "Mars, known for its reddish appearance, is often referred to as the Red Planet.": 27.19449,
+        "Jupiter, the largest planet in our solar system, has a prominent red spot.": 23.8495,
+        "Saturn, famous for its rings, is sometimes mistaken for the Red Planet.": 24.56564,
+    }
+    ranker = AnyGranularityRanker("colbert-ir/colbertv2.0")
+    hits = ranker.rank("Which planet is known as the Red Planet?", texts, "passage")
+    assert {hit.unit.text: hit.score for hit in hits} == pytest.approx(texts, rel=1e-3)
+    assert not ranker.encoder.has_finer_marker()

@@ -19,7 +19,7 @@ PAGE = read("docs/late-interaction.md")
 CITATIONS = read("docs/citations.md")
 
 
-@pytest.mark.parametrize(("page", "count"), [(PAGE, 4), (CITATIONS, 6)], ids=["late-interaction", "citations"])
+@pytest.mark.parametrize(("page", "count"), [(PAGE, 6), (CITATIONS, 6)], ids=["late-interaction", "citations"])
 def test_programs_print_what_the_page_says(
     page: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,9 @@ class WordVectors:
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
         return self._encode(text, "finer" if finer else "query")
 
+    def fingerprint(self) -> str:
+        return "words"
+
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
         self.threads.add(threading.get_ident())
         self.encoded += texts

@@ -269,7 +269,7 @@ def test_the_default_compares_the_finest_that_there_is(granularities):
 
 
 def test_the_default_without_tantivy_says_so_and_weighs_vectors(store, monkeypatch):
-    monkeypatch.setattr("factoid.store.search.has_tantivy", lambda: False)
+    monkeypatch.setattr("factoid.store.options.has_tantivy", lambda: False)
     with pytest.warns(UserWarning, match=r"factoid\[lexical\]"):
         hits = store.search("warranty of the Swift", 5)
     assert hits == store.search("warranty of the Swift", 5, lexical=0)

@@ -14,6 +14,7 @@ from factoid.units import Granularity
 
 if TYPE_CHECKING:
     from factoid.store import UnitStore
+    from factoid.store.options import Reranker
 
 
 def search(
@@ -51,6 +52,15 @@ def search(
     refine: Annotated[
         int | None, option("N", "Compressed indexes: candidates per result scored again exactly.", default="10")
     ] = None,
+    rerank: Annotated[
+        str | None,
+        option(
+            "MODEL",
+            "Rank the best passages again with a late-interaction model, name or folder, by their words; what it makes of "
+            "passages is kept in the store's folder.",
+        ),
+    ] = None,
+    candidates: Annotated[int, option("N", "How many passages --rerank ranks.")] = 100,
     words: Annotated[
         int | None, option("N", "Print the first N words of the best units instead: a reader's context.")
     ] = None,
@@ -59,7 +69,7 @@ def search(
 ) -> None:
     """Find the passages that answer a question, and the facts in them."""
     from factoid.context import pack_context
-    from factoid.store.search import FINEST_FIRST
+    from factoid.store.options import FINEST_FIRST
 
     opts.check_question(question)
     options: dict[str, Any] = {
@@ -69,6 +79,8 @@ def search(
         "lexical": lexical,
         "parameters": opts.read_object("--parameters", parameters, holding="names and numbers"),
         "refine": refine,
+        "rerank": None if rerank is None else _ranker(rerank, store),
+        "candidates": candidates,
     }
     with opts.waiting("searching"), _open(store, encoder, granularity) as opened:
         counts = opened.counts()
@@ -89,6 +101,12 @@ def search(
     else:
         color = wants_color(sys.stdout)
         print("\n\n".join(show_hit(rank, hit, color=color, explain=explain) for rank, hit in enumerate(hits, start=1)))
+
+
+def _ranker(model: str, store: str) -> Reranker:
+    from factoid.late_interaction import AnyGranularityRanker
+
+    return AnyGranularityRanker(model, cache=store)
 
 
 def _open(path: str, encoder: str | None, granularity: str | None) -> UnitStore:

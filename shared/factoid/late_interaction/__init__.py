@@ -2,8 +2,10 @@
 
 from factoid.late_interaction.cite import Citation, CitedAnswer, CitedSentence, CiteReport, PropCite
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder, TokenVectors
+from factoid.late_interaction.passages import passage_tokens
 from factoid.late_interaction.rank import AnyGranularityRanker, RankReport, SpanHit
 from factoid.late_interaction.score import blend, maxsim, span_scores, token_mask
+from factoid.store.token_vectors import TokenVectorCache
 
 __all__ = [
     "AnyGranularityRanker",
@@ -16,9 +18,11 @@ __all__ = [
     "RankReport",
     "SpanHit",
     "TokenEncoder",
+    "TokenVectorCache",
     "TokenVectors",
     "blend",
     "maxsim",
+    "passage_tokens",
     "span_scores",
     "token_mask",
 ]

@@ -7,13 +7,14 @@ against the whole of every passage: the sentence gives a proposition its context
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan
 from operator import attrgetter
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, get_args
 
+from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
 from factoid.late_interaction.answer import GrowingAnswer, Stretch, is_refusal, with_markers, without_markers
@@ -21,16 +22,16 @@ from factoid.late_interaction.encoder import TokenEncoder, TokenVectors
 from factoid.late_interaction.rank import (
     AnyGranularityRanker,
     Place,
+    QueryScorer,
     SpanHit,
-    _passage,
-    _Scorer,
+    as_passage,
     ranked_granularity,
 )
 from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.decompose import decompose
 from factoid.propositions.protocol import check_propositionizer
 from factoid.sentences import Span
-from factoid.store.search import whole_number
+from factoid.store.options import whole_number
 from factoid.units import Document, Granularity, Unit, check_text
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ class _Claim:
 
     text: str
     spans: list[Span]
-    scorer: _Scorer
+    scorer: QueryScorer
 
 
 class _Work:
@@ -288,7 +289,7 @@ class _Work:
         self.report = CiteReport()
         self._options = options
         self._ranker = options.ranker
-        self._passages = [_passage(passage) for passage in passages]
+        self._passages = [as_passage(passage) for passage in passages]
         self._tokens: list[TokenVectors] | None = None
         self._places: dict[int, list[Place]] = {}
         self._propositions: dict[str, list[Unit]] = {}
@@ -298,7 +299,7 @@ class _Work:
     def encode(self) -> list[TokenVectors]:
         """Return the tokens of the passages, which are encoded on the first call."""
         if self._tokens is None:
-            self._tokens = self._ranker._encode(self._passages) if self._passages else []
+            self._tokens = self._ranker.tokens(self._passages) if self._passages else []
             self._count(windowed=sum(tokens.windows > 1 for tokens in self._tokens))
         return self._tokens
 
@@ -307,7 +308,7 @@ class _Work:
         if self._options.method == "sentence" or not self._passages:
             return
         sentences = dict.fromkeys(_plain(stretch) for stretch in stretches if self._claims_something(stretch))
-        units = [_passage(sentence) for sentence in sentences if sentence not in self._propositions]
+        units = [as_passage(sentence) for sentence in sentences if sentence not in self._propositions]
         texts = {unit.id: unit.text for unit in units}
         self._propositions |= {unit.text: [] for unit in units}
         for proposition in decompose(units, self._options.propositionizer).units if units else ():
@@ -356,9 +357,9 @@ class _Work:
         if not self._passages:
             return
         if self._options.method == "sentence":
-            yield _Claim(sentence, whole, _Scorer(encoder, sentence, None, alpha))
+            yield _Claim(sentence, whole, QueryScorer(encoder, sentence, None, alpha))
             return
-        scorer = None if self._options.method == "proposition_text" else _Scorer(encoder, sentence, None, alpha)
+        scorer = None if self._options.method == "proposition_text" else QueryScorer(encoder, sentence, None, alpha)
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
             is_whole = "fallback" in proposition.metadata
@@ -367,7 +368,7 @@ class _Work:
             self._count(whole=is_whole, unaligned=not aligned)
             spans = spans if aligned else whole
             if scorer is None:
-                yield _Claim(proposition.text, spans, _Scorer(encoder, proposition.text, None, alpha))
+                yield _Claim(proposition.text, spans, QueryScorer(encoder, proposition.text, None, alpha))
             elif tuple(spans) not in distinct and scorer.reads(spans):
                 distinct.add(tuple(spans))
                 yield _Claim(proposition.text, spans, scorer.limited_to(spans))
@@ -375,7 +376,11 @@ class _Work:
     def _citations(self, claim: _Claim) -> Iterator[Citation]:
         """Yield the citations of a claim, best first, with the claim's spans in the sentence."""
         tokens = self.encode()
-        scores = [claim.scorer.passage_score(passage) if passage.spans.any() else -inf for passage in tokens]
+        similarities = claim.scorer.similarities(tokens)
+        scores = [
+            claim.scorer.passage_score(products) if passage.spans.any() else -inf
+            for passage, products in zip(tokens, similarities, strict=True)
+        ]
         order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
         order = [position for position in order if isfinite(scores[position])]
         for position, following in zip(order[: self._options.top], [*order[1:], None], strict=False):
@@ -383,14 +388,14 @@ class _Work:
             if self._options.min_margin is not None and margin < self._options.min_margin:
                 self._count(below_margin=1)
                 return
-            support = self._support(claim, position, tokens[position])
+            support = self._support(claim, position, tokens[position], similarities[position])
             yield Citation(position, scores[position], margin, claim.text, tuple(claim.spans), support)
 
-    def _support(self, claim: _Claim, position: int, tokens: TokenVectors) -> SpanHit:
+    def _support(self, claim: _Claim, position: int, tokens: TokenVectors, similarities: Sequence[Vectors]) -> SpanHit:
         kind, passage = self._options.support, self._passages[position]
         if position not in self._places:
-            [self._places[position]], _ = self._ranker._places([passage], kind)
-        hits, _ = claim.scorer.hits(kind, passage, position, tokens, self._places[position])
+            [self._places[position]], _ = self._ranker.places([passage], kind)
+        hits, _ = claim.scorer.hits(kind, passage, position, tokens, self._places[position], similarities)
         return max(hits, key=attrgetter("score"))
 
     def _count(self, **counts: int) -> None:

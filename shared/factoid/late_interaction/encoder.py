@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import string
 import threading
@@ -40,16 +42,18 @@ class TokenVectors:
         spans: Start and end of each token in the text, without white space; (0, 0) for those that stand for no text: special
             tokens, markers and the [MASK]s after a query. Shape: (tokens, 2).
         windows: In how many windows the model read the text.
+        stored_bytes: Bytes that they take in the cache from which they came; 0 where the model made them.
     """
 
     vectors: Vectors
     spans: NDArray[np.int64]
     windows: int = 1
+    stored_bytes: int = 0
 
 
 @runtime_checkable
 class TokenEncoder(Protocol):
-    """Anything that turns texts into token vectors."""
+    """Anything that turns texts into token vectors; for a cache it also has `fingerprint()`, as `LateInteractionEncoder`."""
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
         """Return the token vectors of a query, with the marker m_q, or with m'_q for units finer than what is encoded."""
@@ -110,6 +114,7 @@ class LateInteractionEncoder:
         self.projection = projection
         self._given = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: Any = None
+        self._fingerprint: str | None = None
         self._lock = threading.RLock()  # fast tokenizers cannot be used by two threads at once
 
     def has_finer_marker(self) -> bool:
@@ -157,6 +162,34 @@ class LateInteractionEncoder:
             _merged([(*_tokens(next(features), prompt, text[start:end]), start, cut) for start, end, cut in cuts])
             for text, cuts in zip(texts, windows, strict=True)
         ]
+
+    def fingerprint(self) -> str:
+        """Return a digest of all that the vectors of passages depend on: weights, tokenizer, prompt, settings, limit.
+
+        Made of what was loaded, and not of its name: a folder may hold another model tomorrow. Takes about a second for each
+        gigabyte of weights, once.
+        """
+        with self._lock:
+            if self._fingerprint is None:
+                model = self._model()
+                digest = hashlib.blake2b(digest_size=16)
+                tokenizer = json.loads(model.tokenizer.backend_tokenizer.to_str())
+                settings = [module.get_config_dict() for module in model if hasattr(module, "get_config_dict")]
+                # Truncation and padding are those of the latest call.
+                parts = [tokenizer | {"truncation": None, "padding": None}, settings, model.prompts.get("document")]
+                digest.update(json.dumps([*parts, self._limit(model)], sort_keys=True, default=str).encode())
+                for name, weights in sorted(model.state_dict().items()):
+                    digest.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
+                    digest.update(
+                        weights.detach()
+                        .cpu()
+                        .contiguous()
+                        .reshape(-1)
+                        .view(require("torch", extra="models").uint8)
+                        .numpy()
+                    )
+                self._fingerprint = digest.hexdigest()
+            return self._fingerprint
 
     def _options(self, text: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -19,7 +19,7 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot, write_meta
 from factoid.store.database.transaction import Transaction
-from factoid.store.search import whole_number
+from factoid.store.options import whole_number
 from factoid.units import Granularity
 
 _PROBES = 3  # stored units that an encoder of another name has to give their vectors

@@ -6,7 +6,6 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -37,7 +36,8 @@ from factoid.store.database.snapshot import Snapshot
 from factoid.store.database.transaction import Transaction, check_unit, transaction
 from factoid.store.indexes.build import VectorBuilder, builders_of
 from factoid.store.indexes.views import Views
-from factoid.store.search import Query, SearchOptions, find
+from factoid.store.options import SearchOptions
+from factoid.store.rerank import answer
 from factoid.store.settings import (
     Settings,
     check_dtype,
@@ -46,6 +46,7 @@ from factoid.store.settings import (
     record_encoder,
     searched_granularities,
 )
+from factoid.store.token_vectors import TokenVectorCache
 from factoid.store.transfer.copies import copy_to
 from factoid.store.transfer.export import export
 from factoid.store.transfer.import_ import import_from
@@ -297,7 +298,8 @@ class UnitStore:
     ) -> int:
         """Delete documents with all their units, or units with those under them; return how many units were deleted.
 
-        What a costly propositionizer made of their passages stays in the store's cache: `clear` deletes that, too.
+        What a costly propositionizer made of their passages stays in the store's cache: `clear` deletes that, too. Token
+        vectors stay until `compact`.
 
         Args:
             ids: Of documents or units; None with one of the others. Unknown ids are ignored.
@@ -345,9 +347,11 @@ class UnitStore:
             return len(rows)
 
     def clear(self) -> None:
-        """Delete everything, the cache of propositions included; the store may then be filled by another encoder."""
+        """Delete everything, cached propositions and token vectors included; another encoder may then fill the store."""
         with transaction(self.connections) as writing:
             writing.clear()
+        if self.path is not None:
+            TokenVectorCache(self.path).clear()
 
     def ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
         """Return the ids of all units, oldest first, or of those whose metadata pass a filter."""
@@ -407,14 +411,14 @@ class UnitStore:
                 an option that is out of range. An unknown option is a TypeError.
             MissingDependencyError: FAISS is not installed, or tantivy where words count.
         """
-        return self._search([query], None, k, options)[0]
+        return answer(self, [query], None, k, options)[0]
 
     def search_batch(self, queries: Sequence[str], k: int = 5, **options: Any) -> list[list[Hit]]:
         """Do as `search` for several queries in one call; return the hits of each."""
         if isinstance(queries, str):
             message = f"search_batch takes a list of queries, got the string {queries!r}"
             raise InvalidInputError(message)
-        return self._search(queries, None, k, options) if queries else []
+        return answer(self, queries, None, k, options) if queries else []
 
     def search_by_vector(self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Any) -> list[Hit]:
         """Do as `search` for a query that is already encoded; its words count only if its text is given. Shape: (dim,)."""
@@ -429,7 +433,7 @@ class UnitStore:
         if queries.ndim != 2 or len(queries) != len(queries if texts is None else texts):
             message = f"expected vectors of shape (n, dim), and n texts or None, got {queries.shape} and {texts!r}"
             raise InvalidInputError(message)
-        return self._search(texts, queries, k, options)
+        return answer(self, texts, queries, k, options)
 
     stats = stats
     tune = tune
@@ -492,8 +496,3 @@ class UnitStore:
         if propositionizer is not None:
             propositionizer = with_cache(propositionizer, cache, store=self.path)
         return Recipe(self.granularities, propositionizer, embed_template=self.embed_template, **options)
-
-    def _search(self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Any) -> list[list[Hit]]:
-        wanted = SearchOptions.of(options)
-        query = Query.of(wanted, texts, vectors, k, self.granularities, self.encoder, self._settings.weights)
-        return self.views.at(query.indexes(self.granularities), partial(find, query))

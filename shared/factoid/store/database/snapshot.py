@@ -138,6 +138,21 @@ class Snapshot:
         sql = "SELECT 1 FROM units WHERE granularity = ? AND vector IS NOT NULL LIMIT 1"
         return tuple(kind for kind in Granularity if self.values(sql, [kind]))
 
+    def searched_units(
+        self, passage_ids: Sequence[str], kind: Granularity, condition: Filter | None, unit_ids: Sequence[str] | None
+    ) -> list[Unit]:
+        """Return the units right under some passages that have vectors and pass a filter, in order of the text."""
+        sql = f"""SELECT {UNIT} FROM {FROM_UNITS} WHERE units.parent_id IN (SELECT value FROM json_each(:passages))
+            AND units.granularity = :kind AND units.vector IS NOT NULL"""  # noqa: S608
+        values = {"passages": to_array(passage_ids), "kind": kind}
+        if condition is not None:
+            sql += " AND units.metadata IN (SELECT value FROM json_each(:passing))"
+            values["passing"] = to_array(passing_rows(self.connection, condition).tolist())
+        if unit_ids is not None:
+            sql += " AND units.row IN (SELECT value FROM json_each(:chosen))"
+            values["chosen"] = to_array(self.unit_rows(unit_ids).tolist())
+        return to_units(self.connection.execute(f"{sql} ORDER BY units.start, units.row", values))
+
     def neighbours(self, document: str, granularity: Granularity, start: int, end: int, count: int) -> list[Unit]:
         """Return the units of a document that overlap a span, with as many before and after, in order of the text."""
         sql = f"""SELECT {UNIT} FROM {FROM_UNITS} WHERE units.document = (SELECT row FROM documents WHERE id = :document)

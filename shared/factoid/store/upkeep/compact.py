@@ -11,6 +11,7 @@ from factoid.errors import StoreError
 from factoid.files.sqlite import FILE
 from factoid.store.database.transaction import transaction
 from factoid.store.indexes.build import INDEXES, index_files
+from factoid.store.token_vectors import TokenVectorCache
 from factoid.store.upkeep.repair import drop_all_unused
 from factoid.store.upkeep.stats import total_size
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactReport:
-    """What `UnitStore.compact` did: the bytes of the database and the index files before and after."""
+    """What `UnitStore.compact` did: the bytes of the database, the index files and the token vectors before and after."""
 
     before: int
     after: int
@@ -32,9 +33,9 @@ class CompactReport:
 def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
     """Make the store as small as its content; needs about its size of free disk, and another time for temporary files.
 
-    What no unit uses and what only old readers need is dropped, and indexes that hide vectors which were removed are built
-    anew. Each step leaves a whole store, so that a call may be killed at any moment and made again. Searches of this and of
-    other processes go on meanwhile; writes wait.
+    What no unit uses, what only old readers need and token vectors of texts that are no passage of the store are dropped, and
+    indexes that hide vectors which were removed are built anew. Each step leaves a whole store, so that a call may be killed
+    at any moment and made again. Searches of this and of other processes go on meanwhile; writes wait.
 
     Args:
         store: The store.
@@ -53,6 +54,11 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
         writing.forget_changes()
     views.renew(show_progress=show_progress)
     views.save()
+    tokens = None if connections.path is None else TokenVectorCache(connections.path)
+    if tokens and tokens.size():
+        with connections.reading() as connection:
+            passages = connection.execute("SELECT text FROM units WHERE granularity = 'passage'")
+            tokens.keep_only(text for (text,) in passages)
     with connections.alone() as connection:
         try:
             connection.execute("VACUUM")
@@ -75,4 +81,4 @@ def _size(connection: sqlite3.Connection, folder: Path | None) -> int:
         pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
         return int(pages) * int(size)
     indexes = [file for kind in INDEXES for file in index_files(folder, kind)]
-    return total_size([folder / FILE, folder / f"{FILE}-wal", *indexes])
+    return total_size([folder / FILE, folder / f"{FILE}-wal", *indexes]) + TokenVectorCache(folder).size()

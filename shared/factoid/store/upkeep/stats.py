@@ -11,6 +11,7 @@ from factoid.files.sqlite import FILE
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.build import INDEXES, index_files
 from factoid.store.settings import Settings
+from factoid.store.token_vectors import TokenVectorCache
 from factoid.units import Granularity
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class StoreStats:
         kinds: The index kind of each granularity for which one was chosen.
         bytes: Bytes of the database and its log.
         index_bytes: Bytes of the index files of each granularity that has some.
+        token_vectors: Passages of which there are token vectors, for each model and dtype.
+        token_bytes: Bytes of their file.
     """
 
     units: Mapping[Granularity, int]
@@ -48,6 +51,8 @@ class StoreStats:
     kinds: Mapping[Granularity, str]
     bytes: int
     index_bytes: Mapping[Granularity, int]
+    token_vectors: int = 0
+    token_bytes: int = 0
 
     def __str__(self) -> str:
         vectors = f"{self.vectors:,}" + (f" of {self.dim} dimensions as {self.dtype}" if self.dim else "")
@@ -58,6 +63,8 @@ class StoreStats:
         lines |= {"similarity": self.similarity, "database": f"{self.bytes:,} bytes"}
         for kind, size in self.index_bytes.items():
             lines[f"{kind} index"] = f"{size:,} bytes" + (f", {self.kinds[kind]}" if kind in self.kinds else "")
+        if self.token_vectors:
+            lines["token vectors"] = f"{self.token_bytes:,} bytes for {self.token_vectors:,} passages"
         return "\n".join(f"{name:<20}{value}" for name, value in lines.items())
 
 
@@ -68,6 +75,7 @@ def stats(store: UnitStore) -> StoreStats:
         StoreError: The store is closed.
     """
     folder = store.path
+    tokens = None if folder is None else TokenVectorCache(folder)
     with store.connections.reading() as connection:
         snapshot = Snapshot(connection)
         sources = ("documents WHERE text IS NOT NULL", "vectors", "metadata")
@@ -85,6 +93,8 @@ def stats(store: UnitStore) -> StoreStats:
             kinds=dict(settings.kinds),
             bytes=0 if folder is None else total_size([folder / FILE, folder / f"{FILE}-wal"]),
             index_bytes={kind: size for kind, size in indexes.items() if size},
+            token_vectors=tokens.count() if tokens else 0,
+            token_bytes=tokens.size() if tokens else 0,
         )
 
 

@@ -1,0 +1,281 @@
+"""Token vectors of passages on disk: a cache of what a late-interaction model makes of them, in a file of its own.
+
+In a store's folder it lies beside the database. It is never the truth: whatever is missing, damaged or deleted is encoded
+again. Copies of a store leave it out, and `verify` does not look at it, since every entry is checked when it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from factoid.encode import Vectors
+from factoid.errors import InvalidInputError, StoreError, StoreFormatError
+from factoid.files import sqlite
+from factoid.files.sqlite import FILE
+
+TOKENS = "tokens.sqlite"
+"""Name of the file in a store's folder."""
+
+APPLICATION_ID = 0x0FAC7004
+FORMAT = 1
+
+TokenDtype = Literal["float32", "float16", "int8"]
+
+# `passage` is a digest of the passage's own text, by which `keep_only` tells what a store still needs. The vectors stand
+# last, so that what is read without them leaves their pages alone.
+_TABLE = """CREATE TABLE IF NOT EXISTS token_vectors (
+    key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL, windows INTEGER NOT NULL,
+    checksum INTEGER NOT NULL, content BLOB NOT NULL
+)"""
+_COLUMNS = "key, tokens, dim, windows, checksum, content"
+_KEY_VERSION = 1  # raise when what is stored under a key changes its meaning
+_CHUNK = 500  # keys in one SQL statement
+_SPANS = np.dtype("<i4")
+_STEPS = 127  # of int8, on each side of 0
+
+logger = logging.getLogger(__name__)
+
+
+class StoredTokens(NamedTuple):
+    """The tokens of a text: float32 vectors (tokens, dim), spans (tokens, 2), windows read, and the bytes on disk."""
+
+    vectors: Vectors
+    spans: NDArray[np.int64]
+    windows: int
+    bytes: int = 0
+
+
+class _Shape(NamedTuple):
+    tokens: int
+    dim: int
+    windows: int
+
+
+class TokenVectorCache:
+    """Stores the token vectors of passages on disk, for several threads and processes at once.
+
+    The key of an entry is the model's fingerprint, the text that was encoded and the dtype. An entry that is not what was
+    written is left out, and a line in the log says so. The file is open only while it is used; one that cannot be written
+    to is read, and takes no new entries.
+
+    Args:
+        path: A file, created if absent, or the folder of a store, in which it is called `tokens.sqlite`.
+        dtype: How components are kept. "float16" is off by at most 1/2048 of each, "int8" by at most 1/254 of the largest
+            of its token, whose scale is stored beside it; "float32" is exact.
+
+    Raises:
+        InvalidInputError: `path` is not a path, or another dtype.
+        StoreFormatError: On use, if the path holds something else, a damaged file or one of another version.
+        StoreError: On use, if the file cannot be opened, read or written, for example on a full disk.
+    """
+
+    def __init__(self, path: str | Path, *, dtype: TokenDtype = "float16") -> None:
+        if not isinstance(path, str | os.PathLike):
+            message = f"expected the path of a file of token vectors, a str or Path, got {path!r:.80}"
+            raise InvalidInputError(message)
+        if dtype not in get_args(TokenDtype):
+            message = f"dtype must be one of {', '.join(get_args(TokenDtype))}, got {dtype!r}"
+            raise InvalidInputError(message)
+        self.path = Path(path).absolute()  # the working folder may change
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"TokenVectorCache({str(self.path)!r}, dtype={self.dtype!r})"
+
+    @property
+    def file(self) -> Path:
+        """The file; in a folder it counts as part of the store that is there."""
+        return self.path / TOKENS if self.path.is_dir() else self.path
+
+    def get(self, model: str, texts: Iterable[str]) -> dict[str, StoredTokens]:
+        """Return the tokens of the texts that the cache holds.
+
+        Args:
+            model: A fingerprint of all that the vectors depend on besides the text.
+            texts: As they were encoded. A hundred tokens of 128 components take 50 KB of memory.
+        """
+        keys = {self._key(model, text): text for text in texts}
+        stored, damaged = {}, 0
+        with self._session() as connection:
+            wanted = list(keys) if connection else []
+            for start in range(0, len(wanted), _CHUNK):
+                chunk = wanted[start : start + _CHUNK]
+                marks = ", ".join("?" * len(chunk))
+                sql = f"SELECT {_COLUMNS} FROM token_vectors WHERE key IN ({marks})"  # noqa: S608
+                for key, count, dim, windows, *rest in connection.execute(sql, chunk) if connection else ():
+                    tokens = self._read(key, _Shape(count, dim, windows), *rest)
+                    if tokens is None:
+                        damaged += 1
+                    else:
+                        stored[keys[key]] = tokens
+        if damaged:
+            logger.warning("%d entries of %s are damaged: they are encoded again", damaged, self.file)
+        return stored
+
+    def put(self, model: str, entries: Mapping[str, tuple[str, StoredTokens]]) -> dict[str, StoredTokens]:
+        """Store tokens in one transaction, and return them as they will be read.
+
+        Args:
+            model: As in `get`.
+            entries: By the text that was encoded: the passage's own text, without its heading, and the tokens.
+
+        Raises:
+            InvalidInputError: Vectors that the dtype cannot hold.
+        """
+        rows, stored = [], {}
+        for text, (passage, tokens) in entries.items():
+            key, content = self._key(model, text), self._packed(tokens)
+            count, dim = tokens.vectors.shape
+            shape = _Shape(count, dim, tokens.windows)
+            rows.append((key, _digest(passage), *shape, _checksum(key, shape, content), content))
+            stored[text] = self._unpacked(shape, content)._replace(bytes=0)
+        with self._session(make=True) as connection:
+            if connection and self._writable():
+                with sqlite.committing(connection):
+                    connection.executemany("INSERT OR REPLACE INTO token_vectors VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        return stored
+
+    def count(self) -> int:
+        """Return the number of entries, of all models and dtypes."""
+        with self._session() as connection:
+            return connection.execute("SELECT count(*) FROM token_vectors").fetchone()[0] if connection else 0
+
+    def size(self) -> int:
+        """Return the bytes on disk, the log of writes included."""
+        files = (self.file, self.file.with_name(f"{self.file.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+    def clear(self) -> None:
+        """Delete all entries."""
+        self.keep_only(())
+
+    def keep_only(self, passages: Iterable[str]) -> int:
+        """Delete the entries of passages with other texts than these, and return how many; give the space back."""
+        with self._session() as connection:
+            if connection is None:
+                return 0
+            rest = {_digest(text) for text in passages}
+            stored = connection.execute("SELECT DISTINCT passage FROM token_vectors").fetchall()
+            unused = [(digest,) for (digest,) in stored if digest not in rest]
+            if not unused:
+                return 0
+            with sqlite.committing(connection):
+                sql = "DELETE FROM token_vectors WHERE passage = ?"
+                deleted = connection.executemany(sql, unused).rowcount
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return deleted
+
+    def _key(self, model: str, text: str) -> bytes:
+        return _digest(json.dumps([_KEY_VERSION, model, self.dtype, text]))
+
+    def _packed(self, tokens: StoredTokens) -> bytes:
+        """Return spans, the scales of int8, and vectors."""
+        vectors = np.asarray(tokens.vectors, "<f4")
+        scales = np.empty(0, "<f4")
+        if self.dtype == "int8":
+            scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(_STEPS)
+            steps = np.divide(vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0)
+            packed = np.rint(steps).astype("<i1")
+            fits = np.isfinite(vectors).all()
+        else:
+            with np.errstate(over="ignore"):
+                packed = vectors.astype(np.dtype(self.dtype).newbyteorder("<"))
+            fits = np.isfinite(packed).all()
+        if not fits:
+            message = (
+                f"token vectors with components up to {np.abs(vectors).max():.3g} cannot be stored as {self.dtype}"
+            )
+            raise InvalidInputError(message)
+        return b"".join(part.tobytes() for part in (np.asarray(tokens.spans, _SPANS), scales, packed))
+
+    def _unpacked(self, shape: _Shape, content: bytes) -> StoredTokens:
+        tokens, dim, windows = shape
+        spans, rest = content[: 8 * tokens], content[8 * tokens :]
+        if self.dtype == "int8":
+            scales = np.frombuffer(rest[: 4 * tokens], "<f4")
+            vectors = np.frombuffer(rest[4 * tokens :], "<i1").reshape(tokens, dim) * scales[:, None]
+        else:
+            vectors = np.frombuffer(rest, np.dtype(self.dtype).newbyteorder("<")).reshape(tokens, dim)
+        places = np.frombuffer(spans, _SPANS).reshape(tokens, 2).astype(np.int64)
+        return StoredTokens(vectors.astype(np.float32), places, windows, len(content))
+
+    def _read(self, key: bytes, shape: _Shape, checksum: int, content: bytes) -> StoredTokens | None:
+        """Return the tokens of a row; None where it is not what was written."""
+        if not isinstance(content, bytes) or _checksum(key, shape, content) != checksum:
+            return None
+        return self._unpacked(shape, content)
+
+    @contextmanager
+    def _session(self, *, make: bool = False) -> Iterator[sqlite3.Connection | None]:
+        """Open the file for the time of a block; None where there is none and none is to be, or can be, made."""
+        file = self.file
+        if self.path.is_dir() and not (self.path / FILE).is_file():
+            message = f"{self.path} is a folder without {FILE}: token vectors go into a file, or the folder of a store"
+            raise StoreFormatError(message)
+        try:
+            if not file.exists() and not (make and self._writable()):
+                yield None
+                return
+            with closing(self._open(file)) as connection:
+                yield connection
+        except sqlite3.Error as error:
+            if sqlite.is_damage(error):
+                message = f"{file} cannot be read as token vectors: {error}. Delete it, and passages are encoded again"
+                raise StoreFormatError(message) from error
+            message = f"the token vectors in {file} cannot be used: {sqlite.explain(error)}"
+            raise StoreError(message) from error
+
+    def _open(self, file: Path) -> sqlite3.Connection:
+        if not self._writable():
+            return sqlite.connect_read_only(file, lambda new: _check(new, file))
+        connection = sqlite.connect(file)
+        try:
+            if _check(connection, file):  # an empty file
+                sqlite.use_wal(connection)
+                with sqlite.committing(connection):
+                    if _check(connection, file):  # another process may have been faster
+                        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                        connection.execute(f"PRAGMA user_version = {FORMAT}")
+                        connection.execute(_TABLE)
+            connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last entries
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _writable(self) -> bool:
+        file = self.file
+        return os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
+
+
+def _check(connection: sqlite3.Connection, file: Path) -> bool:
+    """Refuse what holds no token vectors; tell whether the file is still empty. Only reads."""
+    application_id, version, tables = sqlite.identify(connection)
+    if (application_id, version) != (APPLICATION_ID, FORMAT) and (application_id, version, tables) != (0, 0, 0):
+        message = (
+            f"{file} does not hold token vectors of format {FORMAT} (application {application_id:#x}, format {version}): "
+            "name another file"
+        )
+        raise StoreFormatError(message)
+    return not tables
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def _checksum(key: bytes, shape: _Shape, content: bytes) -> int:
+    return zlib.crc32(content, zlib.crc32(key + repr(tuple(shape)).encode()))

@@ -1,0 +1,294 @@
+"""Stored token vectors: what comes back, how far it is off, and that nothing wrong is ever scored."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from factoid import AnyGranularityRanker, Document, Granularity, UnitStore
+from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.files.sqlite import FILE
+from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors, maxsim
+from factoid.store.token_vectors import TOKENS, StoredTokens
+from factoid.testing import HashEncoder
+from tests.late_interaction.test_rank import OSLO, PARIS, PASSAGES, VASA
+from tests.late_interaction.word_vectors import WordVectors
+
+QUERY = "where was anna born"
+DTYPES = ["float32", "float16", "int8"]
+
+
+def cached(path: Path, dtype="float16", **options) -> AnyGranularityRanker:
+    return AnyGranularityRanker(WordVectors(), cache=TokenVectorCache(path, dtype=dtype), **options)
+
+
+def sources(ranker: AnyGranularityRanker) -> tuple[int, int]:
+    return ranker.last_report.encoded, ranker.last_report.stored
+
+
+def change(file: Path, sql: str) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(sql)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_known_passage_is_not_encoded_again(tmp_path: Path, dtype) -> None:
+    ranker = cached(tmp_path / "tokens", dtype)
+    first = ranker.rank(QUERY, PASSAGES)
+    assert sources(ranker) == (3, 0)
+    assert ranker.encoder.encoded == PASSAGES
+    assert ranker.rank(QUERY, PASSAGES) == first  # rounded on the first call, too
+    assert sources(ranker) == (0, 3)
+    again = cached(tmp_path / "tokens", dtype)
+    again.rank(QUERY, [*PASSAGES, "A new one."])
+    assert sources(again) == (1, 3)
+    assert again.encoder.encoded == ["A new one."]
+    assert again.cache.count() == 4
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bytes_are_those_on_disk(tmp_path: Path, dtype) -> None:
+    ranker = cached(tmp_path / "tokens", dtype)
+    ranker.rank(QUERY, [OSLO])
+    ranker.rank(QUERY, [OSLO, OSLO])
+    tokens, dim = len(OSLO.split()) + 2, 6
+    expected = tokens * (8 + dim * np.dtype(dtype).itemsize + (4 if dtype == "int8" else 0))
+    assert ranker.last_report.stored_bytes == 2 * expected
+    assert ranker.cache.size() > expected
+
+
+TOKENS_OF = st.tuples(st.integers(0, 6), st.integers(1, 9)).flatmap(
+    lambda shape: st.tuples(
+        arrays(np.float32, shape, elements=st.floats(-50, 50, width=32)),
+        arrays(np.float32, (3, shape[1]), elements=st.floats(-50, 50, width=32)),
+    )
+)
+
+
+@given(case=TOKENS_OF, dtype=st.sampled_from(DTYPES))
+def test_scores_are_within_the_stated_bound(tmp_path_factory: pytest.TempPathFactory, case, dtype) -> None:
+    """MaxSim moves by no more than its products: float16 rounds by 1/2048 of a component, int8 by 1/254 of the largest."""
+    vectors, query = case
+    cache = TokenVectorCache(tmp_path_factory.mktemp("cache") / "tokens", dtype=dtype)
+    spans = np.arange(2 * len(vectors)).reshape(-1, 2)
+    cache.put("model", {"text": ("text", StoredTokens(vectors, spans, 3))})
+    stored = cache.get("model", ["text"])["text"]
+    assert stored.windows == 3
+    np.testing.assert_array_equal(stored.spans, spans)
+    largest = np.abs(vectors).max(axis=1, initial=0, keepdims=True)
+    bound = {"float32": 0 * largest, "float16": np.abs(vectors) / 2048 + 2.0**-25, "int8": largest / 254}[dtype]
+    errors = np.abs(stored.vectors.astype(float) - vectors)
+    assert (errors <= bound * (1 + 1e-4)).all()
+    if len(vectors):
+        product = (np.abs(query) @ np.broadcast_to(bound, vectors.shape).T).max(axis=1).sum()
+        slack = 1e-4 * (1 + np.abs(query @ vectors.T).max())
+        assert abs(maxsim(query, stored.vectors) - maxsim(query, vectors)) <= product + slack
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_models_scores_are_within_the_bound(colbert: Path, tmp_path: Path, dtype) -> None:
+    """Unit vectors: an int8 score of a sentence is off by at most √dim/254 for each query token, in span and passage."""
+    encoder = LateInteractionEncoder(colbert, device="cpu")
+    exact = {hit.unit.id: hit for hit in AnyGranularityRanker(encoder).rank(QUERY, PASSAGES)}
+    ranker = AnyGranularityRanker(encoder, cache=TokenVectorCache(tmp_path / "tokens", dtype=dtype))
+    tokens = encoder.encode_query(QUERY).vectors
+    of_product = {"float32": 1e-6, "float16": 1 / 2048, "int8": np.sqrt(tokens.shape[1]) / 254}[dtype]
+    bound = 2 * len(tokens) * of_product + 1e-4
+    for _ in range(2):
+        hits = ranker.rank(QUERY, PASSAGES)
+        assert {hit.unit.id for hit in hits} == exact.keys()
+        assert max(abs(hit.score - exact[hit.unit.id].score) for hit in hits) <= bound
+    assert sources(ranker) == (0, 3)
+
+
+def test_values_that_a_dtype_cannot_hold_are_refused(tmp_path: Path) -> None:
+    huge = StoredTokens(np.full((1, 2), 1e6, np.float32), np.zeros((1, 2), np.int64), 1)
+    with pytest.raises(InvalidInputError, match=r"up to 1e\+06 cannot be stored as float16"):
+        TokenVectorCache(tmp_path / "a").put("model", {"text": ("text", huge)})
+    broken = huge._replace(vectors=np.full((1, 2), np.nan, np.float32))
+    with pytest.raises(InvalidInputError, match="cannot be stored as int8"):
+        TokenVectorCache(tmp_path / "b", dtype="int8").put("model", {"text": ("text", broken)})
+
+
+def test_headings_models_and_dtypes_have_their_own_entries(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    ranker = cached(path)
+    plain, titled = Document(OSLO), Document(OSLO, title="People")
+    ranker.rank(QUERY, [plain])
+    [hit] = ranker.rank(QUERY, [titled], k=1)
+    assert sources(ranker) == (1, 0)
+    assert OSLO[hit.unit.start : hit.unit.end] == hit.unit.text
+    assert cached(path).rank(QUERY, [titled], k=1) == [hit]  # spans of stored tokens, too, count from the text
+    exact = cached(path, "float32")
+    exact.rank(QUERY, [plain])
+    assert sources(exact) == (1, 0)
+    other = cached(path)
+    other.encoder.fingerprint = lambda: "other words"
+    other.rank(QUERY, [plain])
+    assert sources(other) == (1, 0)
+    assert other.cache.count() == 4
+
+
+def test_a_model_is_known_by_what_it_is(colbert: Path, tmp_path: Path) -> None:
+    """A copy is the same model under another name, other weights in the same folder are not, nor is another limit."""
+    import torch
+    from sentence_transformers import MultiVectorEncoder
+
+    copy = shutil.copytree(colbert, tmp_path / "copy")
+    one, same = LateInteractionEncoder(colbert, device="cpu"), LateInteractionEncoder(copy, device="cpu")
+    one.encode_passages([VASA])
+    assert one.fingerprint() == same.fingerprint()
+    assert LateInteractionEncoder(copy, device="cpu", max_tokens=20).fingerprint() != one.fingerprint()
+    model = MultiVectorEncoder(str(copy), device="cpu")
+    with torch.no_grad():
+        next(model.parameters()).view(-1)[7] += 1e-3
+    assert LateInteractionEncoder(model).fingerprint() != one.fingerprint()
+    model = MultiVectorEncoder(str(copy), device="cpu")
+    model.prompts["document"] = "[unused2] "
+    assert LateInteractionEncoder(model).fingerprint() != one.fingerprint()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE token_vectors SET content = CAST(substr(content, 1, 20) || x'FF' || substr(content, 22) AS BLOB)",
+        "UPDATE token_vectors SET content = substr(content, 1, 100)",
+        "UPDATE token_vectors SET tokens = tokens - 1",
+        "UPDATE token_vectors SET dim = 'six'",
+        "UPDATE token_vectors SET windows = 2",
+        "UPDATE token_vectors SET content = 7",
+        "UPDATE token_vectors SET checksum = checksum + 1",
+        "UPDATE token_vectors SET (tokens, content) = (SELECT tokens, content FROM token_vectors ORDER BY tokens LIMIT 1)",
+    ],
+)
+def test_damaged_entries_are_encoded_again(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "tokens"
+    expected = cached(file).rank(QUERY, PASSAGES)
+    change(file, damage)
+    ranker = cached(file)
+    with caplog.at_level(logging.WARNING, "factoid"):
+        assert ranker.rank(QUERY, PASSAGES) == expected
+    encoded, stored = sources(ranker)
+    assert encoded >= 2
+    assert encoded + stored == 3
+    assert f"{encoded} entries of {file} are damaged" in caplog.text
+    assert ranker.rank(QUERY, PASSAGES) == expected
+    assert sources(ranker) == (0, 3)
+
+
+def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
+    text, foreign = tmp_path / "text", tmp_path / "foreign"
+    text.write_text("no database, but long enough to have a header of its own" * 20)
+    change(foreign, "CREATE TABLE things (name TEXT)")
+    before = [file.read_bytes() for file in (text, foreign)]
+    with pytest.raises(StoreFormatError, match="Delete it, and passages are encoded again"):
+        cached(text).rank(QUERY, PASSAGES)
+    with pytest.raises(StoreFormatError, match="does not hold token vectors of format 1"):
+        cached(foreign).rank(QUERY, PASSAGES)
+    with pytest.raises(StoreFormatError, match=f"is a folder without {FILE}"):
+        cached(tmp_path).rank(QUERY, PASSAGES)
+    assert [file.read_bytes() for file in (text, foreign)] == before
+
+
+@pytest.mark.parametrize(("path", "dtype"), [(3, "float16"), (None, "int8"), ("tokens", "float64")])
+def test_caches_that_cannot_be(path, dtype) -> None:
+    with pytest.raises(InvalidInputError):
+        TokenVectorCache(path, dtype=dtype)
+
+
+def test_encoders_without_a_fingerprint_have_no_cache(tmp_path: Path) -> None:
+    class Nameless:
+        def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
+            return WordVectors().encode_query(text, finer=finer)
+
+        def encode_passages(self, texts) -> list[TokenVectors]:
+            return WordVectors().encode_passages(texts)
+
+    assert len(AnyGranularityRanker(Nameless()).rank(QUERY, PASSAGES)) == 6
+    with pytest.raises(InvalidInputError, match="Nameless has no method `fingerprint`"):
+        AnyGranularityRanker(Nameless(), cache=tmp_path / "tokens").rank(QUERY, PASSAGES)
+
+
+def test_a_file_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "tokens"
+    expected = cached(file).rank(QUERY, PASSAGES[:2])
+    monkeypatch.setattr(TokenVectorCache, "_writable", lambda _: False)  # modes do not bind every user
+    ranker = cached(file)
+    assert ranker.rank(QUERY, PASSAGES[:2]) == expected
+    assert sources(ranker) == (0, 2)
+    ranker.rank(QUERY, PASSAGES)
+    assert sources(ranker) == (1, 2)
+    assert ranker.cache.count() == 2
+    absent = cached(tmp_path / "absent")
+    assert len(absent.rank(QUERY, PASSAGES)) == 6
+    assert not absent.cache.file.exists()
+
+
+def test_a_cache_is_filled_before_anything_is_asked(tmp_path: Path) -> None:
+    ranker = cached(tmp_path / "tokens")
+    texts = [f"Ship {number} sank." for number in range(300)]
+    report = ranker.encode_passages(iter(texts), show_progress=True)
+    assert (report.passages, report.encoded, report.stored) == (300, 300, 0)
+    ranker.rank("ship", texts)
+    assert sources(ranker) == (0, 300)
+    with pytest.raises(InvalidInputError, match="no cache to fill"):
+        AnyGranularityRanker(WordVectors()).encode_passages(texts)
+
+
+def _fill(path: Path, first: int) -> None:
+    cached(path).encode_passages([f"Ship {number} sank." for number in range(first, first + 40)])
+
+
+def test_processes_share_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_fill, args=(path, first)) for first in (0, 20, 40)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert TokenVectorCache(path).count() == 80
+
+
+# In the folder of a store
+
+
+def test_upkeep_of_a_store_with_token_vectors(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    with UnitStore(folder, encoder=HashEncoder()) as store:
+        store.add_documents([Document(text, id=str(place)) for place, text in enumerate(PASSAGES)], min_words=0)
+        passages = [unit for unit in store.get(store.ids()) if unit.granularity is Granularity.PASSAGE]
+        assert (store.stats().token_vectors, store.stats().token_bytes) == (0, 0)
+        ranker = AnyGranularityRanker(WordVectors(), cache=folder)
+        ranker.encode_passages(passages)
+        ranker.rank(QUERY, ["No passage of the store."])
+        stats = store.stats()
+        assert stats.token_vectors == 4
+        assert stats.token_bytes == ranker.cache.size() > 0
+        assert "for 4 passages" in str(stats)
+        assert store.verify().ok
+
+        store.copy_to(tmp_path / "copy")
+        store.save_to(f"file://{tmp_path}/sent")
+        for made in (tmp_path / "copy", tmp_path / "sent"):
+            assert not list(made.rglob(TOKENS))
+
+        store.delete(["1"])
+        store.compact()
+        assert ranker.cache.count() == 2
+        ranker.rank(QUERY, [unit for unit in passages if unit.text != OSLO])
+        assert sources(ranker) == (0, 2)
+        assert PARIS in {unit.text for unit in passages}
+        store.clear()
+        assert ranker.cache.count() == 0

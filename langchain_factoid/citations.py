@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import aclosing, closing
 from math import isfinite
 from typing import Any
 
@@ -132,8 +133,9 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
             for item in inputs:
                 yield parts.take(item)
 
-        for sentence in self.citer.stream(texts(), map(to_passage, parts.checked())):
-            yield parts.chunk(sentence)
+        with closing(self.citer.stream(texts(), map(to_passage, parts.checked()))) as sentences:
+            for sentence in sentences:
+                yield parts.chunk(sentence)
         yield parts.rest()
 
     async def _atransform(self, inputs: AsyncIterator[Any]) -> AsyncIterator[AIMessageChunk]:
@@ -148,8 +150,9 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
             async for item in inputs:
                 yield parts.take(item)
 
-        async for sentence in self.citer.astream(texts(), map(to_passage, parts.checked())):
-            yield parts.chunk(sentence)
+        async with aclosing(self.citer.astream(texts(), map(to_passage, parts.checked()))) as sentences:
+            async for sentence in sentences:
+                yield parts.chunk(sentence)
         yield parts.rest()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Iterable, Sequence
+from contextlib import aclosing, closing
 from math import isfinite
 from typing import Any
 
@@ -116,16 +117,18 @@ class PropCiteQueryEngine(BaseQueryEngine):
         return AsyncStreamingResponse(atexts, source_nodes=response.source_nodes, metadata=metadata)
 
     def _texts(self, chunks: Iterable[str], response: StreamingResponse, metadata: dict[str, Any]) -> TokenGen:
-        for sentence in self._citer.stream(chunks, _passages(response)):
-            _record(sentence, response.source_nodes, metadata)
-            yield sentence.text
+        with closing(self._citer.stream(chunks, _passages(response))) as sentences:
+            for sentence in sentences:
+                _record(sentence, response.source_nodes, metadata)
+                yield sentence.text
 
     async def _atexts(
         self, chunks: AsyncIterable[str], response: AsyncStreamingResponse, metadata: dict[str, Any]
     ) -> TokenAsyncGen:
-        async for sentence in self._citer.astream(chunks, _passages(response)):
-            _record(sentence, response.source_nodes, metadata)
-            yield sentence.text
+        async with aclosing(self._citer.astream(chunks, _passages(response))) as sentences:
+            async for sentence in sentences:
+                _record(sentence, response.source_nodes, metadata)
+                yield sentence.text
 
 
 def _passages(response: _Sentences) -> list[Document]:

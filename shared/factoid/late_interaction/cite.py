@@ -7,7 +7,7 @@ against the whole of every passage: the sentence gives a proposition its context
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan
 from operator import attrgetter
@@ -222,7 +222,7 @@ class PropCite:
         """Do as `cite` in another thread, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.cite, answer, passages)
 
-    def stream(self, chunks: Iterable[str], passages: Passages) -> Iterator[CitedSentence]:
+    def stream(self, chunks: Iterable[str], passages: Passages) -> Generator[CitedSentence, None, None]:
         """Yield each sentence of an answer with its citations when the next one begins, and the last one at the end.
 
         The sentences are those of `cite`, and do not depend on how the answer is cut into chunks. A generator of chunks is closed
@@ -249,7 +249,7 @@ class PropCite:
                 chunks.close()
         self.last_report = work.report
 
-    async def astream(self, chunks: AsyncIterable[str], passages: Passages) -> AsyncIterator[CitedSentence]:
+    async def astream(self, chunks: AsyncIterable[str], passages: Passages) -> AsyncGenerator[CitedSentence, None]:
         """Do as `stream`, with splitting and the model in another thread; passages are encoded while the answer begins."""
         work, growing = _Work(self, passages), GrowingAnswer()
         ready = asyncio.ensure_future(asyncio.to_thread(work.encode))

@@ -222,11 +222,12 @@ def read_cited(path: str | PathLike[str]) -> Iterator[CitedText]:
         with located(f"{path}:{number}"):
             fields = parse_object(line)
             try:
-                rows = [split_cited(text) for text in fields["sentences"]] if "sentences" in fields else []
-                sentences, citations = split_cited(fields["answer"]) if "answer" in fields else (
-                    [" ".join(texts) for texts, _ in rows],
-                    [[place for places in cited for place in places] for _, cited in rows],
-                )
+                if "answer" in fields:
+                    sentences, citations = split_cited(fields["answer"])
+                else:
+                    parts = [split_cited(text) for text in fields["sentences"]]
+                    sentences = [" ".join(texts) for texts, _ in parts]
+                    citations = [[place for places in cited for place in places] for _, cited in parts]
                 passages = [Document(**item) if isinstance(item, dict) else Document(item) for item in fields["passages"]]
                 gold = fields.get("gold")
                 if gold is not None:

@@ -7,7 +7,7 @@ from typing import Any as _Any
 if _TYPE_CHECKING:
     from factoid.context import pack_context
     from factoid.encode import SentenceTransformerEncoder
-    from factoid.late_interaction import AnyGranularityRanker
+    from factoid.late_interaction import AnyGranularityRanker, PropCite
     from factoid.propositions import (
         CachedPropositionizer,
         FlanT5Propositionizer,
@@ -29,6 +29,7 @@ __all__ = [
     "Granularity",
     "Hit",
     "PromptPropositionizer",
+    "PropCite",
     "PropositionCache",
     "SentenceTransformerEncoder",
     "SyntaxPropositionizer",
@@ -44,7 +45,7 @@ __all__ = [
 _MODULES = {
     "context": ("pack_context",),
     "encode": ("SentenceTransformerEncoder",),
-    "late_interaction": ("AnyGranularityRanker",),
+    "late_interaction": ("AnyGranularityRanker", "PropCite"),
     "search": ("Weights",),
     "split": ("split_passages", "split_sentences"),
     "store": ("UnitStore",),

@@ -173,7 +173,7 @@ class SentenceTransformerEncoder:
         with self._lock:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
-                source = _offline_model() if self._given is None else self._given
+                source = offline_model() if self._given is None else self._given
                 if isinstance(source, str):
                     with quiet_loading(self.show_progress):
                         source = library.SentenceTransformer(source, device=self.device)
@@ -216,7 +216,12 @@ def quiet_loading(show_progress: bool) -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _offline_model() -> str:
+def offline_model() -> str:
+    """Return the folder of all-MiniLM-L6-v2 in the pip package that carries it.
+
+    Raises:
+        MissingDependencyError: The package is absent.
+    """
     if find_spec(OFFLINE_PACKAGE) is None:
         message = (
             "the default encoder needs the package that carries its weights. "

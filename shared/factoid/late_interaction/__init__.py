@@ -1,12 +1,18 @@
 """AGRaME: rank sentences, propositions and passages with the token vectors of the passage (Gangi Reddy et al., 2024)."""
 
+from factoid.late_interaction.cite import Citation, CitedAnswer, CitedSentence, CiteReport, PropCite
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder, TokenVectors
 from factoid.late_interaction.rank import AnyGranularityRanker, RankReport, SpanHit
 from factoid.late_interaction.score import blend, maxsim, span_scores, token_mask
 
 __all__ = [
     "AnyGranularityRanker",
+    "Citation",
+    "CiteReport",
+    "CitedAnswer",
+    "CitedSentence",
     "LateInteractionEncoder",
+    "PropCite",
     "RankReport",
     "SpanHit",
     "TokenEncoder",

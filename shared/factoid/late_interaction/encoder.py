@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import string
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
-from factoid.encode import Vectors, quiet_loading
+from factoid.encode import Vectors, offline_model, quiet_loading
 from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 from factoid.units import check_text
@@ -71,31 +72,42 @@ class LateInteractionEncoder:
 
     Args:
         model: A model name, a local folder, or a loaded `MultiVectorEncoder`: checkpoints of Sentence Transformers, PyLate and
-            Stanford's ColBERT. Any other checkpoint gets random weights for its projection and ranks by chance.
+            Stanford's ColBERT. Any other checkpoint gets random weights for its projection and ranks by chance, unless it is
+            taken without one.
         device: For example "cpu" or "cuda"; None lets Sentence Transformers choose.
         batch_size: Windows in one forward pass.
         max_tokens: Most tokens of a window, marker and special tokens included; None for what the model was trained on.
+        projection: False takes the normalised hidden states of a model of sentences, such as all-MiniLM-L6-v2, as they are; None
+            for the model is then the one of `SentenceTransformerEncoder`, which needs no download.
         show_progress: Show progress bars while loading and encoding.
 
     Raises:
         MissingDependencyError: On first use, where Sentence Transformers is absent.
-        InvalidInputError: On first use, where the model cannot read so many tokens, its tokenizer does not tell where tokens
+        InvalidInputError: A model that cannot be taken with this `projection`; or, on first use, where the model cannot read so many tokens, its tokenizer does not tell where tokens
             stand, or it pools them.
     """
 
     def __init__(
         self,
-        model: str | PathLike[str] | MultiVectorEncoder,
+        model: str | PathLike[str] | MultiVectorEncoder | None,
         *,
         device: str | None = None,
         batch_size: int = 32,
         max_tokens: int | None = None,
+        projection: bool = True,
         show_progress: bool = False,
     ) -> None:
+        if model is None if projection else not isinstance(model, str | PathLike | None):
+            message = (
+                f"expected the name or folder of a model, or a loaded MultiVectorEncoder, got {type(model).__name__}: None stands "
+                "for the default model, and only a name, a folder or None can be taken with projection=False"
+            )
+            raise InvalidInputError(message)
         self.device = device
         self.batch_size = batch_size
         self.max_tokens = max_tokens
         self.show_progress = show_progress
+        self.projection = projection
         self._given = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: Any = None
         self._lock = threading.RLock()  # fast tokenizers cannot be used by two threads at once
@@ -168,7 +180,10 @@ class LateInteractionEncoder:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
                 model: Any = self._given
-                if isinstance(model, str):
+                if not self.projection:
+                    with quiet_loading(self.show_progress):
+                        model = _without_projection(library, model, self.device)
+                elif isinstance(model, str):
                     with quiet_loading(self.show_progress):
                         model = library.MultiVectorEncoder(model, device=self.device)
                     expansion = getattr(model[0], "query_expansion", None)
@@ -181,6 +196,15 @@ class LateInteractionEncoder:
                     raise InvalidInputError(message)
                 self._loaded = model
             return self._loaded
+
+
+def _without_projection(library: Any, model: str | None, device: str | None) -> Any:
+    """Return a model of sentences as a late-interaction model: its hidden states, of length 1, punctuation left out as in ColBERT."""
+    modules = require("sentence_transformers.multi_vector_encoder.modules", extra="models")
+    states = library.SentenceTransformer(offline_model() if model is None else model, device=device)[0]
+    skip = modules.MultiVectorMask(skiplist_words=list(string.punctuation))
+    unit = library.base.modules.Normalize(module_input_name="token_embeddings")
+    return library.MultiVectorEncoder(modules=[states, skip, unit], device=device)
 
 
 def _tokens(features: Any, prompt: str, text: str) -> tuple[Vectors, NDArray[np.int64], NDArray[np.bool_]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from os import PathLike
@@ -247,7 +248,25 @@ class _Scorer:
 
     def __init__(self, encoder: TokenEncoder, query: str, part: Span | None, alpha: float) -> None:
         self._alpha = alpha
-        self._sides = [(tokens.vectors, _part(tokens, query, part)) for tokens in _both(encoder, query)]
+        self._query = query
+        self._tokens = _both(encoder, query)
+        self._sides = [(tokens.vectors, _part(tokens, query, part and [part])) for tokens in self._tokens]
+
+    def limited_to(self, parts: Sequence[Span]) -> _Scorer:
+        """Return a scorer by other parts of the query, which is not encoded again."""
+        scorer = copy(self)
+        scorer._sides = [(tokens.vectors, _part(tokens, self._query, parts)) for tokens in self._tokens]
+        return scorer
+
+    def reads(self, parts: Sequence[Span]) -> bool:
+        """Tell whether some parts of the query hold a token."""
+        return bool(token_mask(self._tokens[0].spans, parts).any())
+
+    def passage_score(self, tokens: TokenVectors) -> float:
+        """Return the score of a whole passage, with the query under m_q."""
+        vectors, query_mask = self._sides[0]
+        whole = np.ones(len(tokens.spans), bool)
+        return float(span_scores(products(vectors, tokens.vectors.T), [whole], query_mask=query_mask)[0])
 
     def scores(self, tokens: TokenVectors, masks: Sequence[Mask]) -> tuple[float, list[float], list[float]]:
         """Return the score of the passage, those of spans by themselves, and those of spans with the passage."""
@@ -291,12 +310,12 @@ def _both(encoder: TokenEncoder, query: str) -> list[TokenVectors]:
     return [coarse, encoder.encode_query(query, finer=True)]
 
 
-def _part(tokens: TokenVectors, query: str, part: Span | None) -> Mask | None:
-    if part is None:
+def _part(tokens: TokenVectors, query: str, parts: Sequence[Span] | None) -> Mask | None:
+    if parts is None:
         return None
-    mask = token_mask(tokens.spans, [part])
+    mask = token_mask(tokens.spans, parts)
     if not mask.any():
-        message = f"expected a part of the query that holds a token, got {tuple(part)} of {query!r:.80}"
+        message = f"expected a part of the query that holds a token, got {tuple(parts[0])} of {query!r:.80}"
         raise InvalidInputError(message)
     return mask
 

@@ -1,0 +1,165 @@
+"""Answers as text: sentences that are complete while the answer still grows, and the markers `[n]` in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from factoid.markdown import read_blocks, visible
+from factoid.sentences import Span, sentence_spans
+
+# Where a word has ended; in scripts that write no spaces, where a sentence has begun.
+_WORD_END = re.compile(r"\S\s|[。！？｡][^\w\s]{0,20}\w")
+_BOUNDARY = re.compile(r"[.!?…‽؟۔।。！？｡\n]")
+_WORD = re.compile(r"\w")
+_FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
+_LONGEST_WAIT = 300  # characters for a parenthesis to close: what the splitter takes for one
+
+_MARKER = re.compile(r"\[\d{1,3}(?:[,–-]\s?\d{1,3})*+\]")
+_CLOSERS = "\"'”’»*_"
+_FINAL = ".!?…‽:;,؟۔।。！？｡"
+
+_REFUSAL = re.compile(
+    r"""\bI(?:\ am|['’]m)\ (?:sorry|unable|not\ able|not\ sure)\b
+      | \b(?:I|we)\ (?:(?:do|could)\ not|cannot|(?:don|can|couldn)['’]t)\ (?:know|answer|find|determine|say|tell)\b
+      | \b(?:context|passages|documents|sources|excerpts|search\ results)\ (?:(?:provided|given|above)\ )?
+        (?:do(?:es)?\ not|do(?:es)?n['’]t)\ (?:contain|mention|provide|say|include|specify|state|answer|give)\b
+      | \b(?:no|not\ enough|insufficient)\ (?:relevant\ )?information\b
+      | \AEmpty\ Response\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def is_refusal(sentence: str) -> bool:
+    """Tell whether an English sentence says that there is no answer, in the ways that language models do."""
+    return _REFUSAL.search(" ".join(sentence.split())) is not None
+
+
+class Stretch(NamedTuple):
+    """A stretch of an answer that ends with a sentence.
+
+    Attributes:
+        text: The sentence with what stands before it and, at the end of an answer, behind it.
+        start, end: The sentence's span in the text; equal if there is none.
+        is_prose: Whether the sentence is neither a heading nor code.
+    """
+
+    text: str
+    start: int
+    end: int
+    is_prose: bool = True
+
+
+class GrowingAnswer:
+    """Cuts an answer into stretches of one sentence, each of which is returned when a word of the next sentence is complete.
+
+    The stretches add up to the answer, and depend on it alone, not on the chunks in which it came. Sentences are those that
+    `factoid.sentences` sees up to that word. One with an open parenthesis or open inline code waits until this is closed.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._block = 0  # where the block of text begins that is split again
+        self._done = 0  # how much was returned
+        self._settled = 0  # up to here every end of a sentence is known
+        self._word = 0  # where the latest word begins, or white space before it
+        self._at = 0  # where to look for the end of the next word
+
+    def feed(self, chunk: str) -> list[Stretch]:
+        """Return the stretches that are complete with this chunk."""
+        self._text += chunk
+        stretches: list[Stretch] = []
+        while match := _WORD_END.search(self._text, self._at):
+            self._at = match.start() + 1
+            stop = match.end()
+            following = self._word if match[0][-1].isspace() else stop - 1
+            if not _WORD.search(self._text, following, stop):
+                continue
+            if _BOUNDARY.search(self._text, self._settled, following):
+                complete, waits = self._complete(stop)
+                stretches += complete
+                self._settled = self._settled if waits else following
+            self._word = max(following, match.start() + 1)
+        self._at = max(self._at, len(self._text) - 22)  # the longest match
+        return stretches
+
+    def finish(self) -> list[Stretch]:
+        """Return what is left, once the answer has ended."""
+        spans = sentence_spans(self._text[self._block :])
+        stretches = self._stretches([span for span in spans if self._block + span[1] > self._done], len(self._text))
+        if stretches:
+            last = stretches[-1]
+            stretches[-1] = last._replace(text=last.text + self._text[self._done :])
+        elif self._text[self._done :]:
+            stretches = [Stretch(self._text[self._done :], 0, 0)]
+        self._done = len(self._text)
+        return stretches
+
+    def _complete(self, stop: int) -> tuple[list[Stretch], bool]:
+        """Return the sentences that are complete in the text up to `stop`, and whether the next one waits for more."""
+        text = self._text[self._block : stop]
+        complete: list[Span] = []
+        waits = False
+        for (start, end), following in pairwise(sentence_spans(text)):
+            if self._block + end <= self._done:
+                continue
+            waits = not _WORD.search(text, *following) or _is_open(text, start, end)
+            if waits:
+                break
+            complete.append((start, end))
+        stretches = self._stretches(complete, stop)
+        blank = self._text.rfind("\n\n", self._block, self._done)
+        if blank >= 0 and len(_FENCE.findall(self._text, self._block, blank)) % 2 == 0:
+            self._block = blank
+        return stretches, waits
+
+    def _stretches(self, spans: Sequence[Span], stop: int) -> list[Stretch]:
+        """Return sentences, by their spans in the block, with what stands before them."""
+        block = self._block
+        blocks = [part for part in read_blocks(self._text[block:stop]) if part.kind != "prose"] if spans else []
+        stretches = []
+        for start, end in spans:
+            is_prose = not any(part.start < end and part.end > start for part in blocks)
+            begin, start, end = self._done, max(block + start, self._done), block + end
+            stretches.append(Stretch(self._text[begin:end], start - begin, end - begin, is_prose))
+            self._done = end
+        return stretches
+
+
+def without_markers(sentence: str) -> str:
+    """Return a sentence without marks such as `[1]` or `[2, 3]` and the spaces before them; links and code stay."""
+    if not _MARKER.search(sentence):
+        return sentence
+    seen, offsets, code = visible(sentence)
+    kept, at = "", 0
+    for match in _MARKER.finditer(seen):
+        start, end = offsets[match.start()], offsets[match.end() - 1] + 1
+        in_code = any(first < match.end() and last > match.start() for first, last in code)
+        if in_code or sentence[start:end] != match[0] or sentence[end : end + 1] == ":" and not sentence[:start].strip():
+            continue
+        before = sentence[at:start].rstrip(" \t")
+        kept, at = kept + before, end
+        if not kept:
+            at += len(sentence[end:]) - len(sentence[end:].lstrip(" \t"))
+    return kept + sentence[at:]
+
+
+def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:
+    """Return a sentence with marks such as ` [1][3]` before its final punctuation, and where these begin."""
+    body = sentence.rstrip(_CLOSERS)
+    core = body.rstrip(_FINAL).rstrip()
+    place = len(core) if core and core != body.rstrip() else len(sentence)
+    markers = "".join(f"[{number}]" for number in numbers)
+    return (f"{sentence[:place]} {markers}{sentence[place:]}" if markers else sentence), place
+
+
+def _is_open(text: str, start: int, end: int) -> bool:
+    """Tell whether a parenthesis or inline code of a sentence may still close behind it."""
+    parenthesis = text.rfind("(", start, end)
+    code = text.rfind("`", start, end) if text.count("`", start, end) % 2 else -1
+    return any(
+        place >= 0 and len(text) - place <= _LONGEST_WAIT and not re.search(ends, text[place + 1 :])
+        for place, ends in ((parenthesis, r"[)\n]"), (code, r"`|\n\s*\n"))
+    )

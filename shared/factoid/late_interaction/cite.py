@@ -1,0 +1,410 @@
+"""PropCite: citations for an answer after it was written, fact by fact (AGRaME, §4.3).
+
+A sentence of the answer is encoded as one query. Its propositions are token masks on that query, and each is scored by MaxSim
+against the whole of every passage: the sentence gives a proposition its context, and the proposition says what to look for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import inf, isfinite, isnan
+from operator import attrgetter
+from os import PathLike
+from typing import TYPE_CHECKING, Literal, get_args
+
+from factoid.errors import InvalidInputError
+from factoid.late_interaction.align import align
+from factoid.late_interaction.answer import GrowingAnswer, Stretch, is_refusal, with_markers, without_markers
+from factoid.late_interaction.encoder import TokenEncoder, TokenVectors
+from factoid.late_interaction.rank import (
+    AnyGranularityRanker,
+    Place,
+    SpanHit,
+    _passage,
+    _Scorer,
+    ranked_granularity,
+)
+from factoid.propositions import Propositionizer, SyntaxPropositionizer
+from factoid.propositions.decompose import decompose
+from factoid.propositions.protocol import check_propositionizer
+from factoid.sentences import Span
+from factoid.store.search import whole_number
+from factoid.units import Document, Granularity, Unit, check_text
+
+if TYPE_CHECKING:
+    from sentence_transformers import MultiVectorEncoder
+
+Method = Literal["proposition", "proposition_text", "sentence"]
+Passages = Iterable[Unit | Document | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A passage that is cited for a claim of a sentence.
+
+    Attributes:
+        position: Where the passage stands among those that were given; its number in markers is one more.
+        score: MaxSim of the claim with the whole passage. It grows with the number of the claim's tokens.
+        margin: How far the score lies above that of the next passage; infinite if there is none.
+        claim: Text of the proposition, or the sentence.
+        spans: Where the claim's words stand, in characters of the cited answer.
+        support: The unit of the passage that matches the claim best, with its text and its span in the passage's document.
+    """
+
+    position: int
+    score: float
+    margin: float
+    claim: str
+    spans: tuple[Span, ...]
+    support: SpanHit
+
+    @property
+    def number(self) -> int:
+        """Return the passage's number in markers, from 1."""
+        return self.position + 1
+
+    @property
+    def passage(self) -> Unit:
+        """Return the passage that is cited."""
+        return self.support.passage
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence of an answer with its citations.
+
+    Attributes:
+        text: The sentence with its markers, and with what stands before it in the answer: the texts of all sentences add up to
+            the cited answer.
+        sentence: The sentence alone, without markers, as the model read it.
+        start, end: Span of the sentence with its markers, in characters of the cited answer; equal where there is none, as
+            in a stretch of white space.
+        citations: By claim, in the order of the claims.
+    """
+
+    text: str
+    sentence: str
+    start: int
+    end: int
+    citations: tuple[Citation, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Return the numbers of the cited passages in the order of their markers."""
+        return tuple(dict.fromkeys(citation.number for citation in self.citations))
+
+
+@dataclass(frozen=True, slots=True)
+class CitedAnswer:
+    """An answer with markers, such as `[2]` for the second passage, and the citations behind them."""
+
+    sentences: tuple[CitedSentence, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return the answer with markers."""
+        return "".join(sentence.text for sentence in self.sentences)
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """Return the citations of all sentences, in order."""
+        return tuple(citation for sentence in self.sentences for citation in sentence.citations)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class CiteReport:
+    """Counts of what became of one answer.
+
+    Attributes:
+        passages: Number of passages.
+        sentences: Number of sentences.
+        silent: Sentences that claim nothing: headings, code, refusals and those without a word. They are not cited.
+        marked: Sentences that were left with the markers that they had (`overwrite=False`).
+        claims: Number of queries: propositions, and whole sentences.
+        whole: Claims that are a whole sentence because no proposition was made of it.
+        unaligned: Claims that are a whole sentence because the model reads no word of it that their proposition has.
+        below_margin: Claims that were left without a citation by `min_margin`.
+        windowed: Passages above the model's limit, which were read in several windows.
+    """
+
+    passages: int = 0
+    sentences: int = 0
+    silent: int = 0
+    marked: int = 0
+    claims: int = 0
+    whole: int = 0
+    unaligned: int = 0
+    below_margin: int = 0
+    windowed: int = 0
+
+
+class PropCite:
+    """Adds citations to an answer, whatever model wrote it: for each proposition the passage that matches it best.
+
+    Markers that the answer has are taken out, and those of a sentence go before its final punctuation. Sentences that claim
+    nothing, such as headings, code and refusals, are not cited. Nothing else of the answer is changed.
+
+    Args:
+        model: An `AnyGranularityRanker`, or what it takes: the name or folder of a late-interaction model, or a `TokenEncoder`.
+        propositionizer: Makes propositions of the answer's sentences; None for `SyntaxPropositionizer()`.
+        method: What is looked for. "proposition" is PropCite; the others are its ablations (Table 9): "proposition_text"
+            encodes each proposition alone, "sentence" takes each sentence as one query.
+        top: How many passages are cited for each claim: 1 in the paper, 2 in an ablation of "sentence".
+        min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant of higher precision (footnote
+            5). None cites whatever is best. Two passages with the same text have no margin between them.
+        support: Granularity of the span in the cited passage that is named as support: "sentence", "proposition" or "passage".
+        overwrite: False leaves a sentence as it is if it has markers already.
+
+    Attributes:
+        last_report: A `CiteReport` on the latest answer that has ended; None before the first.
+
+    Raises:
+        InvalidInputError: An option has a value that it cannot have.
+    """
+
+    def __init__(
+        self,
+        model: str | PathLike[str] | MultiVectorEncoder | TokenEncoder | AnyGranularityRanker,
+        *,
+        propositionizer: Propositionizer | None = None,
+        method: Method = "proposition",
+        top: int = 1,
+        min_margin: float | None = None,
+        support: Granularity | str = Granularity.SENTENCE,
+        overwrite: bool = True,
+    ) -> None:
+        if method not in get_args(Method):
+            message = f"method must be one of {', '.join(get_args(Method))}, got {method!r}"
+            raise InvalidInputError(message)
+        if min_margin is not None and (
+            isinstance(min_margin, bool) or not isinstance(min_margin, int | float) or isnan(min_margin)
+        ):
+            message = f"min_margin must be a number or None, got {min_margin!r}"
+            raise InvalidInputError(message)
+        self.ranker = model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
+        self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
+        check_propositionizer(self.propositionizer)
+        self.method = method
+        self.top = whole_number("top", top)
+        self.min_margin = min_margin
+        self.support = ranked_granularity(support)
+        self.overwrite = overwrite
+        self.last_report: CiteReport | None = None
+
+    def cite(self, answer: str, passages: Passages) -> CitedAnswer:
+        """Return an answer with its citations.
+
+        Args:
+            answer: The answer, plain or Markdown.
+            passages: What it was written from, in the order in which they are numbered; as `AnyGranularityRanker.rank` takes
+                them. They are encoded once.
+
+        Raises:
+            InvalidInputError: An answer that is no string, or passages as in `AnyGranularityRanker.rank`.
+            MissingDependencyError: Sentence Transformers is absent.
+        """
+        check_text(answer, "answer")
+        work = _Work(self, passages)
+        growing = GrowingAnswer()
+        stretches = [*growing.feed(answer), *growing.finish()]
+        work.decompose(stretches)
+        sentences = tuple(work.cite(stretch) for stretch in stretches)
+        self.last_report = work.report
+        return CitedAnswer(sentences)
+
+    async def acite(self, answer: str, passages: Passages) -> CitedAnswer:
+        """Do as `cite` in another thread, so that the event loop is not blocked."""
+        return await asyncio.to_thread(self.cite, answer, passages)
+
+    def stream(self, chunks: Iterable[str], passages: Passages) -> Iterator[CitedSentence]:
+        """Yield each sentence of an answer with its citations when the next one begins, and the last one at the end.
+
+        The sentences are those of `cite`, and do not depend on how the answer is cut into chunks. A generator of chunks is closed
+        with this one.
+
+        Args:
+            chunks: The answer as it is written.
+            passages: As in `cite`; they are encoded when the first sentence is complete.
+
+        Raises:
+            InvalidInputError: As `cite`.
+            MissingDependencyError: Sentence Transformers is absent.
+        """
+        work, growing = _Work(self, passages), GrowingAnswer()
+        try:
+            for chunk in chunks:
+                check_text(chunk, "chunk")
+                for stretch in growing.feed(chunk):
+                    yield work.cite(stretch)
+            for stretch in growing.finish():
+                yield work.cite(stretch)
+        finally:
+            if isinstance(chunks, Generator):
+                chunks.close()
+        self.last_report = work.report
+
+    async def astream(self, chunks: AsyncIterable[str], passages: Passages) -> AsyncIterator[CitedSentence]:
+        """Do as `stream`, with splitting and the model in another thread; passages are encoded while the answer begins."""
+        work, growing = _Work(self, passages), GrowingAnswer()
+        ready = asyncio.ensure_future(asyncio.to_thread(work.encode))
+        try:
+            async for chunk in chunks:
+                check_text(chunk, "chunk")
+                for stretch in await asyncio.to_thread(growing.feed, chunk):
+                    await ready
+                    yield await asyncio.to_thread(work.cite, stretch)
+            await ready
+            for stretch in await asyncio.to_thread(growing.finish):
+                yield await asyncio.to_thread(work.cite, stretch)
+        finally:
+            ready.cancel()
+            await asyncio.gather(ready, return_exceptions=True)
+            if isinstance(chunks, AsyncGenerator):
+                await chunks.aclose()
+        self.last_report = work.report
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """What is cited: a text, where its words stand in the sentence, and a scorer by it."""
+
+    text: str
+    spans: list[Span]
+    scorer: _Scorer
+
+
+class _Work:
+    """The citing of one answer: its passages, encoded once, and how far its sentences have come."""
+
+    def __init__(self, options: PropCite, passages: Passages) -> None:
+        if isinstance(passages, str | Document | Unit):
+            message = f"expected a list of passages, got a single {type(passages).__name__}"
+            raise InvalidInputError(message)
+        self.report = CiteReport()
+        self._options = options
+        self._ranker = options.ranker
+        self._passages = [_passage(passage) for passage in passages]
+        self._tokens: list[TokenVectors] | None = None
+        self._places: dict[int, list[Place]] = {}
+        self._propositions: dict[str, list[Unit]] = {}
+        self._length = 0  # of the cited answer so far
+        self._count(passages=len(self._passages))
+
+    def encode(self) -> list[TokenVectors]:
+        """Return the tokens of the passages, which are encoded on the first call."""
+        if self._tokens is None:
+            self._tokens = self._ranker._encode(self._passages) if self._passages else []
+            self._count(windowed=sum(tokens.windows > 1 for tokens in self._tokens))
+        return self._tokens
+
+    def decompose(self, stretches: Iterable[Stretch]) -> None:
+        """Make the propositions of sentences, all at once, since some propositionizers work on many at a time."""
+        if self._options.method == "sentence" or not self._passages:
+            return
+        sentences = dict.fromkeys(_plain(stretch) for stretch in stretches if self._claims_something(stretch))
+        units = [_passage(sentence) for sentence in sentences if sentence not in self._propositions]
+        texts = {unit.id: unit.text for unit in units}
+        self._propositions |= {unit.text: [] for unit in units}
+        for proposition in decompose(units, self._options.propositionizer).units if units else ():
+            self._propositions[texts[proposition.parent_id]].append(proposition)
+
+    def cite(self, stretch: Stretch) -> CitedSentence:
+        """Return the next sentence of the answer with its citations."""
+        plain, original = _plain(stretch), stretch.text[stretch.start : stretch.end]
+        claims: list[_Claim] = []
+        if self._claims_something(stretch):
+            self.decompose([stretch])
+            claims = list(self._claims(plain))
+        elif original:
+            self._count(**{"marked" if self._stays(stretch) else "silent": 1})
+        self._count(sentences=bool(original), claims=len(claims))
+        cited = [(claim, citation) for claim in claims for citation in self._citations(claim)]
+        numbers = dict.fromkeys(citation.number for _, citation in cited)
+        sentence, place = with_markers(original if self._stays(stretch) else plain, list(numbers))
+        start, added = self._length + stretch.start, len(sentence) - len(plain)
+        citations = tuple(
+            replace(
+                citation,
+                spans=tuple(
+                    (start + first + added * (first >= place), start + last + added * (last > place))
+                    for first, last in claim.spans
+                ),
+            )
+            for claim, citation in cited
+        )
+        text = stretch.text[: stretch.start] + sentence + stretch.text[stretch.end :]
+        self._length += len(text)
+        return CitedSentence(text, plain, start, start + len(sentence), citations)
+
+    def _stays(self, stretch: Stretch) -> bool:
+        """Tell whether a sentence keeps the markers that it has."""
+        return not self._options.overwrite and _plain(stretch) != stretch.text[stretch.start : stretch.end]
+
+    def _claims_something(self, stretch: Stretch) -> bool:
+        plain = _plain(stretch)
+        return (
+            stretch.is_prose
+            and any(map(str.isalnum, plain))
+            and not is_refusal(plain)
+            and not self._stays(stretch)
+        )
+
+    def _claims(self, sentence: str) -> Iterator[_Claim]:
+        """Yield the claims of a sentence, none twice; without passages there is nothing to look them up in."""
+        whole = [(0, len(sentence))]
+        encoder, alpha = self._ranker.encoder, self._ranker.alpha
+        if not self._passages:
+            return
+        if self._options.method == "sentence":
+            yield _Claim(sentence, whole, _Scorer(encoder, sentence, None, alpha))
+            return
+        scorer = None if self._options.method == "proposition_text" else _Scorer(encoder, sentence, None, alpha)
+        distinct: set[tuple[Span, ...]] = set()
+        for proposition in self._propositions[sentence]:
+            is_whole = "fallback" in proposition.metadata
+            spans = whole if is_whole else align(proposition.text, sentence)
+            aligned = bool(spans) and (scorer is None or scorer.reads(spans))
+            self._count(whole=is_whole, unaligned=not aligned)
+            spans = spans if aligned else whole
+            if scorer is None:
+                yield _Claim(proposition.text, spans, _Scorer(encoder, proposition.text, None, alpha))
+            elif tuple(spans) not in distinct and scorer.reads(spans):
+                distinct.add(tuple(spans))
+                yield _Claim(proposition.text, spans, scorer.limited_to(spans))
+
+    def _citations(self, claim: _Claim) -> Iterator[Citation]:
+        """Yield the citations of a claim, best first, with the claim's spans in the sentence."""
+        tokens = self.encode()
+        scores = [
+            claim.scorer.passage_score(passage) if passage.spans.any() else -inf for passage in tokens
+        ]
+        order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+        order = [position for position in order if isfinite(scores[position])]
+        for position, following in zip(order[: self._options.top], [*order[1:], None], strict=False):
+            margin = inf if following is None else scores[position] - scores[following]
+            if self._options.min_margin is not None and margin < self._options.min_margin:
+                self._count(below_margin=1)
+                return
+            support = self._support(claim, position, tokens[position])
+            yield Citation(position, scores[position], margin, claim.text, tuple(claim.spans), support)
+
+    def _support(self, claim: _Claim, position: int, tokens: TokenVectors) -> SpanHit:
+        kind, passage = self._options.support, self._passages[position]
+        if position not in self._places:
+            [self._places[position]], _ = self._ranker._places([passage], kind)
+        hits, _ = claim.scorer.hits(kind, passage, position, tokens, self._places[position])
+        return max(hits, key=attrgetter("score"))
+
+    def _count(self, **counts: int) -> None:
+        self.report = replace(self.report, **{name: getattr(self.report, name) + n for name, n in counts.items()})
+
+
+def _plain(stretch: Stretch) -> str:
+    """Return a sentence without markers; code and headings as they are."""
+    sentence = stretch.text[stretch.start : stretch.end]
+    return without_markers(sentence) if stretch.is_prose else sentence

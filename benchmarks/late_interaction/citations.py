@@ -124,9 +124,10 @@ def print_scores(answers: Sequence[CitedText], models: dict[str, TokenEncoder], 
     row = table("way", columns)
     first = None
     for name, model in models.items():
+        model.encode_passages([text for answer in answers for text in texts_of(answer)])  # in full batches
         compared = None
         for way, options in WAYS.items():
-            propcite = PropCite(model, **options)
+            propcite = PropCite(model, support="passage", **options)  # the span named as support is not judged
             scores = judge(answers, propcited(propcite), f"{way}, {name}")
             compared = compared or scores
             row(f"{way}, {name}", cells(scores, compared))
@@ -165,9 +166,12 @@ def judge(answers: Sequence[CitedText], cite: Cite, name: str) -> list[CitationS
     """Return the scores of each answer with the citations of one way."""
     cited = []
     for answer in tqdm(answers, desc=name, leave=False):
-        passages = [passage if isinstance(passage, str) else passage.text for passage in answer.passages]
-        cited.append(replace(answer, citations=[cite(text, passages) for text in answer.sentences]))
+        cited.append(replace(answer, citations=[cite(text, texts_of(answer)) for text in answer.sentences]))
     return score_gold(cited)
+
+
+def texts_of(answer: CitedText) -> list[str]:
+    return [passage if isinstance(passage, str) else passage.text for passage in answer.passages]
 
 
 def cells(scores: Sequence[CitationScores], compared: Sequence[CitationScores], draws: int = 1) -> list[str]:

@@ -22,6 +22,7 @@ from factoid.metadata import MetadataPolicy, plain_metadata, with_fields
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit
 
+_HEADINGS = ("title", "section")
 _MISSING: Any = object()
 
 
@@ -86,6 +87,12 @@ def to_core(
         changes |= coerced
     title, section = (value if isinstance(value := metadata.get(key), str) else "" for key in ("title", "section"))
     return CoreDocument(document.page_content, title, section, document_id or document.id or "", metadata)
+
+
+def to_passage(document: Document) -> CoreDocument:
+    """Return a document as one passage; of its metadata only title and section, so that any metadata will do."""
+    headings = {key: value for key in _HEADINGS if isinstance(value := document.metadata.get(key), str)}
+    return to_core(Document(page_content=document.page_content, metadata=headings, id=document.id))
 
 
 def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None) -> Iterator[Document]:

@@ -14,11 +14,8 @@ from typing_extensions import override
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
 from factoid.late_interaction.rank import Parents, ranked_granularity
 from factoid.metadata import with_fields
-from factoid.units import Document as CoreDocument
 from factoid.units import Granularity
-from langchain_factoid.convert import RetrievedDocument, match_entries, to_core, unit_document
-
-_HEADINGS = ("title", "section")
+from langchain_factoid.convert import RetrievedDocument, match_entries, to_passage, unit_document
 
 
 class AnyGranularityReranker(BaseDocumentCompressor):
@@ -60,7 +57,7 @@ class AnyGranularityReranker(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """Return the best units, or the documents in their new order, best first."""
-        hits = self.ranker.rank(query, map(_core, documents), **self._options())
+        hits = self.ranker.rank(query, map(to_passage, documents), **self._options())
         return [_document(hit, documents[hit.position]) for hit in hits]
 
     @override
@@ -68,17 +65,11 @@ class AnyGranularityReranker(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """Do as `compress_documents`, with the model in another thread."""
-        hits = await self.ranker.arank(query, map(_core, documents), **self._options())
+        hits = await self.ranker.arank(query, map(to_passage, documents), **self._options())
         return [_document(hit, documents[hit.position]) for hit in hits]
 
     def _options(self) -> dict[str, Any]:
         return {"granularity": self.granularity, "parents": self.parents, "k": self.k}
-
-
-def _core(document: Document) -> CoreDocument:
-    """Return a document as the core takes it; of its metadata only the headings, so that any metadata will do."""
-    headings = {key: value for key in _HEADINGS if isinstance(value := document.metadata.get(key), str)}
-    return to_core(Document(page_content=document.page_content, metadata=headings, id=document.id))
 
 
 def _document(hit: SpanHit, document: Document) -> Document:

@@ -137,7 +137,11 @@ def without_markers(sentence: str) -> str:
     for match in _MARKER.finditer(seen):
         start, end = offsets[match.start()], offsets[match.end() - 1] + 1
         in_code = any(first < match.end() and last > match.start() for first, last in code)
-        if in_code or sentence[start:end] != match[0] or sentence[end : end + 1] == ":" and not sentence[:start].strip():
+        if (
+            in_code
+            or sentence[start:end] != match[0]
+            or (sentence[end : end + 1] == ":" and not sentence[:start].strip())
+        ):
             continue
         before = sentence[at:start].rstrip(" \t")
         kept, at = kept + before, end

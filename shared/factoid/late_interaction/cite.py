@@ -347,12 +347,7 @@ class _Work:
 
     def _claims_something(self, stretch: Stretch) -> bool:
         plain = _plain(stretch)
-        return (
-            stretch.is_prose
-            and any(map(str.isalnum, plain))
-            and not is_refusal(plain)
-            and not self._stays(stretch)
-        )
+        return stretch.is_prose and any(map(str.isalnum, plain)) and not is_refusal(plain) and not self._stays(stretch)
 
     def _claims(self, sentence: str) -> Iterator[_Claim]:
         """Yield the claims of a sentence, none twice; without passages there is nothing to look them up in."""
@@ -380,9 +375,7 @@ class _Work:
     def _citations(self, claim: _Claim) -> Iterator[Citation]:
         """Yield the citations of a claim, best first, with the claim's spans in the sentence."""
         tokens = self.encode()
-        scores = [
-            claim.scorer.passage_score(passage) if passage.spans.any() else -inf for passage in tokens
-        ]
+        scores = [claim.scorer.passage_score(passage) if passage.spans.any() else -inf for passage in tokens]
         order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
         order = [position for position in order if isfinite(scores[position])]
         for position, following in zip(order[: self._options.top], [*order[1:], None], strict=False):

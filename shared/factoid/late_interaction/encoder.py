@@ -83,8 +83,8 @@ class LateInteractionEncoder:
 
     Raises:
         MissingDependencyError: On first use, where Sentence Transformers is absent.
-        InvalidInputError: A model that cannot be taken with this `projection`; or, on first use, where the model cannot read so many tokens, its tokenizer does not tell where tokens
-            stand, or it pools them.
+        InvalidInputError: A model that cannot be taken with this `projection`; or, on first use, where the model cannot read so
+            many tokens, its tokenizer does not tell where tokens stand, or it pools them.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class LateInteractionEncoder:
     ) -> None:
         if model is None if projection else not isinstance(model, str | PathLike | None):
             message = (
-                f"expected the name or folder of a model, or a loaded MultiVectorEncoder, got {type(model).__name__}: None stands "
-                "for the default model, and only a name, a folder or None can be taken with projection=False"
+                "expected the name or folder of a model, or a loaded MultiVectorEncoder, and with projection=False a name, a "
+                f"folder or None, got {type(model).__name__} with projection={projection}"
             )
             raise InvalidInputError(message)
         self.device = device
@@ -199,7 +199,7 @@ class LateInteractionEncoder:
 
 
 def _without_projection(library: Any, model: str | None, device: str | None) -> Any:
-    """Return a model of sentences as a late-interaction model: its hidden states, of length 1, punctuation left out as in ColBERT."""
+    """Return a model of sentences as a late-interaction model: hidden states of length 1, without punctuation, as in ColBERT."""
     modules = require("sentence_transformers.multi_vector_encoder.modules", extra="models")
     states = library.SentenceTransformer(offline_model() if model is None else model, device=device)[0]
     skip = modules.MultiVectorMask(skiplist_words=list(string.punctuation))

@@ -1,0 +1,260 @@
+"""A LangChain runnable that adds citations to an answer, sentence by sentence while it streams."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import add_ai_message_chunks
+from langchain_core.messages.content import Citation as CitationAnnotation
+from langchain_core.messages.content import create_citation
+from langchain_core.runnables import RunnableConfig, RunnableSerializable
+from pydantic import ConfigDict
+from typing_extensions import override
+
+from factoid.errors import InvalidInputError
+from factoid.late_interaction import Citation, CitedSentence, PropCite
+from langchain_factoid.convert import to_passage
+
+_VERSION = {"output_version": "v1"}  # the content is standard blocks already
+
+
+class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
+    """Adds citations to an answer by the documents that it was written from (PropCite: AGRaME, §4.3).
+
+    Takes a mapping with the answer, a text or a message, and the documents: `{"answer": …, "documents": […]}`. Goes behind a
+    chain that makes both, `RunnablePassthrough.assign(answer=prompt | llm) | PropCiteRunnable(citer=…)`, or with `documents`
+    behind anything that writes, `llm | StrOutputParser() | PropCiteRunnable(citer=…, documents=…)`. Streams a sentence with its
+    citations as soon as the next one begins.
+
+    What comes out is a message with one block of text. Markers stand in the text, `[2]` for the second document, and for each
+    citation there is a standard `Citation` annotation: the claim's place in the text, `title` and `url` of the document's
+    metadata, the supporting text as `cited_text`, and as `extras` the document's `number` and `document_id`, the place of the
+    supporting text in its page_content as `cited_start_index` and `cited_end_index`, and the `claim`, its `score` and `margin`
+    (absent where there is one document). Chunks of a stream add up to this message. A message that comes in keeps its id, usage
+    and other metadata; of its content the text is kept.
+
+    Attributes:
+        citer: The core's PropCite, which holds the model and all options.
+        documents: What every answer is written from; None to take documents from the input.
+        answer_key: Where the answer stands in the input.
+        documents_key: Where the documents stand there.
+
+    Raises:
+        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    citer: PropCite
+    documents: list[Document] | None = None
+    answer_key: str = "answer"
+    documents_key: str = "documents"
+
+    @override
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
+        """Return the answer with its citations.
+
+        Raises:
+            InvalidInputError: The input has no answer or no documents.
+        """
+        return self._call_with_config(self._invoke, input, config, **kwargs)
+
+    @override
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
+        """Do as `invoke`, with the model in another thread."""
+        return await self._acall_with_config(self._ainvoke, input, config, **kwargs)
+
+    @override
+    def stream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any | None
+    ) -> Iterator[AIMessageChunk]:
+        """Yield the sentences of an answer."""
+        return self.transform(iter([input]), config, **kwargs)
+
+    @override
+    async def astream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any | None
+    ) -> AsyncIterator[AIMessageChunk]:
+        """Do as `stream`, with the model in another thread."""
+
+        async def inputs() -> AsyncIterator[Any]:
+            yield input
+
+        async for chunk in self.atransform(inputs(), config, **kwargs):
+            yield chunk
+
+    @override
+    def transform(
+        self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any | None
+    ) -> Iterator[AIMessageChunk]:
+        """Yield each sentence with its citations when the next one begins.
+
+        Raises:
+            InvalidInputError: As `invoke`, or documents came after the answer had begun.
+        """
+        chunks: Iterator[Any] = self._transform_stream_with_config(input, self._transform, config, **kwargs)
+        yield from chunks
+
+    @override
+    async def atransform(
+        self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **kwargs: Any | None
+    ) -> AsyncIterator[AIMessageChunk]:
+        """Do as `transform`, with the model in another thread."""
+        chunks: AsyncIterator[Any] = self._atransform_stream_with_config(input, self._atransform, config, **kwargs)
+        async for chunk in chunks:
+            yield chunk
+
+    def _invoke(self, item: Any) -> AIMessage:
+        parts = _Parts(self)
+        answer, documents = parts.take(item), parts.checked()
+        cited = self.citer.cite(answer, map(to_passage, documents))
+        return parts.message(cited.sentences)
+
+    async def _ainvoke(self, item: Any) -> AIMessage:
+        parts = _Parts(self)
+        answer, documents = parts.take(item), parts.checked()
+        cited = await self.citer.acite(answer, map(to_passage, documents))
+        return parts.message(cited.sentences)
+
+    def _transform(self, inputs: Iterator[Any]) -> Iterator[AIMessageChunk]:
+        parts, begun = _Parts(self), ""
+        for item in inputs:
+            begun += parts.take(item)
+            if begun and parts.documents is not None:
+                break
+
+        def texts() -> Iterator[str]:
+            yield begun
+            for item in inputs:
+                yield parts.take(item)
+
+        for sentence in self.citer.stream(texts(), map(to_passage, parts.checked())):
+            yield parts.chunk(sentence)
+        yield parts.rest()
+
+    async def _atransform(self, inputs: AsyncIterator[Any]) -> AsyncIterator[AIMessageChunk]:
+        parts, begun = _Parts(self), ""
+        async for item in inputs:
+            begun += parts.take(item)
+            if begun and parts.documents is not None:
+                break
+
+        async def texts() -> AsyncIterator[str]:
+            yield begun
+            async for item in inputs:
+                yield parts.take(item)
+
+        async for sentence in self.citer.astream(texts(), map(to_passage, parts.checked())):
+            yield parts.chunk(sentence)
+        yield parts.rest()
+
+
+class _Parts:
+    """What came in of one answer: its documents, and its message, if it is one."""
+
+    def __init__(self, runnable: PropCiteRunnable) -> None:
+        self.documents = runnable.documents
+        self._runnable = runnable
+        self._message: AIMessage | None = None
+        self._has_answer = False
+        self._begun = False
+
+    def take(self, item: Any) -> str:
+        """Return the answer's text in an input or a part of it; keep the rest.
+
+        Raises:
+            InvalidInputError: Neither a text nor a message nor a mapping that holds one, or documents that come too late.
+        """
+        answer = item
+        if isinstance(item, Mapping):
+            runnable = self._runnable
+            answer = item.get(runnable.answer_key)
+            documents = item.get(runnable.documents_key)
+            if documents is not None and runnable.documents is None:
+                if self._begun:
+                    message = f"documents under {runnable.documents_key!r} came after the answer had begun: pass them before it"
+                    raise InvalidInputError(message)
+                self.documents = [*(self.documents or ()), *documents]
+            if answer is None:
+                return ""
+        self._has_answer = True
+        if isinstance(answer, BaseMessage):
+            self._keep(answer)
+            return str(answer.text)
+        if not isinstance(answer, str):
+            message = f"expected an answer, a text or a message, got {type(answer).__name__}"
+            raise InvalidInputError(message)
+        return answer
+
+    def checked(self) -> list[Document]:
+        """Return the documents when the answer begins.
+
+        Raises:
+            InvalidInputError: There are no documents, or there is no answer.
+        """
+        runnable = self._runnable
+        if self.documents is None or not self._has_answer:
+            missing = runnable.documents_key if self.documents is None else runnable.answer_key
+            message = (
+                f"expected a mapping with {runnable.answer_key!r} and {runnable.documents_key!r}, got no {missing!r}: name other "
+                "keys with answer_key= and documents_key=, or pass documents= to the runnable"
+            )
+            raise InvalidInputError(message)
+        self._begun = True
+        return self.documents
+
+    def message(self, sentences: Iterable[CitedSentence]) -> AIMessage:
+        """Return the whole answer."""
+        sentences = list(sentences)
+        text = "".join(sentence.text for sentence in sentences)
+        annotations = [annotation for sentence in sentences for annotation in self._annotations(sentence)]
+        content: list[str | dict[Any, Any]] = [{"type": "text", "text": text, "annotations": annotations}]
+        if self._message is None:
+            return AIMessage(content=content, response_metadata=_VERSION)
+        metadata = self._message.response_metadata | _VERSION
+        return self._message.model_copy(update={"content": content, "response_metadata": metadata})
+
+    def chunk(self, sentence: CitedSentence) -> AIMessageChunk:
+        """Return a sentence; with the same index, the blocks of all sentences add up to one."""
+        block = {"type": "text", "text": sentence.text, "annotations": self._annotations(sentence), "index": 0}
+        return AIMessageChunk(content=[block], response_metadata=_VERSION)
+
+    def rest(self) -> AIMessageChunk:
+        """Return what is not text of the message that came in, at the end of a stream."""
+        if not isinstance(self._message, AIMessageChunk):
+            return AIMessageChunk(content=[], response_metadata=_VERSION)
+        metadata = self._message.response_metadata | _VERSION
+        return self._message.model_copy(update={"response_metadata": metadata})
+
+    def _keep(self, message: BaseMessage) -> None:
+        if isinstance(message, AIMessage):
+            bare = message.model_copy(update={"content": []})
+            if isinstance(self._message, AIMessageChunk) and isinstance(bare, AIMessageChunk):
+                bare = add_ai_message_chunks(self._message, bare)
+            self._message = bare
+
+    def _annotations(self, sentence: CitedSentence) -> list[CitationAnnotation]:
+        return [self._annotation(citation) for citation in sentence.citations]
+
+    def _annotation(self, citation: Citation) -> CitationAnnotation:
+        document = (self.documents or [])[citation.position]
+        title, url = (document.metadata.get(key) for key in ("title", "url"))
+        support = citation.support.unit
+        return create_citation(
+            title=title if isinstance(title, str) else None,
+            url=url if isinstance(url, str) else None,
+            start_index=citation.spans[0][0],
+            end_index=citation.spans[-1][1],
+            cited_text=support.text,
+            number=citation.number,
+            document_id=document.id,
+            cited_start_index=support.start,
+            cited_end_index=support.end,
+            claim=citation.claim,
+            score=citation.score,
+            margin=citation.margin if isfinite(citation.margin) else None,
+        )

@@ -1,0 +1,180 @@
+"""A LlamaIndex query engine that adds citations to the answers of another one, sentence by sentence while they stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Iterable, Sequence
+from math import isfinite
+from typing import Any
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.llms.types import CitationBlock, TextBlock
+from llama_index.core.base.response.schema import (
+    RESPONSE_TYPE,
+    AsyncStreamingResponse,
+    PydanticResponse,
+    Response,
+    StreamingResponse,
+)
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.prompts.mixin import PromptMixinType
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+from llama_index.core.types import TokenAsyncGen, TokenGen
+
+from factoid.errors import InvalidInputError
+from factoid.late_interaction import Citation, CitedSentence, PropCite
+from factoid.units import Document
+from llama_index_factoid.convert import to_core
+
+_Sentences = Response | StreamingResponse | AsyncStreamingResponse
+
+
+class PropCiteQueryEngine(BaseQueryEngine):
+    """Adds citations to the answers of a query engine by their source nodes (PropCite: AGRaME, §4.3).
+
+    Goes around any engine, streaming or not: `PropCiteQueryEngine(index.as_query_engine(streaming=True), citer=…)`. A stream
+    yields a sentence with its citations as soon as the next one begins.
+
+    Responses come back with their source nodes and metadata. Markers stand in the text, `[2]` for the second source node. In
+    `metadata`, `citations` holds a dict for each citation: the claim's place in the response as `start_index` and `end_index`,
+    `title` and `url` of the node's metadata, the supporting text as `cited_text` with its place in the node's text as
+    `cited_start_index` and `cited_end_index`, the node's `number` and `node_id`, and the `claim`, its `score` and `margin`
+    (absent where there is one node). `citation_blocks` holds the same as the framework's `CitationBlock`s, for chat messages.
+    Both lists grow while a response streams.
+
+    Args:
+        query_engine: The engine that answers.
+        citer: The core's PropCite, which holds the model and all options.
+        callback_manager: As for any engine; None for the one of `query_engine`.
+
+    Raises:
+        InvalidInputError: On a query, where the engine returns a `PydanticResponse`, which is no text.
+    """
+
+    def __init__(
+        self, query_engine: BaseQueryEngine, citer: PropCite, *, callback_manager: CallbackManager | None = None
+    ) -> None:
+        self._query_engine = query_engine
+        self._citer = citer
+        super().__init__(callback_manager or query_engine.callback_manager)
+
+    def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        """Return what the engine retrieves."""
+        return self._query_engine.retrieve(query_bundle)
+
+    def synthesize(
+        self,
+        query_bundle: QueryBundle,
+        nodes: list[NodeWithScore],
+        additional_source_nodes: Sequence[NodeWithScore] | None = None,
+    ) -> RESPONSE_TYPE:
+        """Return the engine's response to some nodes, with citations."""
+        return self._cited(self._query_engine.synthesize(query_bundle, nodes, additional_source_nodes))
+
+    async def asynthesize(
+        self,
+        query_bundle: QueryBundle,
+        nodes: list[NodeWithScore],
+        additional_source_nodes: Sequence[NodeWithScore] | None = None,
+    ) -> RESPONSE_TYPE:
+        """Do as `synthesize`, with the model in another thread."""
+        return await self._acited(await self._query_engine.asynthesize(query_bundle, nodes, additional_source_nodes))
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return {"query_engine": self._query_engine}
+
+    def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        return self._cited(self._query_engine.query(query_bundle))
+
+    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        return await self._acited(await self._query_engine.aquery(query_bundle))
+
+    def _cited(self, response: RESPONSE_TYPE) -> RESPONSE_TYPE:
+        if isinstance(response, Response) and response.response:
+            cited = self._citer.cite(response.response, _passages(response))
+            return _whole(response, cited.text, cited.sentences)
+        return self._streamed(response)
+
+    async def _acited(self, response: RESPONSE_TYPE) -> RESPONSE_TYPE:
+        if isinstance(response, Response) and response.response:
+            cited = await self._citer.acite(response.response, _passages(response))
+            return _whole(response, cited.text, cited.sentences)
+        return self._streamed(response)
+
+    def _streamed(self, response: RESPONSE_TYPE) -> RESPONSE_TYPE:
+        if isinstance(response, PydanticResponse):
+            message = "expected an answer in sentences to cite, got a PydanticResponse: leave output_cls out of the query engine"
+            raise InvalidInputError(message)
+        if isinstance(response, Response):
+            return _whole(response, response.response, ())
+        metadata = _metadata(response)
+        if isinstance(response, StreamingResponse):
+            chunks = response.response_gen if response.response_txt is None else iter([response.response_txt])
+            texts = self._texts(chunks, response, metadata)
+            return StreamingResponse(texts, source_nodes=response.source_nodes, metadata=metadata)
+        achunks = response.response_gen if response.response_txt is None else _once(response.response_txt)
+        atexts = self._atexts(achunks, response, metadata)
+        return AsyncStreamingResponse(atexts, source_nodes=response.source_nodes, metadata=metadata)
+
+    def _texts(self, chunks: Iterable[str], response: StreamingResponse, metadata: dict[str, Any]) -> TokenGen:
+        for sentence in self._citer.stream(chunks, _passages(response)):
+            _record(sentence, response.source_nodes, metadata)
+            yield sentence.text
+
+    async def _atexts(
+        self, chunks: AsyncIterable[str], response: AsyncStreamingResponse, metadata: dict[str, Any]
+    ) -> TokenAsyncGen:
+        async for sentence in self._citer.astream(chunks, _passages(response)):
+            _record(sentence, response.source_nodes, metadata)
+            yield sentence.text
+
+
+def _passages(response: _Sentences) -> list[Document]:
+    return [to_core(source.node) for source in response.source_nodes]
+
+
+def _whole(response: Response, text: str | None, sentences: Sequence[CitedSentence]) -> Response:
+    metadata = _metadata(response)
+    for sentence in sentences:
+        _record(sentence, response.source_nodes, metadata)
+    return Response(text, source_nodes=response.source_nodes, metadata=metadata)
+
+
+def _metadata(response: _Sentences) -> dict[str, Any]:
+    return {**(response.metadata or {}), "citations": [], "citation_blocks": []}
+
+
+def _record(sentence: CitedSentence, nodes: Sequence[NodeWithScore], metadata: dict[str, Any]) -> None:
+    for citation in sentence.citations:
+        node = nodes[citation.position].node
+        entry = _entry(citation, node)
+        metadata["citations"].append(entry)
+        places = ("number", "start_index", "end_index", "cited_start_index", "cited_end_index")
+        block = CitationBlock(
+            cited_content=TextBlock(text=entry["cited_text"]),
+            source=node.node_id,
+            title=entry.get("title", ""),
+            additional_location_info={name: entry[name] for name in places},
+        )
+        metadata["citation_blocks"].append(block)
+
+
+def _entry(citation: Citation, node: BaseNode) -> dict[str, Any]:
+    support = citation.support.unit
+    headings = {key: node.metadata.get(key) for key in ("title", "url")}
+    entry = {
+        "number": citation.number,
+        "node_id": node.node_id,
+        **{key: value for key, value in headings.items() if isinstance(value, str)},
+        "start_index": citation.spans[0][0],
+        "end_index": citation.spans[-1][1],
+        "cited_text": support.text,
+        "cited_start_index": support.start,
+        "cited_end_index": support.end,
+        "claim": citation.claim,
+        "score": citation.score,
+    }
+    return entry | ({"margin": citation.margin} if isfinite(citation.margin) else {})
+
+
+async def _once(text: str) -> TokenAsyncGen:
+    yield text

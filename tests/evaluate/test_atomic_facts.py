@@ -9,19 +9,9 @@ from hypothesis import strategies as st
 
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.evaluate.atomic_facts import Fact, FactCorpus, read_fact_corpus, score_atomic_facts
-from factoid.late_interaction import TokenVectors
-from tests.late_interaction.word_vectors import WordVectors
+from tests.late_interaction.word_vectors import TextVectors, WordVectors
 
 WORDS = "anna was born in oslo and she moved to berlin where he works".split()
-
-
-class TextVectors(WordVectors):
-    """As `WordVectors`, but no two tokens have the same vector, unless the texts are the same: no scores are equal by chance."""
-
-    def _encode(self, text: str, marker: str) -> TokenVectors:
-        tokens = super()._encode(text, marker)
-        generator = np.random.default_rng([ord(character) for character in text + marker])
-        return TokenVectors(generator.normal(-0.3, 1, tokens.vectors.shape).astype(np.float32), tokens.spans)
 
 
 @st.composite
@@ -40,7 +30,10 @@ def corpora(draw):
     asked = [*draw(st.lists(st.sampled_from(targets), min_size=1, max_size=3)), Fact("q", "s", "anna works", ((0, 4),))]
     labels = [tuple(draw(st.lists(st.sampled_from([*ids, "absent"]), max_size=4, unique=True))) for _ in asked]
     labels[0] = (*labels[0], ids[-1]) if ids[-1] not in labels[0] else labels[0]
-    queries = [Fact(fact.id, fact.sentence_id, fact.sentence, fact.spans, label) for fact, label in zip(asked, labels, strict=True)]
+    queries = [
+        Fact(fact.id, fact.sentence_id, fact.sentence, fact.spans, label)
+        for fact, label in zip(asked, labels, strict=True)
+    ]
     return FactCorpus(queries, targets)
 
 
@@ -76,7 +69,9 @@ def loop(corpus):
 
 def inside(tokens, fact):
     rows = zip(tokens.vectors.astype(np.float32), tokens.spans.tolist(), strict=True)
-    chosen = [vector for vector, (start, end) in rows if any(start < last and first < end for first, last in fact.spans)]
+    chosen = [
+        vector for vector, (start, end) in rows if any(start < last and first < end for first, last in fact.spans)
+    ]
     return chosen or list(tokens.vectors)
 
 
@@ -118,10 +113,13 @@ def test_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"id": 7}, {"spans": [[0]]}, {"spans": 3}, {"label": 3}, {"sentence_text": None}, {"spans": [{"start": 0}]}]
+    "wrong",
+    [{"id": 7}, {"spans": [[0]]}, {"spans": 3}, {"label": 3}, {"sentence_text": None}, {"spans": [{"start": 0}]}],
 )
 def test_lines_of_another_form(tmp_path, wrong):
     path = tmp_path / "facts.jsonl"
-    path.write_text(json.dumps({"id": "7_8_0_0", "sentence_text": "Anna.", "spans": [[0, 4]]} | wrong), encoding="utf-8")
-    with pytest.raises(UnreadableFileError, match="facts.jsonl:1: "):
+    path.write_text(
+        json.dumps({"id": "7_8_0_0", "sentence_text": "Anna.", "spans": [[0, 4]]} | wrong), encoding="utf-8"
+    )
+    with pytest.raises(UnreadableFileError, match=r"facts\.jsonl:1: "):
         read_fact_corpus(path, path)

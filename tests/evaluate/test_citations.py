@@ -193,7 +193,7 @@ def test_files(tmp_path):
 def test_lines_of_another_form(tmp_path, line):
     path = tmp_path / "answers.jsonl"
     path.write_text('{"answer": "A.", "passages": ["p"]}\n' + line, encoding="utf-8")
-    with pytest.raises(UnreadableFileError, match="answers.jsonl:2: "):
+    with pytest.raises(UnreadableFileError, match=r"answers\.jsonl:2: "):
         list(read_cited(path))
 
 

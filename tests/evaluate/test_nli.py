@@ -87,7 +87,12 @@ def test_a_model_that_writes(tmp_path):
     """A tiny T5 that has learned by heart what it writes for four pairs in the prompt of TRUE; "10" is not "1"."""
     from tests.tiny_t5 import write_untrained
 
-    pairs = [("anna moved", "anna left"), ("anna moved", "rome fell"), ("rome fell", "anna left"), ("rome fell", "it fell")]
+    pairs = [
+        ("anna moved", "anna left"),
+        ("anna moved", "rome fell"),
+        ("rome fell", "anna left"),
+        ("rome fell", "it fell"),
+    ]
     written = ["1", "0", "10", "1"]
     prompts = [f"premise: {premise} hypothesis: {hypothesis}" for premise, hypothesis in pairs]
     folder = write_untrained(tmp_path / "t5", [*prompts, *written], limit=8)  # which T5 does not heed, nor does ALCE

@@ -3,16 +3,16 @@
 Sentences are encoded as a whole: as queries under the marker m_q, of which the proposition's tokens count, and as passages, of
 which those of the other proposition count.
 
-The measures are those of the sub-sentence encoder's program (Chen et al., 2023). For each query its 21 best propositions are taken,
-and the query itself is left out. P@1 is the share of queries whose first proposition is a label, R@5 the mean share of a query's
-labels among the first five. For sentences, propositions and labels stand for their sentences, each of which counts once; the query's
-own sentence stays.
+The measures are those of the sub-sentence encoder's program (Chen et al., 2023). For each query its 21 best propositions are
+taken, and the query itself is left out. P@1 is the share of queries whose first proposition is a label, R@5 the mean share of a
+query's labels among the first five. For sentences, propositions and labels stand for their sentences, each of which counts once;
+the query's own sentence stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
@@ -53,11 +53,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class FactCorpus:
-    """What is asked and what is searched; `left_out` counts what could not be used, by reason."""
+    """What is asked and what is searched; a query may be among the targets under the same id."""
 
     queries: Sequence[Fact]
     targets: Sequence[Fact]
-    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,9 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
     sentence_of = dict(zip(ids, sentence_ids, strict=True))
     queries = [fact for fact in corpus.queries if not sentence_of.keys().isdisjoint(fact.labels)]
     if not queries:
-        message = f"expected a query with a label among the {len(ids)} targets, got {len(corpus.queries)} queries without"
+        message = (
+            f"expected a query with a label among the {len(ids)} targets, got {len(corpus.queries)} queries without"
+        )
         raise InvalidInputError(message)
     texts = list(dict.fromkeys(fact.sentence for fact in targets))
     encoded = encoder.encode_passages(texts)
@@ -112,7 +113,8 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
         counts[:2] += _shares([ids[place] for place in best], labels)
         ranked = list(dict.fromkeys(sentence_ids[place] for place in best))
         counts[2:] += _shares(ranked, {sentence_of[label] for label in labels})
-    return AtomicFactScores(*(counts / len(queries)).tolist(), len(queries))
+    of_propositions, of_sentences = (counts / len(queries)).reshape(2, 2).tolist()
+    return AtomicFactScores(*of_propositions, *of_sentences, queries=len(queries))
 
 
 def read_fact_corpus(queries: Name, targets: Name) -> FactCorpus:

@@ -116,7 +116,9 @@ def score_citations(
     ]
 
     def judge(questions: Sequence[tuple[int, str, Sequence[int]]]) -> list[bool]:
-        premises = ["\n".join(premise(texts[number].passages[place]) for place in places) for number, _, places in questions]
+        premises = [
+            "\n".join(premise(texts[number].passages[place]) for place in places) for number, _, places in questions
+        ]
         return model.entails(premises, [sentence for _, sentence, _ in questions]) if questions else []
 
     together = judge(cited)
@@ -181,8 +183,12 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
     if not judged:
         message = "expected at least one answer with a sentence that was judged, got none"
         raise InvalidInputError(message)
-    precision, recall = (math.fsum(values) / len(judged) for values in zip(*((s.precision, s.recall) for s in judged)))
-    return CitationScores(precision, recall, sum(s.sentences for s in judged), sum(s.citations for s in judged))
+    precision, recall = (
+        math.fsum(getattr(score, name) for score in judged) / len(judged) for name in ("precision", "recall")
+    )
+    return CitationScores(
+        precision, recall, sum(score.sentences for score in judged), sum(score.citations for score in judged)
+    )
 
 
 def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
@@ -228,12 +234,16 @@ def read_cited(path: str | PathLike[str]) -> Iterator[CitedText]:
                     parts = [split_cited(text) for text in fields["sentences"]]
                     sentences = [" ".join(texts) for texts, _ in parts]
                     citations = [[place for places in cited for place in places] for _, cited in parts]
-                passages = [Document(**item) if isinstance(item, dict) else Document(item) for item in fields["passages"]]
+                passages = [
+                    Document(**item) if isinstance(item, dict) else Document(item) for item in fields["passages"]
+                ]
                 gold = fields.get("gold")
                 if gold is not None:
                     gold = [None if row is None else [int(label) - 1 for label in row] for row in gold]
             except (KeyError, TypeError, ValueError) as error:
-                message = f'expected an object with "answer" or "sentences", and "passages", got {fields!r:.80}: {error}'
+                message = (
+                    f'expected an object with "answer" or "sentences", and "passages", got {fields!r:.80}: {error}'
+                )
                 raise InvalidInputError(message) from error
             yield CitedText(sentences, passages, citations, gold)
 

@@ -78,7 +78,9 @@ class NliModel:
         torch = require("torch", extra="models")
         model, tokenizer, yes = self._loaded  # type: ignore[misc]
         if yes is None:
-            batch = tokenizer([_PROMPT.format(*pair) for pair in pairs], padding=True, verbose=False, return_tensors="pt")
+            batch = tokenizer(
+                [_PROMPT.format(*pair) for pair in pairs], padding=True, verbose=False, return_tensors="pt"
+            )
         else:
             sides = [list(side) for side in zip(*pairs, strict=True)]
             limit = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", _ENDLESS))
@@ -112,7 +114,9 @@ class NliModel:
         labels = {number: str(name).lower() for number, name in config.id2label.items()}
         yes = [number for number, name in labels.items() if name.startswith("entail")]
         if len(yes) != 1:
-            message = f"{self.model!r} has the labels {', '.join(labels.values())}: expected one that begins with 'entail'"
+            message = (
+                f"{self.model!r} has the labels {', '.join(labels.values())}: expected one that begins with 'entail'"
+            )
             raise InvalidInputError(message)
         return int(yes[0])
 

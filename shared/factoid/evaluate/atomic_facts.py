@@ -1,0 +1,155 @@
+"""Atomic fact retrieval: a proposition finds those that say the same, all as parts of sentences (AGRaME, §4.2 and Table 7).
+
+Sentences are encoded as a whole: as queries under the marker m_q, of which the proposition's tokens count, and as passages, of
+which those of the other proposition count.
+
+The measures are those of the sub-sentence encoder's program (Chen et al., 2023). For each query its 21 best propositions are
+taken, and the query itself is left out. P@1 is the share of queries whose first proposition is a label, R@5 the mean share of a
+query's labels among the first five. For sentences, propositions and labels stand for their sentences, each of which counts once;
+the query's own sentence stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from factoid.errors import InvalidInputError
+from factoid.files.lines import filled_lines, located, parse_object
+from factoid.inner_products import products
+from factoid.late_interaction import TokenEncoder, TokenVectors, token_mask
+from factoid.sentences import Span
+from factoid.units import check_text
+
+_READ = 21  # the best propositions of a query, before the query itself is left out
+_FEW = 5
+
+Name = str | PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A proposition as a part of its sentence.
+
+    Attributes:
+        id: Of the proposition.
+        sentence_id: Of the sentence.
+        sentence: Its text.
+        spans: Where the proposition's words stand in the sentence, in characters.
+        labels: Of a query, the ids of the propositions that it should find.
+    """
+
+    id: str
+    sentence_id: str
+    sentence: str
+    spans: tuple[Span, ...]
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FactCorpus:
+    """What is asked and what is searched; a query may be among the targets under the same id."""
+
+    queries: Sequence[Fact]
+    targets: Sequence[Fact]
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicFactScores:
+    """One row of Table 7, from 0 to 1.
+
+    Attributes:
+        proposition_p1, proposition_r5: Of ranked propositions.
+        sentence_p1, sentence_r5: Of their sentences.
+        queries: Number of queries; those of which no label is among the targets are left out.
+    """
+
+    proposition_p1: float
+    proposition_r5: float
+    sentence_p1: float
+    sentence_r5: float
+    queries: int
+
+
+def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactScores:
+    """Rank the targets for each query by MaxSim over the tokens of both, and compare the best with the labels.
+
+    A proposition without a token that the model scores is scored by its whole sentence.
+
+    Raises:
+        InvalidInputError: No query has a label among the targets.
+    """
+    targets = corpus.targets
+    ids, sentence_ids = [fact.id for fact in targets], [fact.sentence_id for fact in targets]
+    sentence_of = dict(zip(ids, sentence_ids, strict=True))
+    queries = [fact for fact in corpus.queries if not sentence_of.keys().isdisjoint(fact.labels)]
+    if not queries:
+        message = (
+            f"expected a query with a label among the {len(ids)} targets, got {len(corpus.queries)} queries without"
+        )
+        raise InvalidInputError(message)
+    texts = list(dict.fromkeys(fact.sentence for fact in targets))
+    encoded = encoder.encode_passages(texts)
+    firsts = dict(zip(texts, np.cumsum([0, *(len(tokens.spans) for tokens in encoded)]).tolist(), strict=False))
+    of_text = dict(zip(texts, encoded, strict=True))
+    vectors = np.concatenate([tokens.vectors for tokens in encoded])
+    columns = [firsts[fact.sentence] + np.flatnonzero(_mask(of_text[fact.sentence], fact)) for fact in targets]
+    starts = np.cumsum([0, *map(len, columns)])[:-1]
+    gathered = np.concatenate(columns)
+    asked = {text: encoder.encode_query(text) for text in dict.fromkeys(fact.sentence for fact in queries)}
+    counts = np.zeros(4)
+    for query in queries:
+        # Sentences are multiplied once, as each of their tokens may be in several propositions.
+        tokens = asked[query.sentence]
+        similarities = products(tokens.vectors[_mask(tokens, query)], vectors.T)[:, gathered]
+        scores = np.maximum.reduceat(similarities, starts, axis=1).sum(axis=0, dtype=np.float64)
+        best = [place for place in np.argsort(-scores, kind="stable")[:_READ].tolist() if ids[place] != query.id]
+        labels = {label for label in query.labels if label in sentence_of}
+        counts[:2] += _shares([ids[place] for place in best], labels)
+        ranked = list(dict.fromkeys(sentence_ids[place] for place in best))
+        counts[2:] += _shares(ranked, {sentence_of[label] for label in labels})
+    proposition_p1, proposition_r5, sentence_p1, sentence_r5 = (counts / len(queries)).tolist()
+    return AtomicFactScores(proposition_p1, proposition_r5, sentence_p1, sentence_r5, len(queries))
+
+
+def read_fact_corpus(queries: Name, targets: Name) -> FactCorpus:
+    """Read queries and targets as JSON lines, the form in which the task of Table 7 is published.
+
+    Each line has an `id` of cluster, document, sentence and proposition, joined by "_"; `sentence_text`; `spans`, as objects of
+    `start` and `end`, or pairs; and a query has its labels' ids as `label`.
+
+    Raises:
+        UnreadableFileError: A file that cannot be read, or a line of another form.
+    """
+    return FactCorpus(list(_facts(Path(queries))), list(_facts(Path(targets))))
+
+
+def _mask(tokens: TokenVectors, fact: Fact) -> NDArray[np.bool_]:
+    mask = token_mask(tokens.spans, fact.spans)
+    return mask if mask.any() else np.ones(len(tokens.spans), bool)
+
+
+def _shares(ranked: Sequence[str], labels: set[str]) -> tuple[float, float]:
+    return float(ranked[:1] != [] and ranked[0] in labels), len(labels.intersection(ranked[:_FEW])) / len(labels)
+
+
+def _facts(path: Path) -> Iterator[Fact]:
+    for number, line in filled_lines(path):
+        with located(f"{path}:{number}"):
+            fields = parse_object(line)
+            try:
+                pairs = [(span["start"], span["end"]) if isinstance(span, dict) else span for span in fields["spans"]]
+                fact_id, text, label = fields["id"], fields["sentence_text"], fields.get("label", [])
+                sentence_id = "_".join(fact_id.split("_")[:3])
+                spans = tuple((int(start), int(end)) for start, end in pairs)
+                labels = (label,) if isinstance(label, str) else tuple(label)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                message = f"expected an object with id, sentence_text and spans, got {fields!r:.80}"
+                raise InvalidInputError(message) from error
+            check_text(text, "sentence_text")
+            yield Fact(fact_id, sentence_id, text, spans, labels)

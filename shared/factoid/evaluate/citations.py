@@ -1,0 +1,265 @@
+"""How good the citations of an answer are: by an entailment model, as ALCE defines it, or by gold labels (AGRaME, §4.3).
+
+ALCE (Gao et al., 2023) asks of each sentence of an answer:
+
+* Recall: do all passages that it cites, together, entail it? A sentence without citations is not supported.
+* Precision: a citation counts if all together entail the sentence, and it does so alone or the others no longer do without it.
+
+As in ALCE's program, the figure of an answer is the share of its sentences, or of its citations; that of several answers the mean
+over answers, in which one without citations has the precision 0, and one without sentences takes no part. A sentence that cites
+a passage which is not there is not supported, and none of its citations are counted. Differences: sentences are the caller's
+(`split_cited` makes them; ALCE uses NLTK's), and [0] is out of range (in ALCE it is the last passage).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Protocol
+
+from factoid.errors import InvalidInputError
+from factoid.evaluate.checks import check_list, check_lists
+from factoid.files.lines import filled_lines, located, parse_object
+from factoid.sentences import sentence_spans
+from factoid.units import Document, Unit
+
+MOST_CITATIONS = 3
+"""The first citations of a sentence, which are judged; ALCE's program leaves out the others."""
+
+_MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
+_NUMBER = re.compile(r"\d+")
+_SPACED_MARKERS = re.compile(rf"\s*(?:{_MARKER.pattern}\s*)*{_MARKER.pattern}")
+
+
+class EntailmentModel(Protocol):
+    """Anything that tells whether a text follows from another, such as `factoid.evaluate.nli.NliModel`."""
+
+    def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
+        """Return of each premise whether the hypothesis at its place follows from it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """An answer, what it can cite, what it cites and, where that is known, what it should.
+
+    Attributes:
+        sentences: What is said, without markers; or claims, or an answer as a whole where its gold citations are.
+        passages: What can be cited. A title stands before the text in what an entailment model reads, as in ALCE.
+        citations: For each sentence the places of the passages that it cites, from 0 on.
+        gold: For each sentence the places of those that support it, none where none does; None where nobody judged it.
+
+    Raises:
+        InvalidInputError: Something is no list, or lists have other lengths than the sentences.
+    """
+
+    sentences: Sequence[str]
+    passages: Sequence[Unit | Document | str]
+    citations: Sequence[Sequence[int]]
+    gold: Sequence[Collection[int] | None] | None = None
+
+    def __post_init__(self) -> None:
+        check_list(self.sentences, "sentences")
+        check_list(self.passages, "passages")
+        check_lists(self.citations, "citations")
+        for what, values in (("citations", self.citations), ("gold citations", self.gold)):
+            if values is not None and len(values) != len(self.sentences):
+                message = f"expected {what} for each of {len(self.sentences)} sentences, got them for {len(values)}"
+                raise InvalidInputError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class CitationScores:
+    """How good the citations of one answer are, or of several; from 0 to 1.
+
+    Attributes:
+        precision: Share of the citations that support their sentence; 0 where there are none.
+        recall: Share of the sentences that are supported; by gold labels, mean share of the passages to cite that are cited.
+        sentences: Number of sentences that were judged.
+        citations: Number of citations that were judged.
+    """
+
+    precision: float
+    recall: float
+    sentences: int
+    citations: int
+
+
+def score_citations(
+    answers: Iterable[CitedText], model: EntailmentModel, *, most_citations: int | None = MOST_CITATIONS
+) -> list[CitationScores]:
+    """Judge the citations of each answer as ALCE does; `mean_scores` makes one figure of them.
+
+    The model is called up to three times, with all texts that are to be compared.
+
+    Args:
+        answers: The answers.
+        model: Tells what follows from what. Figures of different models cannot be compared with each other.
+        most_citations: Judge only the first so many citations of each sentence; None for all.
+
+    Raises:
+        InvalidInputError: most_citations is below 1.
+    """
+    if most_citations is not None and most_citations < 1:
+        message = f"most_citations must be at least 1, or None for all, got {most_citations}"
+        raise InvalidInputError(message)
+    texts = list(answers)
+    cited = [
+        (number, text.sentences[place], tuple(places[:most_citations]))
+        for number, text in enumerate(texts)
+        for place, places in enumerate(text.citations)
+        if places and all(0 <= passage < len(text.passages) for passage in places)
+    ]
+
+    def judge(questions: Sequence[tuple[int, str, Sequence[int]]]) -> list[bool]:
+        premises = [
+            "\n".join(premise(texts[number].passages[place]) for place in places) for number, _, places in questions
+        ]
+        return model.entails(premises, [sentence for _, sentence, _ in questions]) if questions else []
+
+    together = judge(cited)
+    several = [row for row, entailed in zip(cited, together, strict=True) if entailed and len(row[2]) > 1]
+    single = [(*row[:2], [place]) for row in several for place in row[2]]
+    alone = judge(single)
+    rest = [(*row[:2], _without(row[2], place)) for row in several for place in row[2]]
+    doubtful = [row for row, entailed in zip(rest, alone, strict=True) if not entailed]
+    unneeded = iter(judge(doubtful))
+    useful = [entailed or not next(unneeded) for entailed in alone]
+
+    supported, right, counted = ([0] * len(texts) for _ in range(3))
+    for (number, _, places), entailed in zip(cited, together, strict=True):
+        supported[number] += entailed
+        right[number] += entailed and len(places) == 1
+        counted[number] += len(places)
+    for (number, _, _), counts in zip(single, useful, strict=True):
+        right[number] += counts
+    return [
+        CitationScores(
+            right[number] / max(counted[number], 1),
+            supported[number] / max(len(text.sentences), 1),
+            len(text.sentences),
+            counted[number],
+        )
+        for number, text in enumerate(texts)
+    ]
+
+
+def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
+    """Judge the citations of each answer by its gold citations; `mean_scores` makes one figure of them.
+
+    Precision is the share of an answer's citations that are gold ones of their sentence; a sentence cites a passage once. Recall
+    is the mean, over the sentences that have gold citations, of the share of those that is cited; 1 where there is nothing to
+    cite, and so is then the precision of no citations. Sentences that nobody judged are left out.
+
+    Raises:
+        InvalidInputError: An answer without gold citations.
+    """
+    scores = []
+    for text in answers:
+        if text.gold is None:
+            message = f"expected gold citations, got none for an answer that begins {' '.join(text.sentences)!r:.60}"
+            raise InvalidInputError(message)
+        pairs = zip(text.citations, text.gold, strict=True)
+        judged = [(set(places), set(right)) for places, right in pairs if right is not None]
+        count, hits = sum(len(places) for places, _ in judged), sum(len(places & right) for places, right in judged)
+        shares = [len(places & right) / len(right) for places, right in judged if right]
+        precision = hits / count if count else float(not shares)
+        recall = math.fsum(shares) / len(shares) if shares else 1.0
+        scores.append(CitationScores(precision, recall, len(judged), count))
+    return scores
+
+
+def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
+    """Return the means over answers, without those of which no sentence was judged.
+
+    Raises:
+        InvalidInputError: Nothing was judged.
+    """
+    judged = [score for score in scores if score.sentences]
+    if not judged:
+        message = "expected at least one answer with a sentence that was judged, got none"
+        raise InvalidInputError(message)
+    precision, recall = (
+        math.fsum(getattr(score, name) for score in judged) / len(judged) for name in ("precision", "recall")
+    )
+    return CitationScores(
+        precision, recall, sum(score.sentences for score in judged), sum(score.citations for score in judged)
+    )
+
+
+def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
+    """Return the sentences of an answer without their markers [n], and the passages that each cites, by place from 0 on.
+
+    Markers may stand before or after the mark that ends a sentence; "[2, 3]" is two citations. A sentence that consists of
+    markers belongs to the one before. [0] becomes -1, which is no place.
+    """
+    sentences: list[str] = []
+    citations: list[list[int]] = []
+    for start, end in sentence_spans(answer):
+        part = answer[start:end]
+        # A marker after the full stop opens the next sentence, as the splitter sees it.
+        opening = _SPACED_MARKERS.match(part) if sentences else None
+        if opening:
+            citations[-1] += _places(opening[0])
+            part = part[opening.end() :]
+        text = _SPACED_MARKERS.sub("", part).strip()
+        if text:
+            sentences.append(text)
+            citations.append(_places(part))
+    return sentences, citations
+
+
+def read_cited(path: str | PathLike[str]) -> Iterator[CitedText]:
+    """Yield the answers of a file of JSON lines, one object a line.
+
+    * `answer`: A text with markers [n], or `sentences`: a list of such texts.
+    * `passages`: A list of texts, or of objects with `text` and `title`.
+    * `gold`, if it is known: for each sentence the numbers of the passages that support it, from 1 on as in markers; null for a
+      sentence that nobody judged.
+
+    Raises:
+        UnreadableFileError: A file that cannot be read, or a line of another form.
+    """
+    for number, line in filled_lines(Path(path)):
+        with located(f"{path}:{number}"):
+            fields = parse_object(line)
+            try:
+                if "answer" in fields:
+                    sentences, citations = split_cited(fields["answer"])
+                else:
+                    parts = [split_cited(text) for text in fields["sentences"]]
+                    sentences = [" ".join(texts) for texts, _ in parts]
+                    citations = [[place for places in cited for place in places] for _, cited in parts]
+                passages = [
+                    Document(**item) if isinstance(item, dict) else Document(item) for item in fields["passages"]
+                ]
+                gold = fields.get("gold")
+                if gold is not None:
+                    gold = [None if row is None else [int(label) - 1 for label in row] for row in gold]
+            except (KeyError, TypeError, ValueError) as error:
+                message = (
+                    f'expected an object with "answer" or "sentences", and "passages", got {fields!r:.80}: {error}'
+                )
+                raise InvalidInputError(message) from error
+            yield CitedText(sentences, passages, citations, gold)
+
+
+def premise(passage: Unit | Document | str) -> str:
+    """Return a passage as ALCE shows it to the entailment model: "Title: …" on a line of its own, if it has one."""
+    if isinstance(passage, str):
+        return passage
+    return f"Title: {passage.title}\n{passage.text}" if passage.title else passage.text
+
+
+def _without(places: Sequence[int], place: int) -> list[int]:
+    """Return places without the first that is this one: a passage that is cited twice does not need itself."""
+    at = places.index(place)
+    return [*places[:at], *places[at + 1 :]]
+
+
+def _places(text: str) -> list[int]:
+    return [int(number) - 1 for marker in _MARKER.findall(text) for number in _NUMBER.findall(marker)]

@@ -1,0 +1,143 @@
+"""How well sentences and passages are ranked by what is encoded: P@1 and R@5 of both (AGRaME, Tables 1, 3 and 4).
+
+With passages encoded, a late-interaction model ranks their sentences by `S(q, sentence) + α·S(q, passage)` and the passages by
+the latter; an encoder of one vector for each text ranks passages alone. With sentences encoded one by one, both rank a passage by
+its best sentence. A text is relevant if it holds an answer (`has_answer_dpr`, the string match of these data sets).
+P@1 is the share of questions whose first text is relevant, R@5 that of those with a relevant one among the first five.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from factoid.encode import EMBED_TEMPLATE, Encoder, with_heading
+from factoid.errors import InvalidInputError
+from factoid.evaluate.answers import has_answer_dpr
+from factoid.evaluate.checks import check_list
+from factoid.evaluate.rankings import top_k_accuracy
+from factoid.inner_products import products
+from factoid.late_interaction import AnyGranularityRanker
+from factoid.sentences import sentence_spans
+from factoid.units import Document, Granularity
+
+HasAnswer = Callable[[str, Sequence[str]], bool]
+Sentence = tuple[float, int, str]  # score, place of the passage, text
+Ranked = tuple[list[Sentence] | None, dict[int, float]]  # sentences, and the scores of passages by their place
+_FEW = 5  # R@5
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPassages:
+    """A question with passages to rank, such as the hundred best of a retriever.
+
+    Attributes:
+        query: The question.
+        passages: In the order in which the retriever returned them.
+        answers: Strings of which one makes a text relevant.
+    """
+
+    query: str
+    passages: Sequence[Document]
+    answers: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelScores:
+    """One row of Table 3: what is ranked how well, from 0 to 1, where so much is encoded at once.
+
+    Attributes:
+        encoding: "sentence" or "passage".
+        sentence_p1, sentence_r5: Of ranked sentences; None where the model cannot rank them.
+        passage_p1, passage_r5: Of ranked passages.
+        questions: Number of questions.
+    """
+
+    encoding: Granularity
+    sentence_p1: float | None
+    sentence_r5: float | None
+    passage_p1: float
+    passage_r5: float
+    questions: int
+
+
+def score_levels(
+    model: AnyGranularityRanker | Encoder, questions: Iterable[AskedPassages], *, has_answer: HasAnswer = has_answer_dpr
+) -> list[LevelScores]:
+    """Return how well sentences and passages are ranked, with sentences encoded and with passages encoded.
+
+    Args:
+        model: A ranker, or an encoder of one vector for each text; headings stand before texts as in the ranker's template,
+            or `EMBED_TEMPLATE`.
+        questions: Questions with their passages.
+        has_answer: Tells whether a text holds one of the answers.
+
+    Raises:
+        InvalidInputError: There is no question, or one without passages or answers.
+    """
+    asked = list(questions)
+    for question in asked:
+        check_list(question.passages, "passages")
+        if not question.passages:
+            message = f"expected passages to rank, got none for {question.query!r:.80}: leave such questions out"
+            raise InvalidInputError(message)
+    rank = _rank_by_tokens if isinstance(model, AnyGranularityRanker) else _rank_by_vectors
+    rows = []
+    for level in (Granularity.SENTENCE, Granularity.PASSAGE):
+        of_sentences, of_passages = [], []
+        for question in asked:
+            sentences, passages = rank(model, question, level)
+            order = sorted(passages, key=lambda position: (-passages[position], position))[:_FEW]
+            of_passages.append([has_answer(question.passages[position].text, question.answers) for position in order])
+            if sentences is not None:
+                best = sorted(sentences, key=lambda row: (-row[0], row[1]))[:_FEW]
+                of_sentences.append([has_answer(text, question.answers) for _, _, text in best])
+        rows.append(
+            LevelScores(
+                level,
+                top_k_accuracy(of_sentences, 1) if of_sentences else None,
+                top_k_accuracy(of_sentences, _FEW) if of_sentences else None,
+                top_k_accuracy(of_passages, 1),
+                top_k_accuracy(of_passages, _FEW),
+                len(asked),
+            )
+        )
+    return rows
+
+
+def _rank_by_tokens(ranker: Any, question: AskedPassages, level: Granularity) -> Ranked:
+    if level is Granularity.PASSAGE:
+        hits = ranker.rank(question.query, question.passages, Granularity.SENTENCE)
+        sentences = [(hit.score, hit.position, hit.unit.text) for hit in hits if hit.unit is not hit.passage]
+        return sentences, {hit.position: hit.parts[level.value] for hit in hits}
+    documents, positions = _sentences(question)
+    hits = ranker.rank(question.query, documents, Granularity.PASSAGE)  # what is encoded is ranked
+    return _with_best([(hit.score, positions[hit.position], hit.unit.text) for hit in hits])
+
+
+def _rank_by_vectors(encoder: Any, question: AskedPassages, level: Granularity) -> Ranked:
+    documents, positions = (question.passages, None) if level is Granularity.PASSAGE else _sentences(question)
+    texts = [with_heading(document, EMBED_TEMPLATE) for document in documents]
+    scores = products(encoder.encode_units(texts), encoder.encode_queries([question.query])[0]).tolist()
+    if positions is None:
+        return None, dict(enumerate(scores))
+    return _with_best(list(zip(scores, positions, (document.text for document in documents), strict=True)))
+
+
+def _sentences(question: AskedPassages) -> tuple[list[Document], list[int]]:
+    """Return the sentences of all passages under their headings, and the place of the passage of each."""
+    rows = [
+        (Document(passage.text[start:end], passage.title, passage.section), position)
+        for position, passage in enumerate(question.passages)
+        for start, end in sentence_spans(passage.text)
+    ]
+    return [document for document, _ in rows], [position for _, position in rows]
+
+
+def _with_best(sentences: list[Sentence]) -> Ranked:
+    """Return sentences, and the score of the best of each passage."""
+    best: dict[int, float] = {}
+    for score, position, _ in sentences:
+        best[position] = max(score, best.get(position, score))
+    return sentences, best

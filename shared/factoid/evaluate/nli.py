@@ -1,0 +1,125 @@
+"""Entailment by a model of Hugging Face Transformers: classifiers, and sequence-to-sequence models such as TRUE."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+
+from factoid._optional import require
+from factoid.devices import usable_device
+from factoid.encode import quiet_loading
+from factoid.errors import InvalidInputError
+from factoid.evaluate.checks import check_list
+
+_PROMPT = "premise: {} hypothesis: {}"  # of google/t5_xxl_true_nli_mixture, which ALCE uses
+_YES = "1"
+_ENDLESS = 10**9  # tokenizers without a limit name a far larger one
+_NEW_TOKENS = 10  # as in ALCE's program
+
+
+class NliModel:
+    """A model that was trained for natural language inference.
+
+    A classifier says yes where the label "entailment" is the most probable one. A sequence-to-sequence model reads
+    "premise: … hypothesis: …" and says yes where it writes 1 (Honovich et al., 2022).
+
+    A classifier has a limit of tokens: what is above it is cut off the end of the longer text, which is the premise as a rule,
+    and counted in `truncated`. Models that write get the whole text, as in ALCE.
+
+    Args:
+        model: A name of the Hugging Face hub or a folder, such as "google/t5_xxl_true_nli_mixture" (ALCE's and the paper's, 11
+            billion parameters) or "MoritzLaurer/DeBERTa-v3-base-mnli-fever-anli".
+        device: Such as "cuda"; None for CUDA where it is there, else the CPU.
+        batch_size: Pairs in one forward pass.
+        model_options: For `from_pretrained`, such as `{"dtype": "bfloat16"}`.
+
+    Attributes:
+        truncated: Number of pairs that were cut so far.
+
+    Raises:
+        InvalidInputError: On first use, if the model cannot be loaded or has no label that says entailment.
+        MissingDependencyError: On first use, where torch or transformers is absent.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        *,
+        device: str | None = None,
+        batch_size: int = 16,
+        model_options: dict[str, Any] | None = None,
+    ) -> None:
+        self.model = os.fspath(model)
+        self.device = device
+        self.batch_size = batch_size
+        self.model_options = model_options or {}
+        self.truncated = 0
+        self._loaded: tuple[Any, Any, int | None] | None = None
+        self._lock = Lock()
+
+    def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
+        """Return of each premise whether the hypothesis at its place follows from it."""
+        check_list(premises, "premises")
+        check_list(hypotheses, "hypotheses")
+        pairs = list(zip(premises, hypotheses, strict=True))
+        order = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))  # little padding
+        answers = [False] * len(pairs)
+        with self._lock:
+            self._loaded = self._loaded or self._load()
+            for start in range(0, len(order), self.batch_size):
+                places = order[start : start + self.batch_size]
+                for place, answer in zip(places, self._judge([pairs[place] for place in places]), strict=True):
+                    answers[place] = answer
+        return answers
+
+    def _judge(self, pairs: list[tuple[str, str]]) -> list[bool]:
+        torch = require("torch", extra="models")
+        model, tokenizer, yes = self._loaded  # type: ignore[misc]
+        if yes is None:
+            batch = tokenizer(
+                [_PROMPT.format(*pair) for pair in pairs], padding=True, verbose=False, return_tensors="pt"
+            )
+        else:
+            sides = [list(side) for side in zip(*pairs, strict=True)]
+            limit = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", _ENDLESS))
+            self.truncated += sum(len(ids) > limit for ids in tokenizer(*sides, verbose=False)["input_ids"])
+            cut = {"truncation": "longest_first", "max_length": limit} if limit < _ENDLESS else {}
+            batch = tokenizer(*sides, padding=True, return_tensors="pt", **cut)
+        batch = batch.to(model.device)
+        with torch.inference_mode():
+            if yes is None:
+                written = model.generate(**batch, max_new_tokens=_NEW_TOKENS)
+                return [text.strip() == _YES for text in tokenizer.batch_decode(written, skip_special_tokens=True)]
+            return (model(**batch).logits.argmax(dim=-1) == yes).tolist()  # type: ignore[no-any-return]
+
+    def _load(self) -> tuple[Any, Any, int | None]:
+        """Return model, tokenizer, and the number of the label that says entailment; None for a model that writes."""
+        transformers = require("transformers", extra="models")
+        try:
+            with quiet_loading(False):
+                config = transformers.AutoConfig.from_pretrained(self.model)
+                writes = config.is_encoder_decoder and not _classifies(config)  # BART has classifiers
+                kind = "AutoModelForSeq2SeqLM" if writes else "AutoModelForSequenceClassification"
+                tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
+                model = getattr(transformers, kind).from_pretrained(self.model, **self.model_options)
+        except (OSError, ValueError) as error:
+            message = f"cannot load the NLI model {self.model!r}: {str(error).strip().partition(chr(10))[0]}"
+            raise InvalidInputError(message) from error
+        yes = None if writes else self._label(config)
+        return model.to(usable_device(self.device, extra="models")).eval(), tokenizer, yes
+
+    def _label(self, config: Any) -> int:
+        labels = {number: str(name).lower() for number, name in config.id2label.items()}
+        yes = [number for number, name in labels.items() if name.startswith("entail")]
+        if len(yes) != 1:
+            message = (
+                f"{self.model!r} has the labels {', '.join(labels.values())}: expected one that begins with 'entail'"
+            )
+            raise InvalidInputError(message)
+        return int(yes[0])
+
+
+def _classifies(config: Any) -> bool:
+    return any(name.endswith("ForSequenceClassification") for name in config.architectures or ())

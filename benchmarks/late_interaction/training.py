@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,13 @@ from factoid.files.atomic import write_file
 from factoid.late_interaction import LateInteractionEncoder, TokenVectors
 from factoid.late_interaction.training.examples import TrainingExample, read_examples, write_examples
 from factoid.late_interaction.training.model import load_model
-from factoid.late_interaction.training.train import RankerSettings, train_ranker
+from factoid.late_interaction.training.teacher import score_sentences, train_teacher
+from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker
 from factoid.words import stands_in
 
 EXAMPLES, WAYS, MOST_WORDS = 640, 2, 90
 TEST_ARTICLES, TEST_QUESTIONS, DEPTH = 8, 500, 10
-CURVE_QUESTIONS, CURVE_STEPS = 120, 20
+CURVE_QUESTIONS, CURVE_STEPS = 120, 38  # of the first articles, whose paragraphs are few
 VARIANTS = (
     "passages",
     "both",
@@ -99,29 +100,24 @@ def prepare(squad: Path, folder: Path) -> tuple[list[TrainingExample], list[Case
     return read_examples(training), cases
 
 
-def run(
-    folder: Path, variant: str, seed: int, examples: list[TrainingExample], cases: list[Case], **changes: Any
-) -> None:
+def run(folder: Path, variant: str, seed: int, rate: float, examples: list[TrainingExample], cases: list[Case]) -> None:
     """Train one model, and write what was measured of it beside."""
-    target = folder / f"{variant}-{seed}"
-    result = folder / f"{variant}-{seed}.json"
+    target = folder / f"{variant}-{rate:g}-{seed}"
+    result = folder / f"{target.name}.json"
     if result.exists():
         return
     if variant == "teacher":
-        examples = read_examples(folder / "scored.jsonl")
+        examples = taught(folder, examples, seed)
     settings = RankerSettings(
-        **{
-            "model": mini_lm(),
-            "projection": 128,
-            "sentence_weight": float(variant != "passages"),
-            "batch_size": 8,
-            "learning_rate": 1e-4,
-            "checkpoint_steps": CURVE_STEPS,
-            "seed": seed,
-            **changes,
-        }
+        model=mini_lm(),
+        projection=128,
+        sentence_weight=float(variant != "passages"),
+        batch_size=8,
+        learning_rate=rate,
+        checkpoint_steps=CURVE_STEPS,
+        seed=seed,
     )
-    small = cases[:: len(cases) // CURVE_QUESTIONS][:CURVE_QUESTIONS]
+    small = cases[:CURVE_QUESTIONS]
     record = train_ranker(
         examples,
         target,
@@ -132,6 +128,39 @@ def run(
     )
     values = {"record": asdict(record), "measures": evaluate(load_model(str(target), device="cpu"), cases)}
     write_file(result, lambda file: file.write(json.dumps(values).encode()))
+
+
+def taught(folder: Path, examples: list[TrainingExample], seed: int) -> list[TrainingExample]:
+    """Return the examples with the scores of a cross-encoder that was trained on them, in place of the labels."""
+    bare = [replace(example, sentence_scores=None) for example in examples]
+    settings = FitSettings(model=mini_lm(), batch_size=8, learning_rate=5e-5, seed=seed)
+    train_teacher(bare, folder / f"teacher-{seed}", settings=settings, use_cpu=True, show_progress=True)
+    scores = folder / f"teacher-{seed}.jsonl"
+    return score_sentences(bare, folder / f"teacher-{seed}", scores, use_cpu=True, show_progress=True)
+
+
+def table(folder: Path) -> str:
+    """Return a table of all results, and one of their curves."""
+    results = {file.stem: json.loads(file.read_text()) for file in sorted(folder.glob("*-*-[0-9].json"))}
+    names = ("sentence P@1", "sentence R@5", "passage P@1", "passage R@5", "coarse P@1")
+    lines = ["| variant-rate-seed | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for run_name, result in results.items():
+        cells = [f"{result['measures'][name]:.1f}" if name in result["measures"] else "" for name in names]
+        lines.append(f"| {run_name} | " + " | ".join(cells) + " |")
+    lines += ["", "| variant-rate-seed | step | loss: passage | sentence | P@1: sentence | passage |", "|---" * 6 + "|"]
+    for run_name, result in results.items():
+        before = 0
+        for point in result["record"]["measures"]:
+            part = [entry for entry in result["record"]["loss"] if before < entry["step"] <= point["step"]]
+            losses = [_mean([entry[name] for entry in part if name in entry]) for name in ("passage", "sentence")]
+            rates = [f"{point[name]:.1f}" for name in ("sentence P@1", "passage P@1")]
+            lines.append(f"| {run_name} | {point['step']:.0f} | " + " | ".join([*losses, *rates]) + " |")
+            before = point["step"]
+    return "\n".join(lines)
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.3f}" if values else ""
 
 
 def mini_lm() -> str:
@@ -147,6 +176,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--variants", nargs="*", default=VARIANTS, choices=(*VARIANTS, []))
     parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1])
+    parser.add_argument("--rate", type=float, default=3e-4, help="learning rate")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     import torch
@@ -156,7 +186,8 @@ def main() -> None:
     examples, cases = prepare(arguments.squad, arguments.output)
     for seed in arguments.seeds:
         for variant in arguments.variants:
-            run(arguments.output, variant, seed, examples, cases)
+            run(arguments.output, variant, seed, arguments.rate, examples, cases)
+    print(table(arguments.output))
 
 
 if __name__ == "__main__":

@@ -84,10 +84,10 @@ def prepare(squad: Path, folder: Path) -> tuple[list[TrainingExample], list[Case
         learned, held_out = read_splits(squad, test_articles=TEST_ARTICLES)
         write_examples(training, make_examples(learned, count=EXAMPLES, ways=WAYS, most_words=MOST_WORDS))
         questions = held_out.questions[:: len(held_out.questions) // TEST_QUESTIONS][:TEST_QUESTIONS]
-        found = Candidates(held_out.paragraphs).search([question.text for question in questions])
+        ranked = Candidates(held_out.paragraphs).search([question.text for question in questions])
         cases = [
             Case(question.text, question.answers, tuple(held_out.paragraphs[place] for place in places[:DEPTH]))
-            for question, places in zip(questions, found, strict=True)
+            for question, places in zip(questions, ranked, strict=True)
         ]
         values = {
             "articles": held_out.articles,

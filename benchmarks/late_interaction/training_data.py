@@ -96,9 +96,9 @@ def make_examples(split: Split, *, count: int, ways: int, most_words: int, seed:
     ]
     random.Random(seed).shuffle(questions)
     questions = questions[:count]
-    found = Candidates(split.paragraphs).search([question.text for question in questions])
+    ranked = Candidates(split.paragraphs).search([question.text for question in questions])
     examples = []
-    for question, places in zip(questions, found, strict=True):
+    for question, places in zip(questions, ranked, strict=True):
         negatives = [
             split.paragraphs[place]
             for place in places

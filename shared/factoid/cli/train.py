@@ -209,8 +209,8 @@ def train_agrame(
             teacher = str(folder / "teacher")
             answered = read_examples(teacher_examples) if teacher_examples else read
             numbers = {field.name: getattr(settings, field.name) for field in fields(FitSettings)}
-            own = FitSettings(**{**numbers, "model": teacher_model, "learning_rate": teacher_rate})
-            train_teacher(answered, teacher, settings=own, use_cpu=cpu, show_progress=show)
+            teaching = FitSettings(**{**numbers, "model": teacher_model, "learning_rate": teacher_rate})
+            train_teacher(answered, teacher, settings=teaching, use_cpu=cpu, show_progress=show)
         read = score_sentences(
             read,
             teacher or "",

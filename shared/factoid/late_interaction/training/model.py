@@ -1,0 +1,94 @@
+"""The model to train: a late-interaction checkpoint, or a plain encoder with a projection, and its second query marker."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+from factoid._optional import require
+from factoid.encode import quiet_loading
+from factoid.errors import InvalidInputError
+from factoid.late_interaction.encoder import FINER_PROMPT
+
+_MARKERS = {"query": ("[unused0]", "[Q]"), "document": ("[unused1]", "[D]"), FINER_PROMPT: ("[unused2]", "[S]")}
+
+
+def load_model(name: str, *, projection: int | None = None, seed: int = 0, device: str | None = None) -> Any:
+    """Return a `MultiVectorEncoder` to be trained.
+
+    Args:
+        name: A late-interaction checkpoint; or, with `projection`, any encoder that transformers reads. Name or folder.
+        projection: Size of token vectors that a plain encoder is projected to, by a random matrix with orthogonal rows, which
+            keeps inner products about as they are. Its markers m_q and m_p are [unused0] and [unused1] where the tokenizer has
+            them, as in ColBERT; punctuation in passages is not scored.
+        seed: Of the projection.
+        device: For example "cpu"; None lets Sentence Transformers choose.
+
+    Raises:
+        InvalidInputError: The model cannot be loaded, or it has no projection and none is asked for.
+    """
+    library, torch = require("sentence_transformers", extra="train"), require("torch", extra="train")
+    try:
+        with quiet_loading(show_progress=False):
+            if projection is not None:
+                return _projected(name, projection, seed, device)
+            torch.manual_seed(0)
+            model = library.MultiVectorEncoder(name, device=device)
+            torch.manual_seed(1)
+            again = library.MultiVectorEncoder(name, device=device)
+    except (OSError, ValueError) as error:
+        message = f"cannot load a late-interaction model from {name!r}: {error}"
+        raise InvalidInputError(message) from error
+    pairs = zip(model.parameters(), again.parameters(), strict=True)
+    if any(not torch.equal(weights, others) for weights, others in pairs):
+        message = (
+            f"{name!r} is no late-interaction checkpoint: it lacks weights, such as the projection of its token vectors, "
+            "which would be random. Ask for one: projection=128, or --projection 128"
+        )
+        raise InvalidInputError(message)
+    return model
+
+
+def _projected(name: str, size: int, seed: int, device: str | None) -> Any:
+    torch = require("torch", extra="train")
+    from sentence_transformers import MultiVectorEncoder
+    from sentence_transformers.base.modules import Dense, Normalize, Transformer
+    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+
+    encoder = Transformer(name)
+    width = encoder.get_embedding_dimension()
+    if not 1 <= size <= width:
+        message = f"expected a projection from 1 to {width}, the size of the vectors of {name!r}, got {size}"
+        raise InvalidInputError(message)
+    weights = torch.empty(size, width)
+    torch.nn.init.orthogonal_(weights, generator=torch.Generator().manual_seed(seed))
+    dense = Dense(
+        width, size, bias=False, activation_function=None, init_weight=weights, module_input_name="token_embeddings"
+    )
+    mask = MultiVectorMask(skiplist_words=list(string.punctuation))
+    model = MultiVectorEncoder(
+        modules=[encoder, dense, mask, Normalize(module_input_name="token_embeddings")], device=device
+    )
+    for prompt in ("query", "document"):
+        add_marker(model, prompt)
+    return model
+
+
+def add_marker(model: Any, prompt: str) -> None:
+    """Give a model a marker under the name of a prompt, unless it has one: a token of its own that is put before texts.
+
+    A token that the vocabulary has without a use, as BERT's [unused2], keeps its embedding. A copy of m_q's would hardly leave it
+    in a short training: after 76 steps of MiniLM the two were 3 % of their length apart, and ranked alike.
+    """
+    if model.prompts.get(prompt):
+        return
+    tokenizer, transformer = model.tokenizer, model[0].auto_model
+    vocabulary = tokenizer.get_vocab()
+    taken = {word for text in model.prompts.values() for word in (text or "").split()}
+    unused, new = _MARKERS[prompt]
+    marker = unused if unused in vocabulary and unused not in taken else new
+    token = require("tokenizers", extra="train").AddedToken(marker, normalized=False, special=True)
+    tokenizer.add_special_tokens({"additional_special_tokens": [token]})
+    if len(tokenizer) > transformer.get_input_embeddings().num_embeddings:
+        transformer.resize_token_embeddings(len(tokenizer))
+    model.prompts[prompt] = f"{marker} "

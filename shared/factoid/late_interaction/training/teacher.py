@@ -1,0 +1,232 @@
+"""The teacher of sentences CE': a cross-encoder that reads a passage with one sentence marked (AGRaME, §3.3)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from factoid._optional import require
+from factoid.encode import quiet_loading
+from factoid.errors import InvalidInputError
+from factoid.files.atomic import write_file
+from factoid.files.lines import filled_lines, parse_object
+from factoid.late_interaction.training.examples import TrainingExample, mark_sentence, weights
+from factoid.late_interaction.training.train import FitSettings
+from factoid.progress import progress
+from factoid.sentences import sentence_spans
+from factoid.units import content_id
+
+_RECORD = "teacher.json"
+_CHUNK = 64  # examples whose scores are written at once
+
+logger = logging.getLogger(__name__)
+
+
+def train_teacher(
+    examples: Sequence[TrainingExample],
+    output: str | os.PathLike[str],
+    *,
+    settings: FitSettings,
+    use_cpu: bool = False,
+    show_progress: bool = False,
+) -> None:
+    """Train a cross-encoder to tell the sentences that hold an answer, by binary cross-entropy, and write it to a folder.
+
+    Of each example it learns from the passage with the highest score that holds an answer; examples without such a passage,
+    and passages that are longer than the model reads, are left out. A run that was ended goes on from its last checkpoint,
+    and a finished one is not done again.
+
+    Args:
+        examples: Queries with passages and answers.
+        output: Folder for the model.
+        settings: How to train, and from which model: a cross-encoder, or any encoder.
+        use_cpu: Leave GPUs alone.
+        show_progress: Show progress bars.
+
+    Raises:
+        InvalidInputError: No passage holds an answer, the model cannot be loaded, or the folder holds a teacher that was
+            trained with other examples or settings.
+        MissingDependencyError: torch, Sentence Transformers, accelerate or datasets is not installed.
+        KeyboardInterrupt: The run was ended by Ctrl-C or SIGTERM.
+    """
+    for module in ("torch", "sentence_transformers", "accelerate", "datasets"):
+        require(module, extra="train")
+    from factoid.late_interaction.training.fit import arguments, run_trainer
+
+    folder = Path(output)
+    record = {"settings": settings.comparable(), "examples": content_id([asdict(example) for example in examples])}
+    if (folder / _RECORD).exists():
+        if json.loads((folder / _RECORD).read_text(encoding="utf-8")) != record:
+            message = (
+                f"{folder} holds a teacher that was trained with other examples or settings: choose another folder"
+            )
+            raise InvalidInputError(message)
+        return
+    from datasets import Dataset
+    from sentence_transformers import CrossEncoderTrainer, CrossEncoderTrainingArguments
+    from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
+
+    require("torch", extra="train").manual_seed(settings.seed)  # for the head that a plain encoder lacks
+    model = _load(settings.model, use_cpu=use_cpu, max_tokens=settings.max_tokens)
+    model.model_card_data.generate_widget_examples = False
+    rows = [row for example in examples for row in _labelled(example, model)]
+    if not rows:
+        message = f"expected examples with answers that stand in one of their passages, got none in {len(examples)}"
+        raise InvalidInputError(message)
+    checkpoints = folder / "checkpoints" / content_id(record)
+    trainer = CrossEncoderTrainer(
+        model=model,
+        args=arguments(CrossEncoderTrainingArguments, settings, checkpoints, len(rows), use_cpu=use_cpu),
+        train_dataset=Dataset.from_list(rows),
+        loss=BinaryCrossEntropyLoss(model),
+    )
+    run_trainer(trainer, checkpoints, show_progress=show_progress)
+    model.save_pretrained(str(folder), create_model_card=False)
+    shutil.rmtree(checkpoints.parent)
+    write_file(folder / _RECORD, lambda file: file.write(json.dumps(record).encode()))
+
+
+def score_sentences(
+    examples: Sequence[TrainingExample],
+    teacher: str | os.PathLike[str],
+    file: str | os.PathLike[str],
+    *,
+    ways: int | None = None,
+    least_weight: float = 0.01,
+    batch_size: int = 32,
+    use_cpu: bool = False,
+    show_progress: bool = False,
+) -> list[TrainingExample]:
+    """Return the examples with the teacher's scores of their sentences, as logits.
+
+    Scores that examples have already stay as they are. A passage is not scored if it has one sentence only, which has nothing
+    to be told apart from; if it is longer than the teacher reads, which is logged with the number of such passages; or if its
+    weight is small, since its sentences would change the loss by less than that.
+
+    Args:
+        examples: Queries with passages.
+        teacher: What `train_teacher` wrote, or another cross-encoder for marked sentences: name or folder.
+        file: Where the scores are kept as they come; another call with the same file goes on from it.
+        ways: Only the first so many passages of each example; None for all.
+        least_weight: Least share of a passage in the softmax of the example's scores.
+        batch_size: Sentences in one forward pass.
+        use_cpu: Leave GPUs alone.
+        show_progress: Show a progress bar.
+
+    Raises:
+        InvalidInputError: The teacher cannot be loaded.
+        MissingDependencyError: torch or Sentence Transformers is not installed.
+    """
+    require("sentence_transformers", extra="train")
+    name, path = os.fspath(teacher), Path(file)
+    model = _load(name, use_cpu=use_cpu)
+    known = _known(path)
+    options = [name, ways, least_weight]
+    keys = [content_id(options, asdict(example)) for example in examples]
+    todo = [place for place, key in enumerate(keys) if key not in known and not examples[place].sentence_scores]
+    unread = 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as out:
+        for start in progress(range(0, len(todo), _CHUNK), show=show_progress, unit=f" times {_CHUNK} queries"):
+            chunk = todo[start : start + _CHUNK]
+            asked: dict[tuple[int, int], list[str]] = {}
+            for place in chunk:
+                texts, too_long = _to_score(examples[place], model, ways, least_weight)
+                asked |= {(place, passage): marked for passage, marked in texts.items()}
+                unread += too_long
+            pairs = [(examples[place].query, text) for (place, _), marked in asked.items() for text in marked]
+            scores = iter(_logits(model, pairs, batch_size))
+            rows: dict[int, list[list[float] | None]] = {p: [None] * len(examples[p].passages) for p in chunk}
+            for (place, passage), marked in asked.items():
+                rows[place][passage] = [next(scores) for _ in marked]
+            for place, row in rows.items():
+                known[keys[place]] = row
+                out.write(json.dumps({"id": keys[place], "scores": row}) + "\n")
+            out.flush()
+    if unread:
+        logger.warning("%d passages are longer than the teacher %s reads: their sentences are not scored", unread, name)
+    return [
+        example if example.sentence_scores else replace(example, sentence_scores=_frozen(known[key]))
+        for example, key in zip(examples, keys, strict=True)
+    ]
+
+
+def _labelled(example: TrainingExample, model: Any) -> Iterator[dict[str, Any]]:
+    """Yield the marked sentences of the best passage that holds an answer, with 1 for those that hold it and 0 for others."""
+    for passage in sorted(range(len(example.passages)), key=lambda place: -example.scores[place]):
+        labels = example.holds_answer(passage)
+        if any(labels):
+            text = example.passages[passage]
+            if _reads(model, example.query, text):
+                for span, label in zip(sentence_spans(text), labels, strict=True):
+                    yield {"query": example.query, "passage": mark_sentence(text, span), "label": float(label)}
+            return
+
+
+def _to_score(
+    example: TrainingExample, model: Any, ways: int | None, least_weight: float
+) -> tuple[dict[int, list[str]], int]:
+    """Return the marked sentences of the passages that are worth it, and how many of these the teacher cannot read."""
+    texts: dict[int, list[str]] = {}
+    unread = 0
+    for passage, weight in enumerate(weights(example.scores[:ways])):
+        text = example.passages[passage]
+        spans = sentence_spans(text)
+        if weight >= least_weight and len(spans) > 1:
+            if _reads(model, example.query, text):
+                texts[passage] = [mark_sentence(text, span) for span in spans]
+            else:
+                unread += 1
+    return texts, unread
+
+
+def _reads(model: Any, query: str, passage: str) -> bool:
+    """Tell whether the model reads the whole of a query and a passage with its two marks."""
+    tokens = model.tokenizer(query, passage, truncation=False, verbose=False)["input_ids"]
+    return model.max_seq_length is None or len(tokens) + 2 <= model.max_seq_length
+
+
+def _logits(model: Any, pairs: list[tuple[str, str]], batch_size: int) -> list[float]:
+    if not pairs:
+        return []
+    identity = require("torch", extra="train").nn.Identity()
+    scores = model.predict(pairs, activation_fn=identity, batch_size=batch_size, show_progress_bar=False)
+    return [float(score) for score in scores]
+
+
+def _load(name: str, *, use_cpu: bool, max_tokens: int | None = None) -> Any:
+    library = require("sentence_transformers", extra="train")
+    try:
+        with quiet_loading(show_progress=False):
+            model = library.CrossEncoder(name, num_labels=1, device="cpu" if use_cpu else None)
+    except (OSError, ValueError) as error:
+        message = f"cannot load a cross-encoder from {name!r}: {error}"
+        raise InvalidInputError(message) from error
+    if max_tokens is not None:
+        model.max_seq_length = max_tokens
+    return model
+
+
+def _known(path: Path) -> dict[str, list[list[float] | None]]:
+    """Return the scores in a file by their id; a kill may have left half a line at its end, which is cut off."""
+    known: dict[str, list[list[float] | None]] = {}
+    if not path.exists():
+        return known
+    whole = path.read_bytes()
+    if not whole.endswith(b"\n"):
+        whole = whole[: whole.rfind(b"\n") + 1]
+        write_file(path, lambda file: file.write(whole))
+    for _, line in filled_lines(path):
+        row = parse_object(line)
+        known[row["id"]] = row["scores"]
+    return known
+
+
+def _frozen(scores: list[list[float] | None]) -> tuple[tuple[float, ...] | None, ...]:
+    return tuple(None if row is None else tuple(row) for row in scores)

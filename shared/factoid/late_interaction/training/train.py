@@ -1,0 +1,173 @@
+"""Training of a late-interaction model for any granularity (AGRaME, §3.3): settings, record and entry."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from factoid._optional import require
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.atomic import write_file
+from factoid.late_interaction.training.examples import TrainingExample
+from factoid.units import content_id
+
+if TYPE_CHECKING:
+    from sentence_transformers import MultiVectorEncoder
+
+RECORD = "training.json"
+Measure = Callable[["MultiVectorEncoder"], Mapping[str, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """How a teacher of sentences, or what learns from it, is trained. The paper states no number; these are for small data.
+
+    Raises:
+        InvalidInputError: A number is out of its range.
+    """
+
+    model: str  # to start from: name on the Hugging Face hub, or folder
+    epochs: int = 1  # passes over the examples
+    batch_size: int = 32  # queries, or sentences of a teacher, in one step of AdamW
+    device_batch_size: int = 8  # of them on a device at once; gradients of a step add up
+    learning_rate: float = 1e-5  # at its height
+    warmup: float = 0.1  # share of the steps in which the learning rate rises to that; then it falls linearly to 0
+    weight_decay: float = 0.01
+    max_tokens: int | None = None  # of a passage in training; None for what the model reads
+    checkpoint_steps: int = 200  # between two checkpoints, of which the last two are kept, and two measurements
+    seed: int = 0  # of new weights, of the order of examples and of dropout
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "device_batch_size", "checkpoint_steps", "max_tokens"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                message = f"expected {name} of 1 at least, got {value}"
+                raise InvalidInputError(message)
+        if self.batch_size % min(self.batch_size, self.device_batch_size):
+            sizes = f"{self.batch_size} and {self.device_batch_size}"
+            message = f"expected a batch_size that is a multiple of device_batch_size, got {sizes}"
+            raise InvalidInputError(message)
+        if not self.learning_rate > 0 or not 0 <= self.warmup < 1 or not self.weight_decay >= 0:
+            numbers = f"{self.learning_rate}, {self.warmup} and {self.weight_decay}"
+            message = (
+                f"expected learning_rate > 0, warmup from 0 to below 1 and weight_decay of 0 at least, got {numbers}"
+            )
+            raise InvalidInputError(message)
+
+    def comparable(self) -> dict[str, Any]:
+        """Return what two runs must have in common to be one training: all but what memory asks for."""
+        return {k: v for k, v in asdict(self).items() if k not in ("device_batch_size", "checkpoint_steps")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankerSettings(FitSettings):
+    """How a model for any granularity is trained; `model` is a late-interaction checkpoint, or a plain encoder to be projected.
+
+    Raises:
+        InvalidInputError: A number is out of its range.
+    """
+
+    projection: int | None = None  # size of token vectors that a plain encoder is projected to
+    ways: int | None = None  # passages of each query, the first so many; None for as many as all examples have
+    sentence_weight: float = (
+        1.0  # of the loss over sentences; 0 for the loss over passages alone, without a second marker
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.projection is not None and self.projection < 1:
+            message = f"expected projection of 1 at least, got {self.projection}"
+            raise InvalidInputError(message)
+        if self.ways is not None and self.ways < 2:
+            message = f"expected ways of 2 at least, for one passage has no rank, got {self.ways}"
+            raise InvalidInputError(message)
+        if not self.sentence_weight >= 0:
+            message = f"expected sentence_weight of 0 at least, got {self.sentence_weight}"
+            raise InvalidInputError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankerRecord:
+    """The result of a training. `training.json` in the model's folder holds the same."""
+
+    settings: RankerSettings
+    examples: str  # id of the contents of all examples
+    training_examples: int
+    ways: int  # passages of each
+    dropped: Mapping[str, int]  # examples left out, counted by reason
+    sentences: int  # that the teacher of sentences has scored, in all passages that are trained on
+    steps: int
+    loss: Sequence[
+        Mapping[str, float]
+    ]  # step, and the mean loss since the entry before: "loss", its parts "passage", "sentence"
+    measures: Sequence[Mapping[str, float]]  # step, and what `measure` returned there
+    factoid: str  # version
+
+
+def train_ranker(
+    examples: Sequence[TrainingExample],
+    output: str | os.PathLike[str],
+    *,
+    settings: RankerSettings,
+    measure: Measure | None = None,
+    use_cpu: bool = False,
+    show_progress: bool = False,
+) -> RankerRecord:
+    """Train a model on passages and on the sentences in them. `AnyGranularityRanker(output)` loads what comes out.
+
+    Ctrl-C and SIGTERM end the run after the step in hand with a checkpoint. After that or a kill, the same call goes on from
+    the last checkpoint; once the training is finished, it returns the record. Checkpoints go when the model is written.
+
+    Args:
+        examples: Queries with passages, their scores, and, for the loss over sentences, those of sentences: see
+            `score_sentences`.
+        output: Folder for the model, its tokenizer and training.json.
+        settings: How to train, and from which model.
+        measure: Called with the model before the first step, every `checkpoint_steps` and at the end; what it returns goes to
+            the record, for a curve.
+        use_cpu: Leave GPUs alone. Otherwise CUDA is used where it is there, in bfloat16 where it computes in that.
+        show_progress: Show progress bars.
+
+    Raises:
+        InvalidInputError: No example is left, none has scores of sentences, the model cannot be loaded, or the folder holds a
+            training with other examples or settings.
+        MissingDependencyError: torch, Sentence Transformers, accelerate or datasets is not installed.
+        KeyboardInterrupt: The run was ended by Ctrl-C or SIGTERM.
+    """
+    for module in ("torch", "sentence_transformers", "accelerate", "datasets"):
+        require(module, extra="train")
+    from factoid.late_interaction.training.fit import fit
+
+    folder = Path(output)
+    identity = content_id([asdict(example) for example in examples])
+    record = read_record(folder)
+    if record is None:
+        options: dict[str, Any] = {"measure": measure, "use_cpu": use_cpu, "show_progress": show_progress}
+        record = fit(folder, examples, settings, identity=identity, **options)
+        text = json.dumps(asdict(record), indent=2, ensure_ascii=False) + "\n"
+        write_file(folder / RECORD, lambda file: file.write(text.encode()))
+    elif settings.comparable() != record.settings.comparable() or record.examples != identity:
+        message = f"{folder} holds a model that was trained with other examples or settings: choose another folder"
+        raise InvalidInputError(message)
+    return record
+
+
+def read_record(folder: Path) -> RankerRecord | None:
+    """Return the record of a finished training, or None if the folder has none.
+
+    Raises:
+        UnreadableFileError: There is one that cannot be read.
+    """
+    path = folder / RECORD
+    if not path.exists():
+        return None
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return RankerRecord(**{**values, "settings": RankerSettings(**values["settings"])})
+    except (OSError, ValueError, KeyError, TypeError, InvalidInputError) as error:
+        message = f"{path} is no record of a training: {error}"
+        raise UnreadableFileError(message) from error

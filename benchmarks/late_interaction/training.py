@@ -25,7 +25,7 @@ from factoid.late_interaction.training.teacher import score_sentences, train_tea
 from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker
 from factoid.words import stands_in
 
-EXAMPLES, WAYS, MOST_WORDS = 640, 2, 90
+WAYS, MOST_WORDS = 2, 90
 TEST_ARTICLES, TEST_QUESTIONS, DEPTH = 8, 500, 10
 CURVE_QUESTIONS, CURVE_STEPS = 120, 38  # of the first articles, whose paragraphs are few
 VARIANTS = (
@@ -77,12 +77,12 @@ def _rates(cases: Sequence[Case], rank: Callable[[Case], list[Any]], name: str) 
     return {f"{name} P@1": 100 * first / len(cases), f"{name} R@5": 100 * five / len(cases)}
 
 
-def prepare(squad: Path, folder: Path) -> tuple[list[TrainingExample], list[Case]]:
+def prepare(squad: Path, folder: Path, *, count: int) -> tuple[list[TrainingExample], list[Case]]:
     """Return training examples and test cases, of different articles, from files where they are there."""
     training, test = folder / "examples.jsonl", folder / "cases.json"
     if not (training.exists() and test.exists()):
         learned, held_out = read_splits(squad, test_articles=TEST_ARTICLES)
-        write_examples(training, make_examples(learned, count=EXAMPLES, ways=WAYS, most_words=MOST_WORDS))
+        write_examples(training, make_examples(learned, count=count, ways=WAYS, most_words=MOST_WORDS))
         questions = held_out.questions[:: len(held_out.questions) // TEST_QUESTIONS][:TEST_QUESTIONS]
         ranked = Candidates(held_out.paragraphs).search([question.text for question in questions])
         cases = [
@@ -177,13 +177,14 @@ def main() -> None:
     parser.add_argument("--variants", nargs="*", default=VARIANTS, choices=(*VARIANTS, []))
     parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1])
     parser.add_argument("--rate", type=float, default=3e-4, help="learning rate")
+    parser.add_argument("--examples", type=int, default=640, help="training questions, at most")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     import torch
 
     torch.set_num_threads(arguments.threads)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    examples, cases = prepare(arguments.squad, arguments.output)
+    examples, cases = prepare(arguments.squad, arguments.output, count=arguments.examples)
     for seed in arguments.seeds:
         for variant in arguments.variants:
             run(arguments.output, variant, seed, arguments.rate, examples, cases)

@@ -96,7 +96,8 @@ def test_a_cache_is_asked_first_and_holds_no_transient_failure(server, tmp_path)
 
 
 async def test_async_clients(server):
-    report = await TableSummarizer(client(server, "AsyncOpenAI"), "m").asummarize(TABLES)
+    async with client(server, "AsyncOpenAI") as made:
+        report = await TableSummarizer(made, "m").asummarize(TABLES)
     assert report.metadata()["table_summaries"][2] == "Depths, of 3."
 
 

@@ -49,6 +49,11 @@ def markdown_tables(text: str) -> list[Table]:
     return _with_captions(text, tables)
 
 
+def is_caption(text: str) -> bool:
+    """Tell whether a paragraph begins as the caption of a table, "Table 2:"."""
+    return _CAPTION.match(text) is not None
+
+
 def html_table(source: str, *, start: int = 0) -> Table:
     """Return the first table of some HTML; `start` is where it stands in the content that was read.
 

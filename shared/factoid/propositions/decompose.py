@@ -27,6 +27,8 @@ from factoid.units import Granularity, Unit, child_unit
 Policy = Literal["drop", "keep", "sentence"]
 # Why a sentence stands in for a proposition, where nothing failed.
 UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
+# A passage with this in its metadata is propositions, line by line; no model is asked.
+PROPOSITIONS, LINES = "propositions", "lines"
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +74,9 @@ def decompose(
 ) -> Decomposition:
     """Do as `propositionize`, and return the counts with the units."""
     _check(passages, propositionizer, unsupported)
-    return ground(passages, propositionizer.propositionize(passages) if passages else [], unsupported=unsupported)
+    asked = [passage for passage in passages if not _is_written(passage)]
+    outputs = propositionizer.propositionize(asked) if asked else []
+    return ground(passages, _with_written(passages, asked, outputs), unsupported=unsupported)
 
 
 async def adecompose(
@@ -81,11 +85,13 @@ async def adecompose(
     """Do as `decompose`, without blocking the event loop."""
     _check(passages, propositionizer, unsupported)
     outputs: list[list[str]] = []
-    if isinstance(propositionizer, AsyncPropositionizer) and passages:
-        outputs = await propositionizer.apropositionize(passages)
-    elif passages:
-        outputs = await asyncio.to_thread(propositionizer.propositionize, passages)
-    return await asyncio.to_thread(ground, passages, outputs, unsupported=unsupported)
+    asked = [passage for passage in passages if not _is_written(passage)]
+    if isinstance(propositionizer, AsyncPropositionizer) and asked:
+        outputs = await propositionizer.apropositionize(asked)
+    elif asked:
+        outputs = await asyncio.to_thread(propositionizer.propositionize, asked)
+    written = _with_written(passages, asked, outputs)
+    return await asyncio.to_thread(ground, passages, written, unsupported=unsupported)
 
 
 def ground(
@@ -107,6 +113,19 @@ def ground(
     else:
         logger.info("%s", report)
     return Decomposition(units, report, retry)
+
+
+def _is_written(passage: Unit) -> bool:
+    return passage.metadata.get(PROPOSITIONS) == LINES
+
+
+def _with_written(
+    passages: Sequence[Unit], asked: Sequence[Unit], outputs: Sequence[Sequence[str]]
+) -> list[Sequence[str]]:
+    """Return the propositions of all passages: of those that were asked about, and lines of the others."""
+    check_outputs(outputs, len(asked))
+    answers = iter(outputs)
+    return [passage.text.splitlines() if _is_written(passage) else next(answers) for passage in passages]
 
 
 def check_policy(policy: str) -> None:

@@ -148,12 +148,12 @@ class Table:
         return [[cell.text if cell else "" for cell in row] for row in self.grid()]
 
     def headers(self) -> list[tuple[str, ...]]:
-        """Return the headers above each column, outermost first; a header that covers several rows counts once."""
+        """Return the headers above each column, outermost first; one that is repeated counts once."""
         rows = self.grid()[: self.header_rows]
         columns = []
         for column in range(self.column_count):
-            cells = dict.fromkeys(cell for row in rows if (cell := row[column]) and cell.text)
-            columns.append(tuple(cell.text for cell in cells))
+            texts = dict.fromkeys(cell.text for row in rows if (cell := row[column]) and cell.text)
+            columns.append(tuple(texts))
         return columns
 
     def rows(self) -> Iterator[Row]:
@@ -164,7 +164,7 @@ class Table:
         description = ""
         for index, cells in enumerate(self.grid()[self.header_rows :], self.header_rows):
             distinct = [cell for cell in dict.fromkeys(cells) if cell and cell.text]
-            if self.column_count > 1 and len(distinct) == 1 and not _is_number(distinct[0].text):
+            if self.column_count > 1 and len(distinct) == 1 and not is_number(plain_text(distinct[0])):
                 description = distinct[0].text
             elif distinct:
                 yield Row(index, cells, description)
@@ -172,20 +172,23 @@ class Table:
     def row_header_columns(self) -> int:
         """Return how many columns at the left name the rows.
 
-        Those that the service calls row headers; else those before the first number, or, in a table without numbers, the
-        first column if all its texts are short and distinct.
+        Those that the service calls row headers; else of the columns before the first number as many as it takes to tell the
+        rows apart, at least one. In a table without numbers, the first column if all its texts are short and distinct.
         """
-        rows = [row.cells for row in self.rows()]
         marked = [cell.column + cell.column_span for cell in self.cells if cell.kind == "rowHeader"]
+        rows = list(self.rows())
         if marked or not rows or self.column_count < 2:
             return min(max(marked, default=0), max(self.column_count - 1, 0))
-        columns = [[_plain(row[column]) for row in rows] for column in range(self.column_count)]
-        numeric = [any(map(_is_number, texts)) for texts in columns]
-        if any(numeric[1:]) and (numeric[0] is False or len(set(columns[0])) == len(rows)):
-            return max(1, numeric.index(True))
+        columns = [[plain_text(row.cells[column]) for row in rows] for column in range(self.column_count)]
+        numeric = [any(map(is_number, texts)) for texts in columns]
+        if any(numeric[1:]):
+            for count in range(1, numeric.index(True, 1) + 1):
+                if len(set(zip(*columns[:count], strict=True))) == len(rows):
+                    return count
+            return 0 if numeric[0] else 1
         first = columns[0]
-        short = all(text and len(text.split()) <= _ROW_HEADER_WORDS for text in first)
-        return 1 if short and len(set(first)) == len(rows) and not any(":" in text for text in first) else 0
+        short = all(text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first)
+        return 1 if short and len(set(first)) == len(rows) else 0
 
     def map_texts(self, change: Callable[[str], str]) -> Table:
         """Return the table with all its texts changed, such as cleaned."""
@@ -280,9 +283,16 @@ def _line(texts: Sequence[str]) -> str:
     return "| " + " | ".join(escaped) + " |"
 
 
-def _plain(cell: Cell | None) -> str:
-    return _SELECTION.sub("", cell.text).strip() if cell else ""
+def plain_text(cell: Cell | None) -> str:
+    """Return the text of a cell without marks of selection; a mark that stands alone is "selected" or "not selected"."""
+    if cell is None:
+        return ""
+    text = _SELECTION.sub("", cell.text).strip()
+    if text or not cell.text.strip():
+        return text
+    return "not selected" if cell.text.strip() in (":unselected:", "☐") else "selected"
 
 
-def _is_number(text: str) -> bool:
-    return NUMBER.fullmatch(_SELECTION.sub("", text).strip()) is not None
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number, with or without a currency, a percent sign or marks of footnotes."""
+    return NUMBER.fullmatch(text) is not None

@@ -15,7 +15,20 @@ from factoid.markdown import read_blocks
 from factoid.sentences import Span
 
 Kind = Literal[
-    "title", "heading", "text", "code", "formula", "table", "figure", "caption", "footnote", "header", "footer", "number", "comment"
+    "title",
+    "heading",
+    "text",
+    "code",
+    "formula",
+    "table",
+    "figure",
+    "caption",
+    "footnote",
+    "reference",
+    "header",
+    "footer",
+    "number",
+    "comment",
 ]
 
 _KINDS: dict[str, Kind] = {

@@ -16,13 +16,17 @@ from factoid.units import Unit
 
 LAYOUT = "layout"  # the key of a document's metadata that holds its boxes
 
-_SCALE = 1000  # steps of a page's unit: a thousandth of an inch, or of a pixel
+_SCALE = 100  # steps of a page's unit: a hundredth of an inch, or of a pixel
+_NOWHERE = (0.0,) * 8
 _COLUMNS = 11  # start, end, page and eight coordinates
 _MOST_BYTES = 1 << 28  # of unpacked boxes: metadata may come from anywhere
 
 
 class Box(NamedTuple):
-    """A word of a text on a page: its span in the text, the page's number, and x and y of four corners in turn."""
+    """A word of a text on a page: its span in the text, the page's number, and x and y of four corners in turn.
+
+    The polygon is () where only the page is known.
+    """
 
     start: int
     end: int
@@ -43,7 +47,11 @@ def regions(unit: Unit) -> list[Region]:
         InvalidInputError: The metadata is damaged.
     """
     packed = unit.metadata.get(LAYOUT)
-    return lines(_overlapping(unpack(packed), unit.start, unit.end)) if packed else []
+    if not packed:
+        return []
+    if not isinstance(packed, str):
+        raise _damaged(packed)
+    return lines(box for box in unpack(packed) if box.start < unit.end and unit.start < box.end)
 
 
 def lines(boxes: Iterable[Box]) -> list[Region]:
@@ -52,19 +60,22 @@ def lines(boxes: Iterable[Box]) -> list[Region]:
     height = 0.0
     for box in boxes:
         last = merged[-1] if merged else None
-        if last and last.page == box.page and _continues(last.polygon, box.polygon, height):
+        if last and last.page == box.page and not box.polygon and not last.polygon:
+            continue
+        if last and last.page == box.page and box.polygon and _continues(last.polygon, box.polygon, height):
             merged[-1] = Region(box.page, (*last.polygon[:2], *box.polygon[2:6], *last.polygon[6:]))
         else:
             merged.append(Region(box.page, box.polygon))
-        height = float(np.hypot(box.polygon[6] - box.polygon[0], box.polygon[7] - box.polygon[1]))
+        if box.polygon:
+            height = float(np.hypot(box.polygon[6] - box.polygon[0], box.polygon[7] - box.polygon[1]))
     return merged
 
 
 def pack(boxes: Sequence[Box]) -> str:
-    """Return boxes as a short string, rounded to a thousandth of the page's unit; "" for none."""
+    """Return boxes as a short string, rounded to a hundredth of the page's unit; "" for none."""
     if not boxes:
         return ""
-    rows = np.array([[box.start, box.end, box.page, *(np.array(box.polygon) * _SCALE).round()] for box in boxes])
+    rows = np.array([[box.start, box.end, box.page, *(np.array(box.polygon or _NOWHERE) * _SCALE).round()] for box in boxes])
     rows = rows.astype(np.int64)
     rows[:, 5:] -= np.tile(rows[:, 3:5], 3)  # corners from the first one: small numbers that repeat
     steps = np.diff(rows, axis=0, prepend=0).T.astype("<i4")
@@ -79,23 +90,30 @@ def unpack(packed: str) -> tuple[Box, ...]:
         InvalidInputError: It is something else.
     """
     try:
-        steps = np.frombuffer(zlib.decompressobj().decompress(b85decode(packed), _MOST_BYTES), "<i4").reshape(_COLUMNS, -1)
-    except (ValueError, zlib.error, AttributeError, TypeError) as error:
-        message = f"metadata[{LAYOUT!r}] must hold what factoid.documents wrote, got {packed!r:.60}: {error}"
-        raise InvalidInputError(message) from error
+        decompressor = zlib.decompressobj()
+        data = decompressor.decompress(b85decode(packed), _MOST_BYTES)
+        steps = np.frombuffer(data, "<i4").reshape(_COLUMNS, -1)
+        complete = decompressor.eof
+    except (ValueError, zlib.error) as error:
+        raise _damaged(packed) from error
+    if not complete:
+        raise _damaged(packed)
     rows = np.cumsum(steps.T.astype(np.int64), axis=0)
     rows[:, 5:] += np.tile(rows[:, 3:5], 3)
     return tuple(
-        Box(start, end, page, tuple(corner / _SCALE for corner in corners)) for start, end, page, *corners in rows.tolist()
+        Box(start, end, page, tuple(corner / _SCALE for corner in corners) if any(corners) else ())
+        for start, end, page, *corners in rows.tolist()
     )
 
 
-def _overlapping(boxes: Sequence[Box], start: int, end: int) -> list[Box]:
-    return [box for box in boxes if box.start < end and start < box.end]
+def _damaged(packed: object) -> InvalidInputError:
+    return InvalidInputError(f"metadata[{LAYOUT!r}] must hold what factoid.documents wrote, got {packed!r:.60}")
 
 
 def _continues(line: tuple[float, ...], word: tuple[float, ...], height: float) -> bool:
     """Tell whether a word stands behind a line, at most three heights further on and less than half a height aside."""
+    if not line:
+        return False
     along = np.array(line[2:4]) - np.array(line[:2])
     length = float(np.hypot(*along))
     if not length or not height:

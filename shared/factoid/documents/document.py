@@ -12,6 +12,7 @@ from factoid.documents.table_rows import row_propositions
 from factoid.documents.tables import Region, Table
 from factoid.documents.trace import TracedText
 from factoid.errors import InvalidInputError
+from factoid.propositions.decompose import LINES, PROPOSITIONS
 from factoid.sentences import Span
 from factoid.units import Document
 
@@ -147,9 +148,9 @@ class LayoutDocument:
         """Return what to index: a document for each section, figure, table and entry of the reference list.
 
         Sections bring their heading, so that splitters name it; the path above it is the document's `section`. A table's text is
-        its caption and a sentence for each value. Their metadata holds `kind`, the `pages`, where the text begins in the clean
-        text (`offset`, but for tables), the place of a table in `tables` (`table`), and the boxes of the words (`layout`), which
-        `factoid.documents.regions` reads for any unit, from any store.
+        its caption and a sentence for each value, on lines that are propositions as they stand. Their metadata holds `kind`,
+        the `pages`, where the text begins in the clean text (`offset`, but for tables), the place of a table in `tables`
+        (`table`), and the boxes of the words (`layout`), which `factoid.documents.regions` reads for any unit, from any store.
 
         Args:
             kinds: Which kinds to return.
@@ -214,13 +215,13 @@ class LayoutDocument:
             for proposition in row_propositions(table, text=self.text):
                 spans = [cell.span for cell in proposition.cells if cell.span]
                 regions = [region for cell in proposition.cells for region in cell.regions] or table.regions
-                separator = " " if proposition.row == row else "\n\n" if parts else ""
+                separator = "\n" if proposition.row == row else "\n\n" if parts else ""
                 add(proposition.text, spans, regions, separator)
                 row = proposition.row
             for note in table.footnotes:
                 add(note, [], table.regions, "\n\n" if parts else "")
             if parts:
-                facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes)}
+                facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes), PROPOSITIONS: LINES}
                 yield Document("".join(parts), self.title, table.section, metadata=metadata | _known(facts))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from factoid.documents.tables import Cell, Row, Table, is_number, plain_text
 
 _AVERAGE = {"avg", "average", "mean"}
+_ABBREVIATED = re.compile(r"\bAvg\.", re.IGNORECASE)
 _TOTAL = {"total", "all", "sum"}
 _COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)*")
 _LONG = 8  # words from which a text is quoted after a colon
@@ -99,6 +100,7 @@ def _lowered(name: str, lower: set[str]) -> str:
 def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
     """Return what a row's value says, with a full stop."""
     outer, measure = (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
+    measure = _ABBREVIATED.sub("average", measure)  # a full stop would end the sentence for splitters
     whole = outer.lower().strip(". ")
     scope = f" for {outer}" if outer else ""
     if whole in _AVERAGE:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,12 +46,17 @@ def regions(unit: Unit) -> list[Region]:
     Raises:
         InvalidInputError: The metadata is damaged.
     """
-    packed = unit.metadata.get(LAYOUT)
+    return regions_in(unit.metadata, unit.start, unit.end)
+
+
+def regions_in(metadata: Mapping[str, Any], start: int, end: int) -> list[Region]:
+    """Return where a span of a text stands on the pages, from the metadata of its document; see `regions`."""
+    packed = metadata.get(LAYOUT)
     if not packed:
         return []
     if not isinstance(packed, str):
         raise _damaged(packed)
-    return lines(box for box in unpack(packed) if box.start < unit.end and unit.start < box.end)
+    return lines(box for box in unpack(packed) if box.start < end and start < box.end)
 
 
 def lines(boxes: Iterable[Box]) -> list[Region]:

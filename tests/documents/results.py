@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 
-def word(content: str, offset: int, box: tuple[float, float, float, float], length: int | None = None) -> dict[str, Any]:
+def word(
+    content: str, offset: int, box: tuple[float, float, float, float], length: int | None = None
+) -> dict[str, Any]:
     left, top, right, bottom = box
     return {
         "content": content,
@@ -26,7 +28,17 @@ def paged(*texts: str, per_line: int = 8, **fields: Any) -> dict[str, Any]:
             words.append(word(content, at + place, (x, y, x + 0.6, y + 0.15)))
             place += len(content)
         spans = [{"offset": at, "length": len(text) + 1}]
-        pages.append({"pageNumber": number, "width": 8.5, "height": 11, "unit": "inch", "angle": 0, "words": words, "spans": spans})
+        pages.append(
+            {
+                "pageNumber": number,
+                "width": 8.5,
+                "height": 11,
+                "unit": "inch",
+                "angle": 0,
+                "words": words,
+                "spans": spans,
+            }
+        )
         at += len(text) + 1
     return {"content": "\n".join(texts), "contentFormat": "markdown", "pages": pages, **fields}
 

@@ -58,7 +58,9 @@ def test_where_only_pages_are_known_a_region_is_a_page() -> None:
 
 
 COORDINATES = st.tuples(*[st.floats(-20, 5000).map(lambda value: round(value, 2)) for _ in range(8)])
-BOXES = st.lists(st.builds(Box, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 2000), COORDINATES | st.just(())))
+BOXES = st.lists(
+    st.builds(Box, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 2000), COORDINATES | st.just(()))
+)
 
 
 @given(BOXES)
@@ -82,6 +84,8 @@ def test_regions_of_a_unit_are_those_of_its_words() -> None:
 
 @pytest.mark.parametrize("packed", ["x", "é", "Nopd", 5, ["a"]])
 def test_damaged_metadata_is_refused(packed: object) -> None:
-    unit = make_unit("a", Granularity.SENTENCE, document_id="d", parent_id="p", start=0, end=1, metadata={LAYOUT: packed})
+    unit = make_unit(
+        "a", Granularity.SENTENCE, document_id="d", parent_id="p", start=0, end=1, metadata={LAYOUT: packed}
+    )
     with pytest.raises(InvalidInputError, match="must hold what factoid"):
         regions(unit)

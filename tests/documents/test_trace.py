@@ -73,7 +73,9 @@ def test_any_edits_after_each_other(source: str, rounds: list[list[tuple[int, in
 
 
 @given(st.text("abc ", max_size=20), st.integers(0, 25), st.integers(0, 25), EDITS)
-def test_cutting_and_joining_keep_the_trace(source: str, one: int, other: int, edits: list[tuple[int, int, str]]) -> None:
+def test_cutting_and_joining_keep_the_trace(
+    source: str, one: int, other: int, edits: list[tuple[int, int, str]]
+) -> None:
     traced = TracedText.of(source).edit(applicable(edits, len(source)))
     start, end = sorted((min(one, len(traced.text)), min(other, len(traced.text))))
     part = traced.cut(start, end)

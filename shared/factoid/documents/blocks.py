@@ -90,7 +90,10 @@ def without_marks(text: TracedText) -> tuple[TracedText, int]:
     content = text.text
     edits = []
     for match in _MARK.finditer(content):
-        inside = content[: match.start()].rstrip(" \t")[-1:] not in ("", "\n") and content[match.end() :][:1] not in ("", "\n")
+        inside = content[: match.start()].rstrip(" \t")[-1:] not in ("", "\n") and content[match.end() :][:1] not in (
+            "",
+            "\n",
+        )
         edits.append((*match.span(), " " if inside else ""))
     return text.edit(edits), count
 

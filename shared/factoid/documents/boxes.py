@@ -80,7 +80,9 @@ def pack(boxes: Sequence[Box]) -> str:
     """Return boxes as a short string, rounded to a hundredth of the page's unit; "" for none."""
     if not boxes:
         return ""
-    rows = np.array([[box.start, box.end, box.page, *(np.array(box.polygon or _NOWHERE) * _SCALE).round()] for box in boxes])
+    rows = np.array(
+        [[box.start, box.end, box.page, *(np.array(box.polygon or _NOWHERE) * _SCALE).round()] for box in boxes]
+    )
     rows = rows.astype(np.int64)
     rows[:, 5:] -= np.tile(rows[:, 3:5], 3)  # corners from the first one: small numbers that repeat
     steps = np.diff(rows, axis=0, prepend=0).T.astype("<i4")

@@ -180,7 +180,9 @@ class _Cleaner:
 
         block = self._mapped(block, finish)
         if block.table:
-            table = block.table.map_texts(lambda text: finish(self._apply(TracedText.of(text), ("soft_hyphens", "ligatures", "escapes"))).text)
+            table = block.table.map_texts(
+                lambda text: finish(self._apply(TracedText.of(text), ("soft_hyphens", "ligatures", "escapes"))).text
+            )
             block = replace(block, table=self._without_marks(table))
         return block
 
@@ -236,7 +238,11 @@ def _assembled(blocks: Sequence[Block], layout: Layout, changes: dict[str, int])
         for block in sorted(group, key=lambda block: block.kind == "footnote"):
             if block.kind in ("title", "heading"):
                 heading = block.text.text
-                spans.append(writer.add(block.kind, block.text, path, mark="#" * min(block.level + (block.kind == "heading"), 6) + " "))
+                spans.append(
+                    writer.add(
+                        block.kind, block.text, path, mark="#" * min(block.level + (block.kind == "heading"), 6) + " "
+                    )
+                )
             elif block.kind not in ("figure", "table", "caption", "reference") and block.text.text:
                 role = block.kind if block.kind in ("code", "formula", "footnote") else "text"
                 spans.append(writer.add(role, block.text, path))
@@ -253,7 +259,15 @@ def _assembled(blocks: Sequence[Block], layout: Layout, changes: dict[str, int])
                 tables.append(_table(block.table, title, path, layout))
     traced = join(writer.parts, "\n\n")
     return LayoutDocument(
-        title, traced, tuple(writer.paragraphs), tuple(sections), tuple(figures), tuple(tables), tuple(references), layout, changes
+        title,
+        traced,
+        tuple(writer.paragraphs),
+        tuple(sections),
+        tuple(figures),
+        tuple(tables),
+        tuple(references),
+        layout,
+        changes,
     )
 
 
@@ -275,7 +289,9 @@ def _figure(block: Block, writer: _Writer, layout: Layout) -> Figure:
     spans = [writer.add(role, text, block.section) for role, text in parts]
     start, end = (spans[0][0], spans[-1][1]) if spans else (0, 0)
     pages = {layout.page_at(origin) for _, text in parts for origin, _ in text.sources()} - {None}
-    return Figure(block.text.text, start, end, block.inside, block.section, tuple(sorted(page for page in pages if page)))
+    return Figure(
+        block.text.text, start, end, block.inside, block.section, tuple(sorted(page for page in pages if page))
+    )
 
 
 def _table(table: Table, title: str, path: tuple[str, ...], layout: Layout) -> Table:

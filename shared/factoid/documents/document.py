@@ -173,7 +173,9 @@ class LayoutDocument:
         for section in self.sections:
             inside = [part for part in self.paragraphs if section.start <= part.start < section.end]
             bare = all(part.role in ("title", "heading") for part in inside)
-            named = ", ".join(section.path) in names or any(path[: len(section.path)] == section.path for path in elsewhere)
+            named = ", ".join(section.path) in names or any(
+                path[: len(section.path)] == section.path for path in elsewhere
+            )
             if not (bare and named):
                 yield self._part("text", section.start, section.end, section.path[:-1], metadata)
 
@@ -204,8 +206,12 @@ class LayoutDocument:
                 nonlocal at
                 at += len(separator)
                 places = self.layout.boxes(spans) if spans else []
-                where = [(box.page, box.polygon) for box in places] or [(region.page, region.polygon) for region in regions]
-                boxes.extend(Box(at, at + len(text), page, polygon) for page, polygon in where if len(polygon) in (0, 8))
+                where = [(box.page, box.polygon) for box in places] or [
+                    (region.page, region.polygon) for region in regions
+                ]
+                boxes.extend(
+                    Box(at, at + len(text), page, polygon) for page, polygon in where if len(polygon) in (0, 8)
+                )
                 parts.extend((separator, text))
                 at += len(text)
 

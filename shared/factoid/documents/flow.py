@@ -12,7 +12,8 @@ from factoid.documents.layout import Layout
 from factoid.documents.trace import TracedText, join
 
 _FIGURE_CAPTION = re.compile(
-    r"(?:Figure|Fig\.|Chart|Scheme|Plate|Diagram|Abbildung|Abb\.)\s+(?:[A-Z]?\d+|[A-Z])(?:[.\-]\d+)?[a-z]?\s*[:.|]\s", re.IGNORECASE
+    r"(?:Figure|Fig\.|Chart|Scheme|Plate|Diagram|Abbildung|Abb\.)\s+(?:[A-Z]?\d+|[A-Z])(?:[.\-]\d+)?[a-z]?\s*[:.|]\s",
+    re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’»)\]*]*\Z")
 _GOES_ON = re.compile(r"[(\[“\"]?[^\W\d_A-Z]")  # begins in the middle of a sentence
@@ -156,7 +157,9 @@ def _start_of_figure(blocks: Sequence[Block]) -> int:
 
 def _is_scrap(block: Block, words: int) -> bool:
     text = block.text.text
-    return block.kind == "text" and not block.level and len(text.split()) <= words and not is_finished(text) and bool(text)
+    return (
+        block.kind == "text" and not block.level and len(text.split()) <= words and not is_finished(text) and bool(text)
+    )
 
 
 def _page(block: Block, layout: Layout) -> int | None:

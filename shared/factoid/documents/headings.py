@@ -60,8 +60,7 @@ def with_title(blocks: Sequence[Block]) -> list[Block]:
     first = next((place for place, block in enumerate(blocks) if block.kind in ("heading", "text", "table")), None)
     if not titles and first is not None and blocks[first].kind == "heading" and blocks[first].level <= 1:
         text = blocks[first].text.text
-        later = any(block.kind == "heading" for block in blocks[first + 1 :])
-        if later and not _NUMBER.match(text) and not _UNNUMBERED.fullmatch(text):
+        if not _NUMBER.match(text) and not _UNNUMBERED.fullmatch(text):
             titles = [first]
     return [
         replace(block, kind="title" if place in titles[:1] else "heading", level=block.level or 1)
@@ -119,7 +118,10 @@ def _is_stamp(block: Block, layout: Layout) -> bool:
     if _STAMP.fullmatch(block.text.text):
         return True
     boxes = layout.boxes(block.text.sources())
-    sizes = [(max(box.polygon[::2]) - min(box.polygon[::2]), max(box.polygon[1::2]) - min(box.polygon[1::2])) for box in boxes]
+    sizes = [
+        (max(box.polygon[::2]) - min(box.polygon[::2]), max(box.polygon[1::2]) - min(box.polygon[1::2]))
+        for box in boxes
+    ]
     turned = Counter(height > _TURNED * width for width, height in sizes)
     pages = {page.number: page.angle for page in layout.pages}
     upright = all(abs(pages.get(box.page, 0.0)) % 180 < 45 for box in boxes)

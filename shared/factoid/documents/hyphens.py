@@ -98,7 +98,9 @@ def decide(before: str, after: str, known: Evidence) -> Decision:
         return "hyphen"  # "GPT- 4", "39- 48"
     left, right = part[0].lower(), re.split(r"['’]", after)[0].lower()
     rights = {right, f"{right}s", _VARIANT.sub("", right)}
-    joined, hyphened = (sum(counts) for counts in zip(*((known.words[left + other], known.pairs[left, other]) for other in rights)))
+    joined, hyphened = (
+        sum(counts) for counts in zip(*((known.words[left + other], known.pairs[left, other]) for other in rights))
+    )
     if right in _SUSPENDED:
         return "join" if joined or left + right in known.vocabulary else "keep"
     if _NAME.search(before):

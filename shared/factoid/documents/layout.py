@@ -72,7 +72,7 @@ class Words:
 
 def words_of(boxes: Iterable[tuple[Box, float]]) -> Words:
     """Return words with their confidences as arrays; of words that overlap, the first in the content counts."""
-    rows: list[tuple[int, int, int, float, *tuple[float, ...]]] = []
+    rows: list[tuple[float, ...]] = []
     ordered = sorted((box.start, box.end, box.page, confidence, *box.polygon) for box, confidence in boxes)
     for row in ordered:
         if not rows or row[0] >= rows[-1][1]:
@@ -141,4 +141,3 @@ class Layout:
     def boxes(self, spans: Iterable[Span]) -> list[Box]:
         """Return the words that stand in spans of the content, with their spans in it."""
         return [self.words.box(position) for start, end in spans for position in self.words.within(start, end)]
-

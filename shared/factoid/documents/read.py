@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from factoid.documents.azure_tables import azure_tables
 from factoid.documents.boxes import Box
@@ -96,7 +96,9 @@ def _read_result(source: Mapping[str, Any]) -> Layout:
     if contents := _get(result, "contents"):
         texts = [part for part in contents if "markdown" in part]
         if len(texts) != 1:
-            message = f"the result holds {len(texts)} contents with Markdown: read each by itself, read_layout(contents[0])"
+            message = (
+                f"the result holds {len(texts)} contents with Markdown: read each by itself, read_layout(contents[0])"
+            )
             raise InvalidInputError(message)
         result = texts[0]
     if _get(result, "readResults") is not None:
@@ -204,7 +206,7 @@ def _picture(source: Mapping[str, Any], offset: Offset) -> Picture:
 
 def _role(source: Mapping[str, Any]) -> Role:
     role = _get(source, "role") or ""
-    return role if role in _ROLES else ""
+    return cast("Role", role) if role in _ROLES else ""
 
 
 def _spans(source: Mapping[str, Any], offset: Offset) -> tuple[Span, ...]:
@@ -274,7 +276,11 @@ def _offsets(content: str, pages: Sequence[Mapping[str, Any]], kind: str) -> Off
     """
     if content.isascii() and "\r\n" not in content:
         return _clipped(range(len(content) + 1))
-    tables = {"unicodeCodePoint": range(len(content) + 1), "utf16CodeUnit": _utf16(content), "textElements": _elements(content)}
+    tables = {
+        "unicodeCodePoint": range(len(content) + 1),
+        "utf16CodeUnit": _utf16(content),
+        "textElements": _elements(content),
+    }
     order = sorted(tables, key=lambda name: name != kind)
     words = [word for page in pages for word in _get(page, "words") or []]
 

@@ -10,13 +10,19 @@ _INVISIBLE = re.compile("\u00ad[^\\S\n]*\n\\s*|[\u00ad\u200b\u2060\ufeff]")
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 _LIGATURE = re.compile("[ﬀ-ﬆ]")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_BLOCK_MARK = re.compile(r"^[ \t]*\\(?:#{1,6}\s|[`~]{3}|\|)", re.MULTILINE)  # a heading, a fence or a table without its escape
+_BLOCK_MARK = re.compile(
+    r"^[ \t]*\\(?:#{1,6}\s|[`~]{3}|\|)", re.MULTILINE
+)  # a heading, a fence or a table without its escape
 _LINE_BREAK = re.compile(r"[ \t]*\n\s*")
 _SPACES = re.compile(r"(?<=\S)(?:[ \t\u00a0\u2009\u202f]{2,}|[\u00a0\u2009\u202f])(?=\S)")
 _BULLET = re.compile(r"[·•‣▪●◦?]\s+(?=\S)")
-_SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|<sup>[^<>\w]{0,3}\d{0,3}[^<>\w]{0,3}</sup>", re.IGNORECASE)
+_SUPERSCRIPT = re.compile(
+    r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|<sup>[^<>\w]{0,3}\d{0,3}[^<>\w]{0,3}</sup>", re.IGNORECASE
+)
 _DAGGERS = re.compile(r"(?<=[\w.,;:)\"”])[†‡]+(?=[\s.,;:)]|\Z)|(?:(?<=\s)|\A)[†‡]+\s?(?=\w)")
-_AUTHOR_MARKS = re.compile(r"\s*(?<!\w)[*^†‡§¶]+(?=\s|[.,;]|\Z)|(?<=\w)[*^†‡§¶]+(?=[\s,;.]|\Z)|(?:(?<=\s)|\A)[*^†‡§¶]+\s?(?=\w)")
+_AUTHOR_MARKS = re.compile(
+    r"\s*(?<!\w)[*^†‡§¶]+(?=\s|[.,;]|\Z)|(?<=\w)[*^†‡§¶]+(?=[\s,;.]|\Z)|(?:(?<=\s)|\A)[*^†‡§¶]+\s?(?=\w)"
+)
 _UNIT_OF_POWER = re.compile(r"(?:\A|[^\w])(?:[a-zµ]{0,2}m|ft|in|yd|mi|s|[A-Za-zχσ])\Z")
 
 

@@ -100,7 +100,7 @@ def clean(layout: Layout, options: CleaningOptions | None = None) -> LayoutDocum
     if options.rejoin:
         blocks, changes["rejoin"] = rejoin(blocks)
     blocks = list(_with_references(blocks, options, changes))
-    known = evidence(_texts(blocks, layout), options.vocabulary) if options.hyphens else Evidence()
+    known = evidence(_texts(blocks), options.vocabulary) if options.hyphens else Evidence()
     first = next((place for place, block in enumerate(blocks) if block.kind == "heading"), 0)
     blocks = [cleaner.after_joining(block, known, front=place < first) for place, block in enumerate(blocks)]
     return _assembled(blocks, layout, {name: count for name, count in changes.items() if count})
@@ -145,7 +145,7 @@ def _with_references(blocks: Sequence[Block], options: CleaningOptions, changes:
         yield block
 
 
-def _texts(blocks: Iterable[Block], layout: Layout) -> Iterator[str]:
+def _texts(blocks: Iterable[Block]) -> Iterator[str]:
     for block in blocks:
         yield from (part.text for part in (block.text, *block.body))
         if block.table:

@@ -197,38 +197,30 @@ class LayoutDocument:
 
     def _tables(self, metadata: dict[str, Any]) -> Iterator[Document]:
         for number, table in enumerate(self.tables):
-            parts: list[str] = []
-            boxes: list[Box] = []
-            at = 0
-            row = -1
+            text, boxes = "", []
+            for separator, part, where in self._statements(table):
+                start = len(text) + len(separator)
+                text += separator + part
+                boxes += [Box(start, len(text), region.page, region.polygon) for region in where if len(region.polygon) in (0, 8)]
+            if text:
+                facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes)}
+                facts |= {PROPOSITIONS: LINES}
+                yield Document(text, self.title, table.section, metadata=metadata | _known(facts))
 
-            def add(text: str, spans: Sequence[Span], regions: Sequence[Region], separator: str) -> None:
-                nonlocal at
-                at += len(separator)
-                places = self.layout.boxes(spans) if spans else []
-                where = [(box.page, box.polygon) for box in places] or [
-                    (region.page, region.polygon) for region in regions
-                ]
-                boxes.extend(
-                    Box(at, at + len(text), page, polygon) for page, polygon in where if len(polygon) in (0, 8)
-                )
-                parts.extend((separator, text))
-                at += len(text)
-
-            if table.caption:
-                spans = [table.caption_span] if table.caption_span else []
-                add(table.caption, spans, table.regions, "")
-            for proposition in row_propositions(table, text=self.text):
-                spans = [cell.span for cell in proposition.cells if cell.span]
-                regions = [region for cell in proposition.cells for region in cell.regions] or table.regions
-                separator = "\n" if proposition.row == row else "\n\n" if parts else ""
-                add(proposition.text, spans, regions, separator)
-                row = proposition.row
-            for note in table.footnotes:
-                add(note, [], table.regions, "\n\n" if parts else "")
-            if parts:
-                facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes), PROPOSITIONS: LINES}
-                yield Document("".join(parts), self.title, table.section, metadata=metadata | _known(facts))
+    def _statements(self, table: Table) -> Iterator[tuple[str, str, Sequence[Region]]]:
+        """Yield what a table says: caption, values row by row, footnotes; what stands before each, and where it is printed."""
+        if table.caption:
+            words = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
+            yield "", table.caption, words or table.regions
+        row = None
+        for proposition in row_propositions(table, text=self.text):
+            separator = "\n" if proposition.row == row else "\n\n" if table.caption or row is not None else ""
+            words = self.layout.boxes([cell.span for cell in proposition.cells if cell.span])
+            cells = [region for cell in proposition.cells for region in cell.regions]
+            yield separator, proposition.text, lines(words) or cells or table.regions
+            row = proposition.row
+        for note in table.footnotes:
+            yield "\n\n" if table.caption or row is not None else "", note, table.regions
 
 
 def _pages(layout: Layout, spans: Iterable[Span]) -> Iterator[int]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from factoid.documents.trace import Edit
@@ -60,7 +61,7 @@ def evidence(texts: Iterable[str], vocabulary: Collection[str] = ()) -> Evidence
         for match in _COMPOUND.finditer(_CUT.sub(" ", text)):
             parts = re.split(f"[{HYPHENS}]", match[0].lower())
             words.update(parts)
-            pairs.update(zip(parts, parts[1:], strict=False))
+            pairs.update(pairwise(parts))
     return Evidence(words, pairs, vocabulary if isinstance(vocabulary, frozenset) else frozenset(vocabulary))
 
 
@@ -98,9 +99,8 @@ def decide(before: str, after: str, known: Evidence) -> Decision:
         return "hyphen"  # "GPT- 4", "39- 48"
     left, right = part[0].lower(), re.split(r"['’]", after)[0].lower()
     rights = {right, f"{right}s", _VARIANT.sub("", right)}
-    joined, hyphened = (
-        sum(counts) for counts in zip(*((known.words[left + other], known.pairs[left, other]) for other in rights))
-    )
+    joined = sum(known.words[left + other] for other in rights)
+    hyphened = sum(known.pairs[left, other] for other in rights)
     if right in _SUSPENDED:
         return "join" if joined or left + right in known.vocabulary else "keep"
     if _NAME.search(before):

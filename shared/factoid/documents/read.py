@@ -76,7 +76,8 @@ def _read_file(path: Path) -> Layout:
         message = f"{path} cannot be read: {error.strerror or error}"
         raise UnreadableFileError(message) from error
     except (ValueError, RecursionError) as error:
-        message = f"{path} is no JSON, or was cut off: {error}. Analyse the document again, or give the file a name that ends in .md"
+        advice = "Analyse the document again; a file of Markdown needs a name that ends in .md"
+        message = f"{path} is no JSON, or was cut off: {error}. {advice}"
         raise UnreadableFileError(message) from error
     if not isinstance(result, Mapping):
         message = f"{path} holds a {type(result).__name__}: {_EXPECTED}"

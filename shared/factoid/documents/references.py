@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from factoid.documents.flow import is_finished
 from factoid.documents.trace import TracedText, join
@@ -33,7 +34,7 @@ def entries(paragraphs: Sequence[TracedText]) -> list[TracedText]:
         whole = join(list(paragraphs), "\n")
         places = [match.start() for match in _NUMBERED.finditer(whole.text)]
         bounds = [0, *(place for place in places if place), len(whole.text)]
-        cuts = [whole.cut(start, end).strip() for start, end in zip(bounds, bounds[1:], strict=False)]
+        cuts = [whole.cut(start, end).strip() for start, end in pairwise(bounds)]
         return [cut for cut in cuts if cut.text]
     result: list[TracedText] = []
     for paragraph in paragraphs:

@@ -86,5 +86,6 @@ def test_every_numeric_cell_is_one_sentence(number):
         row, column = proposition.row, proposition.column
         assert f" of {grid[row][column]}" in proposition.text
         assert proposition.text.startswith(f"In Table {number}, {grid[row][0]} ")
-        assert all(header in proposition.text for header in table.headers()[column] if header != "Avg.")
+        headers = [header.replace("Avg.", "average") for header in table.headers()[column]]
+        assert all(header in proposition.text for header in headers)
         assert names == 1 or f" with {grid[row][1].lower()} granularity " in proposition.text

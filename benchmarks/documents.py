@@ -1,13 +1,14 @@
-"""What indexing a layout service's Markdown as it stands costs, and what cleaning it gains: dirty units, and answers found.
+"""What it costs to index a layout service's Markdown as it stands, and what cleaning gains: dirty units, answers found.
 
-    python benchmarks/documents.py ../shared/papers/document-intelligence-output.txt ../shared/data/document-questions/dense-x.json
+    python -m benchmarks.documents PRINTOUT QUESTIONS
 
-The file is a printout of Azure Document Intelligence: the Markdown of a paper between "Page Content 1:" and "Metadata 1:". "raw"
-indexes it as one document, "clean" what `factoid.documents.clean` makes of it. A unit is dirty by a rule if its text, or for the side
-stamp its section, matches it; "in the top 5" counts the units that the default search finds for the questions. A question is
-answered by a result that holds its answer, with hyphens at line ends joined, case and punctuation aside; `all-MiniLM-L6-v2` encodes.
-Results are units, as ranked by the default search, and for passages the passages. The splitter is LangChain's
-RecursiveCharacterTextSplitter with 600 characters, about as long as our passages, ranked by the same encoder's inner products.
+such as ../shared/papers/document-intelligence-output.txt and ../shared/data/document-questions/dense-x.json. The printout is
+of Azure Document Intelligence: the Markdown of a paper between "Page Content 1:" and "Metadata 1:". "raw" indexes it as one
+document, "clean" what `factoid.documents.clean` makes of it. A unit is dirty by a rule if its text matches it, or for the
+side stamp its section. "In the top 5" counts the units that the default search finds for the questions. A question is
+answered by a unit that holds its answer, with hyphens at line ends joined, case and punctuation aside; all-MiniLM-L6-v2
+encodes. The splitter is LangChain's RecursiveCharacterTextSplitter with 600 characters, about as long as our passages, ranked
+by the same encoder.
 """
 
 from __future__ import annotations
@@ -119,11 +120,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"| {rule} | " + " | ".join(str(sum(rule in faults(unit) for unit in units)) for units in columns) + " |")
     print("| any | " + " | ".join(str(sum(bool(faults(unit)) for unit in units)) for units in columns) + " |")
     found = [
-        [hit.unit for asked in questions for hit in store.search(asked["question"], 5, granularity=kind, parents="unit")]
+        [
+            hit.unit
+            for asked in questions
+            for hit in store.search(asked["question"], 5, granularity=kind, parents="unit")
+        ]
         for store in stores.values()
         for kind in kinds
     ]
-    print("| any, in the top 5 | " + " | ".join(f"{sum(bool(faults(unit)) for unit in units)} of {len(units)}" for units in found) + " |")
+    print(
+        "| any, in the top 5 | "
+        + " | ".join(f"{sum(bool(faults(unit)) for unit in units)} of {len(units)}" for units in found)
+        + " |"
+    )
     shares = [sum("references" in unit.section.lower() for unit in units) for units in columns]
     print("| units of references | " + " | ".join(map(str, shares)) + " |")
     print("| units | " + " | ".join(str(len(units)) for units in columns) + " |")

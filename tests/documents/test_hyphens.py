@@ -65,7 +65,9 @@ def test_words_at_other_broken_lines_are_no_evidence() -> None:
 
 def test_the_vocabulary_decides_what_the_document_does_not() -> None:
     assert restored("a light house-\nboat", "a house, a boat") == "a light house-boat"
-    assert restored("a light house-\nboat", "a house, a boat", vocabulary=frozenset({"houseboat"})) == "a light houseboat"
+    assert (
+        restored("a light house-\nboat", "a house, a boat", vocabulary=frozenset({"houseboat"})) == "a light houseboat"
+    )
     assert restored("a wind-\nswept hill", vocabulary=frozenset({"wind", "swept"})) == "a wind-swept hill"
 
 

@@ -45,14 +45,19 @@ class OldSdkObject:
         {"status": "succeeded", "analyzeResult": RESULT},
         SdkObject(RESULT),
         OldSdkObject(),
-        {"result": {"contents": [{"markdown": TEXT, "kind": "document", "pages": RESULT["pages"]}]}, "status": "Succeeded"},
+        {
+            "result": {"contents": [{"markdown": TEXT, "kind": "document", "pages": RESULT["pages"]}]},
+            "status": "Succeeded",
+        },
     ],
     ids=["JSON", "snake case", "envelope", "SDK object", "SDK object of v3", "Content Understanding"],
 )
 def test_the_same_result_in_every_form(source: Any) -> None:
     layout = read_layout(source)
     assert layout.content == TEXT
-    assert [layout.content[start:end] for start, end in zip(layout.words.starts, layout.words.ends, strict=True)] == TEXT.split()
+    assert [
+        layout.content[start:end] for start, end in zip(layout.words.starts, layout.words.ends, strict=True)
+    ] == TEXT.split()
     assert layout.words.polygons[0].tolist() == [1, 1, 1.6, 1, 1.6, 1.15, 1, 1.15]
     assert layout.words.confidences[0] == 0.9
     assert (layout.pages[0].width, layout.pages[0].unit, layout.page_at(5)) == (8.5, "inch", 1)
@@ -60,19 +65,29 @@ def test_the_same_result_in_every_form(source: Any) -> None:
 
 
 def test_places_of_content_understanding() -> None:
-    page = {"pageNumber": 2, "words": [{"content": "mill", "span": {"offset": 4, "length": 4}, "source": "D(2,1,1,2,1,2,2,1,2)"}]}
+    page = {
+        "pageNumber": 2,
+        "words": [{"content": "mill", "span": {"offset": 4, "length": 4}, "source": "D(2,1,1,2,1,2,2,1,2)"}],
+    }
     layout = read_layout({"contents": [{"markdown": "The mill", "pages": [page]}]})
     assert layout.words.box(0) == (4, 8, 2, (1.0, 1.0, 2.0, 1.0, 2.0, 2.0, 1.0, 2.0))
 
 
 def test_lines_of_version_2_1() -> None:
     def line(text: str, left: float, top: float) -> dict[str, Any]:
-        places = [(left + 0.7 * number, top, left + 0.7 * number + 0.6, top + 0.1) for number in range(len(text.split()))]
+        places = [
+            (left + 0.7 * number, top, left + 0.7 * number + 0.6, top + 0.1) for number in range(len(text.split()))
+        ]
         boxes = [word(part, 0, place)["polygon"] for part, place in zip(text.split(), places, strict=True)]
         words = [{"text": part, "boundingBox": box} for part, box in zip(text.split(), boxes, strict=True)]
         return {"text": text, "boundingBox": word(text, 0, (left, top, left + 3, top + 0.1))["polygon"], "words": words}
 
-    lines = [line("The mill was built", 1, 1), line("in 1820.", 1, 1.12), line("It burned down.", 1, 1.6), line("Margin", 6, 1.7)]
+    lines = [
+        line("The mill was built", 1, 1),
+        line("in 1820.", 1, 1.12),
+        line("It burned down.", 1, 1.6),
+        line("Margin", 6, 1.7),
+    ]
     read = {"page": 1, "angle": 0, "width": 8.5, "height": 11, "unit": "inch", "lines": lines}
     document = clean(read_layout({"analyzeResult": {"version": "2.1.0", "readResults": [read]}}))
     assert document.text == "The mill was built in 1820.\n\nIt burned down.\n\nMargin"
@@ -81,7 +96,13 @@ def test_lines_of_version_2_1() -> None:
 
 def test_roles_and_the_tree_of_sections() -> None:
     content = "Mills\n7\nWater\nA mill needs a river.\nWind\nA mill needs a hill.\nA note."
-    roles = {"Mills": "title", "7": "pageNumber", "Water": "sectionHeading", "Wind": "sectionHeading", "A note.": "footnote"}
+    roles = {
+        "Mills": "title",
+        "7": "pageNumber",
+        "Water": "sectionHeading",
+        "Wind": "sectionHeading",
+        "A note.": "footnote",
+    }
     texts = content.split("\n")
     sections = [
         {"elements": ["/paragraphs/0", "/sections/1"]},
@@ -98,13 +119,19 @@ def test_roles_and_the_tree_of_sections() -> None:
     document = clean(read_layout(result))
     assert document.title == "Mills"
     assert [section.path for section in document.sections] == [(), ("Water",), ("Water", "Wind")]
-    assert document.text == "# Mills\n\n## Water\n\nA mill needs a river.\n\n### Wind\n\nA mill needs a hill.\n\nA note."
+    assert (
+        document.text == "# Mills\n\n## Water\n\nA mill needs a river.\n\n### Wind\n\nA mill needs a hill.\n\nA note."
+    )
     assert document.paragraphs[-1].role == "footnote"
 
 
 def test_text_that_no_element_holds_is_not_lost() -> None:
     content = "First part.\nForgotten part.\nLast part."
-    result = {"content": content, "pages": [], "paragraphs": [paragraph(content, "First part."), paragraph(content, "Last part.")]}
+    result = {
+        "content": content,
+        "pages": [],
+        "paragraphs": [paragraph(content, "First part."), paragraph(content, "Last part.")],
+    }
     assert clean(read_layout(result)).text == "First part.\n\nForgotten part.\n\nLast part."
 
 
@@ -119,10 +146,14 @@ def test_text_that_no_element_holds_is_not_lost() -> None:
 @pytest.mark.parametrize("stated", [True, False])
 def test_every_way_to_count_characters(kind: str, measure: Any, stated: bool) -> None:
     content = "𝛼 café\u0301s 😀 near the mill"
-    words = [word(part, measure(content[: content.index(part)]), (1, 1, 2, 2), measure(part)) for part in content.split()]
+    words = [
+        word(part, measure(content[: content.index(part)]), (1, 1, 2, 2), measure(part)) for part in content.split()
+    ]
     result = {"content": content, "contentFormat": "markdown", "pages": [{"pageNumber": 1, "words": words}]}
     layout = read_layout({**result, **({"stringIndexType": kind} if stated else {})})
-    assert [content[start:end] for start, end in zip(layout.words.starts, layout.words.ends, strict=True)] == content.split()
+    assert [
+        content[start:end] for start, end in zip(layout.words.starts, layout.words.ends, strict=True)
+    ] == content.split()
 
 
 def test_comments_break_bare_markdown_into_pages() -> None:
@@ -142,7 +173,12 @@ def test_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [('{"content": "The mi', "cut off"), ("<html>", "is no JSON"), ("[]", "holds a list"), ('{"pages": []}', "'pages' is no layout")],
+    [
+        ('{"content": "The mi', "cut off"),
+        ("<html>", "is no JSON"),
+        ("[]", "holds a list"),
+        ('{"pages": []}', "'pages' is no layout"),
+    ],
 )
 def test_files_of_something_else(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "result.json"
@@ -165,8 +201,14 @@ def test_a_missing_file(tmp_path: Path) -> None:
         ({"status": "failed", "error": {"code": "InvalidImage"}}, "'failed'.*InvalidImage"),
         ({"status": "running"}, "'running'"),
         ({"content": "a", "pages": None}, "is no layout"),
-        ({"content": "a", "pages": [{"words": [{"span": {"offset": "x", "length": 1}, "polygon": [1] * 8}]}]}, "damaged"),
-        ({"content": "a", "pages": [{"words": [{"span": {"offset": -4, "length": 1}, "polygon": [1] * 8}]}]}, "damaged"),
+        (
+            {"content": "a", "pages": [{"words": [{"span": {"offset": "x", "length": 1}, "polygon": [1] * 8}]}]},
+            "damaged",
+        ),
+        (
+            {"content": "a", "pages": [{"words": [{"span": {"offset": -4, "length": 1}, "polygon": [1] * 8}]}]},
+            "damaged",
+        ),
         ({"content": "a", "pages": [{"words": [7]}]}, "damaged"),
         ({"content": "a", "pages": [], "paragraphs": [{"spans": [{}]}]}, "damaged"),
         ({"content": "a", "pages": [], "tables": [{"cells": []}]}, "damaged"),
@@ -184,11 +226,15 @@ def test_what_is_no_layout(source: Any, message: str) -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 30) | st.floats(allow_nan=False) | st.text("ab|#:<!->", max_size=12),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from("content pages paragraphs tables figures sections words span spans offset length cells polygon".split()),
-        inner,
-        max_size=5,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "content pages paragraphs tables figures sections words span spans offset length cells polygon".split()
+            ),
+            inner,
+            max_size=5,
+        )
     ),
     max_leaves=25,
 )
@@ -212,10 +258,16 @@ def test_a_result_without_pages_words_or_text() -> None:
 
 def test_overlapping_spans() -> None:
     content = "The mill was built in 1820. It burned."
-    paragraphs = [{"spans": [{"offset": 0, "length": 27}]}, {"spans": [{"offset": 4, "length": 34}]}, {"spans": [{"offset": 0, "length": 8}]}]
+    paragraphs = [
+        {"spans": [{"offset": 0, "length": 27}]},
+        {"spans": [{"offset": 4, "length": 34}]},
+        {"spans": [{"offset": 0, "length": 8}]},
+    ]
     words = [word("mill", 4, (1, 1, 2, 2)), word("mill was", 4, (1, 1, 3, 2)), word("was", 9, (2, 1, 3, 2))]
     pages = [{"pageNumber": 1, "words": words, "spans": [{"offset": 0, "length": 38}, {"offset": 3, "length": 9}]}]
-    document = clean(read_layout({"content": content, "contentFormat": "text", "pages": pages, "paragraphs": paragraphs}))
+    document = clean(
+        read_layout({"content": content, "contentFormat": "text", "pages": pages, "paragraphs": paragraphs})
+    )
     assert document.text.split() == content.split()  # once each
     assert [box[:3] for box in document.boxes(0, 12)] == [(4, 8, 1), (9, 12, 1)]
 
@@ -224,14 +276,18 @@ def test_a_table_without_cells() -> None:
     table = {"rowCount": 2, "columnCount": 2, "cells": [], "spans": [{"offset": 8, "length": 5}]}
     content = "Before.\na b c\nAfter."
     result = {"content": content, "contentFormat": "text", "pages": [], "tables": [table]}
-    document = clean(read_layout({**result, "paragraphs": [paragraph(content, "Before."), paragraph(content, "After.")]}))
+    document = clean(
+        read_layout({**result, "paragraphs": [paragraph(content, "Before."), paragraph(content, "After.")]})
+    )
     assert (document.tables[0].row_count, document.tables[0].cells) == (2, ())
     assert document.text == "Before.\n\nAfter."
     assert [part.metadata["kind"] for part in document.documents()] == ["text"]
 
 
 def test_markup_in_content_is_text() -> None:
-    content = 'He wrote <script>alert("1")</script> and <img src=x onerror=alert(2)> there.\n\n<b onclick="x">Bold words</b> stay.'
+    content = (
+        'He wrote <script>alert("1")</script> and <img src=x onerror=f()> there.\n\n<b onclick="x">Bold words</b> stay.'
+    )
     document = clean(read_markdown(content))
     assert document.text == content
 
@@ -242,7 +298,10 @@ def test_two_thousand_pages_in_bounded_memory() -> None:
     one = paged(text)["pages"][0]["words"]
     pages, at = [], 0
     for number in range(2000):
-        words = [{**entry, "span": {"offset": at + entry["span"]["offset"], "length": entry["span"]["length"]}} for entry in one]
+        words = [
+            {**entry, "span": {"offset": at + entry["span"]["offset"], "length": entry["span"]["length"]}}
+            for entry in one
+        ]
         pages.append({"pageNumber": number + 1, "words": words, "spans": [{"offset": at, "length": len(text)}]})
         at += len(text) + 2
     result = {"content": "\n\n".join([text] * 2000), "contentFormat": "markdown", "pages": pages}
@@ -281,7 +340,9 @@ def test_tables_of_samples_are_the_services_own_cells(path: Path) -> None:
     def walk(value: Any) -> None:
         if isinstance(value, dict):
             if isinstance(value.get("cells"), list):
-                row, column = ("rowIndex", "columnIndex") if "rowIndex" in value["cells"][0] else ("row_index", "column_index")
+                row, column = (
+                    ("rowIndex", "columnIndex") if "rowIndex" in value["cells"][0] else ("row_index", "column_index")
+                )
                 cells = ((cell[row], cell[column], cell.get("content", cell.get("text"))) for cell in value["cells"])
                 grids.append(sorted((y, x, strip(text)) for y, x, text in cells))
             else:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from factoid.documents import CleaningOptions, LayoutDocument, clean, read_layout, read_markdown
-from factoid.documents.flow import goes_on
-from factoid.documents.references import is_reference_heading
+from factoid.documents.flow import goes_on, is_reference_heading
 from tests.documents.results import paragraph
 
 FIGURE = "<figure>\n\n![](figures/0)\n\n{inside}<figcaption>\n\n{caption}\n\n</figcaption>\n\n</figure>"
@@ -44,7 +43,8 @@ def test_titles(content: str, title: str) -> None:
 
 
 def test_depth_comes_from_numbers() -> None:
-    content = "# 1 Mills\n\na\n\n# 1.1 Water\n\nb\n\n## 1.1.2 Wheels\n\nc\n\n# 2 Wind\n\nd\n\n# References\n\ne\n\n# A Sails\n\nf\n\n# A.1 Cloth\n\ng"
+    headings = "# 1 Mills;# 1.1 Water;## 1.1.2 Wheels;# 2 Wind;# References;# A Sails;# A.1 Cloth".split(";")
+    content = "\n\ntext\n\n".join(headings)
     assert paths(content) == [
         ("1 Mills",),
         ("1 Mills", "1.1 Water"),
@@ -67,11 +67,18 @@ def test_depth_comes_from_levels_where_there_are_no_numbers() -> None:
 
 
 def test_a_letter_begins_a_sentence_where_no_number_went_before() -> None:
-    assert paths("# Mills\n\na\n\n## A day at the mill\n\nb\n\n## Wheels\n\nc") == [(), ("A day at the mill",), ("Wheels",)]
+    assert paths("# Mills\n\na\n\n## A day at the mill\n\nb\n\n## Wheels\n\nc") == [
+        (),
+        ("A day at the mill",),
+        ("Wheels",),
+    ]
 
 
 def test_a_stray_heading_among_numbered_ones_is_text() -> None:
-    content = "# 1 Mills\n\nThey turn.\n\n# 2 Water\n\nIt flows.\n\n# Flour = Grain\n\nGrind it.\n\n# 3 Wind\n\nIt blows.\n\n# Acknowledgements\n\nThanks."
+    content = (
+        "# 1 Mills\n\nThey turn.\n\n# 2 Water\n\nIt flows.\n\n# Flour = Grain\n\nGrind it.\n\n# 3 Wind\n\nIt blows."
+    )
+    content += "\n\n# Acknowledgements\n\nThanks."
     document = cleaned(content)
     assert [section.heading for section in document.sections] == ["1 Mills", "2 Water", "3 Wind", "Acknowledgements"]
     assert "It flows.\n\nFlour = Grain\n\nGrind it." in document.text
@@ -130,7 +137,9 @@ def test_what_goes_on(before: str, after: str, expected: bool) -> None:
     ],
 )
 def test_text_goes_on_behind_what_has_cut_it(between: str) -> None:
-    text = cleaned(f"# Mills\n\nThe big wheel of the\n\n{between}\n\nmill turns all day.\n\nNew para-\n\n{between}\n\ngraph.").text
+    text = cleaned(
+        f"# Mills\n\nThe big wheel of the\n\n{between}\n\nmill turns all day.\n\nNew para-\n\n{between}\n\ngraph."
+    ).text
     assert "The big wheel of the mill turns all day.\n\nNew paragraph." in text
 
 
@@ -181,7 +190,8 @@ def test_an_unclosed_figure_is_text() -> None:
 @pytest.mark.parametrize("form", ["{}", '<!-- PageFooter="{}" -->'])
 def test_a_caption_without_a_picture_takes_the_text_above_it(form: str) -> None:
     caption = "Figure 2: How to grind."
-    content = f"# 1 Mills\n\na.\n\n# 2 Water\n\nb.\n\n# 3 Wind\n\nProse.\n\n# Grind = Turn\n\n1\\. Take rye.\n\n2\\. Grind it.\n\n{form.format(caption)}"
+    content = "# 1 Mills\n\na.\n\n# 2 Water\n\nb.\n\n# 3 Wind\n\nProse.\n\n# Grind = Turn\n\n1\\. Take rye.\n\n2\\. Grind it.\n\n"
+    content += form.format(caption)
     document = cleaned(content)
     [figure] = document.figures
     assert document.text[figure.start : figure.end] == f"{caption}\n\nGrind = Turn\n\n1. Take rye.\n\n2. Grind it."
@@ -213,13 +223,40 @@ def test_scraps_of_a_formula_are_one_paragraph() -> None:
 # References
 
 
-@pytest.mark.parametrize("heading", ["References", "7. References", "Bibliography", "A References", "Works Cited", "Literatur cited"])
+@pytest.mark.parametrize(
+    "heading", ["References", "7. References", "Bibliography", "A References", "Works Cited", "Literatur cited"]
+)
 def test_headings_of_references(heading: str) -> None:
     assert is_reference_heading(heading) is (heading != "Literatur cited")
 
 
-LIST = "# Mills\n\nText.\n\n# References\n\nLee, A. 1999. On mills.\nPress.\n\nEk, B. 2001. On the wa-\n\nter of mills. North\n\nSea Press.\n\nOlm and Co. On\n\nrye. 1988.\n\n# A Sails\n\nText."
-ENTRIES = ["Lee, A. 1999. On mills. Press.", "Ek, B. 2001. On the water of mills. North Sea Press.", "Olm and Co. On rye. 1988."]
+LIST = """# Mills
+
+Text.
+
+# References
+
+Lee, A. 1999. On mills.
+Press.
+
+Ek, B. 2001. On the wa-
+
+ter of mills. North
+
+Sea Press.
+
+Olm and Co. On
+
+rye. 1988.
+
+# A Sails
+
+Text."""
+ENTRIES = [
+    "Lee, A. 1999. On mills. Press.",
+    "Ek, B. 2001. On the water of mills. North Sea Press.",
+    "Olm and Co. On rye. 1988.",
+]
 
 
 def test_entries_are_split() -> None:
@@ -240,5 +277,11 @@ def test_a_list_is_kept_or_dropped() -> None:
 
 
 def test_numbers_tell_entries_apart() -> None:
-    document = cleaned("# References\n\n[1] Lee, A. On mills. In 1999 it\nrained. 2001.\n[2] Ek, B. Rye.\n\n[3] Olm, C. Sails. 2002.")
-    assert [document.text[slice(*span)][:10] for span in document.references] == ["[1] Lee, A", "[2] Ek, B.", "[3] Olm, C"]
+    document = cleaned(
+        "# References\n\n[1] Lee, A. On mills. In 1999 it\nrained. 2001.\n[2] Ek, B. Rye.\n\n[3] Olm, C. Sails. 2002."
+    )
+    assert [document.text[slice(*span)][:10] for span in document.references] == [
+        "[1] Lee, A",
+        "[2] Ek, B.",
+        "[3] Olm, C",
+    ]

@@ -53,8 +53,9 @@ _CAPTION = re.compile(r"<figcaption\b[^<>]*>(.*?)</figcaption\s*>", re.IGNORECAS
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^()\n]*\)")
 _VALUE = re.compile(r'<!--\s*(\w+)\s*=\s*"(.*)"\s*-->\Z', re.DOTALL)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
-_MARKED_LINE = re.compile(r"^[ \t]*(?:(?::(?:un)?selected:|[☐☑☒])[ \t]*)+(?:\n|\Z)", re.MULTILINE)
-_MARK = re.compile(r"[ \t]*(?::(?:un)?selected:|[☐☑☒])(?:[ \t]*(?::(?:un)?selected:|[☐☑☒]))*[ \t]*")
+_TICK = r"(?::(?:un)?selected:|[☐☑☒])"
+_MARKED_LINE = re.compile(rf"^[ \t]*+(?:{_TICK}[ \t]*+)++(?:\n|\Z)", re.MULTILINE)
+_MARK = re.compile(rf"(?<![ \t])[ \t]*+{_TICK}(?:[ \t]*+{_TICK})*+[ \t]*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,9 @@ def without_marks(text: TracedText) -> tuple[TracedText, int]:
     content = text.text
     edits = []
     for match in _MARK.finditer(content):
-        inside = content[: match.start()].rstrip(" \t")[-1:] not in ("", "\n") and content[match.end() :][:1] not in (
-            "",
-            "\n",
-        )
-        edits.append((*match.span(), " " if inside else ""))
+        start, end = match.span()
+        inside = content[max(start - 1, 0) : start] not in ("", "\n") and content[end : end + 1] not in ("", "\n")
+        edits.append((start, end, " " if inside else ""))
     return text.edit(edits), count
 
 

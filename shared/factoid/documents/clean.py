@@ -11,11 +11,18 @@ from typing import Literal, get_args
 from factoid.documents import rules
 from factoid.documents.blocks import Block, blocks_of
 from factoid.documents.document import Figure, LayoutDocument, Paragraph, Section
-from factoid.documents.flow import drop_running_heads, gather_figures, gather_formulas, gather_legends, rejoin
+from factoid.documents.flow import (
+    drop_running_heads,
+    entries,
+    gather_figures,
+    gather_formulas,
+    gather_legends,
+    is_reference_heading,
+    rejoin,
+)
 from factoid.documents.headings import demote_headings, drop_stamps, with_sections, with_title
 from factoid.documents.hyphens import Evidence, evidence, hyphen_edits
 from factoid.documents.layout import Layout
-from factoid.documents.references import entries, is_reference_heading
 from factoid.documents.tables import Table
 from factoid.documents.trace import Edit, TracedText, join
 from factoid.errors import InvalidInputError

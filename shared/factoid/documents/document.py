@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -170,12 +171,12 @@ class LayoutDocument:
         elsewhere = [part.section for part in self.paragraphs if part.role not in ("title", "heading")]
         elsewhere += [section.path[:-1] for section in self.sections if section.path]
         names = {table.section for table in self.tables}
+        starts = [part.start for part in self.paragraphs]
         for section in self.sections:
-            inside = [part for part in self.paragraphs if section.start <= part.start < section.end]
-            bare = all(part.role in ("title", "heading") for part in inside)
-            named = ", ".join(section.path) in names or any(
-                path[: len(section.path)] == section.path for path in elsewhere
-            )
+            first, last = bisect_left(starts, section.start), bisect_left(starts, section.end)
+            bare = all(part.role in ("title", "heading") for part in self.paragraphs[first:last])
+            depth = len(section.path)
+            named = ", ".join(section.path) in names or any(path[:depth] == section.path for path in elsewhere if bare)
             if not (bare and named):
                 yield self._part("text", section.start, section.end, section.path[:-1], metadata)
 
@@ -201,7 +202,11 @@ class LayoutDocument:
             for separator, part, where in self._statements(table):
                 start = len(text) + len(separator)
                 text += separator + part
-                boxes += [Box(start, len(text), region.page, region.polygon) for region in where if len(region.polygon) in (0, 8)]
+                boxes += [
+                    Box(start, len(text), region.page, region.polygon)
+                    for region in where
+                    if len(region.polygon) in (0, 8)
+                ]
             if text:
                 facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes)}
                 facts |= {PROPOSITIONS: LINES}
@@ -210,8 +215,8 @@ class LayoutDocument:
     def _statements(self, table: Table) -> Iterator[tuple[str, str, Sequence[Region]]]:
         """Yield what a table says: caption, values row by row, footnotes; what stands before each, and where it is printed."""
         if table.caption:
-            words = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
-            yield "", table.caption, words or table.regions
+            printed = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
+            yield "", table.caption, printed or table.regions
         row = None
         for proposition in row_propositions(table, text=self.text):
             separator = "\n" if proposition.row == row else "\n\n" if table.caption or row is not None else ""

@@ -1,4 +1,4 @@
-"""What belongs together in a document although a column, a page or a float has cut it: captions, legends, running text."""
+"""What belongs together in a document that columns, pages and floats have cut: captions, legends, running text, references."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from factoid.documents.blocks import Block
 from factoid.documents.layout import Layout
@@ -19,6 +20,13 @@ _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’»)\]*]*\Z")
 _GOES_ON = re.compile(r"[(\[“\"]?[^\W\d_A-Z]")  # begins in the middle of a sentence
 _IS_OPEN = re.compile(r"(?:[,(\[–—]|\w[-\u2010])\Z")
 _ITEM = re.compile(r"(?:[-*+•·‣▪●◦]|\d{1,3}[.)]|\[\d+\]|\([a-z\d]{1,3}\))\s")
+_REFERENCES = re.compile(
+    r"(?:[\dA-Z]{1,2}(?:\.\d{1,2})*\.?\s+)?(?:references|bibliography|works cited|literature(?: cited)?|literaturverzeichnis|"
+    r"références|referencias)(?: and notes)?\W*",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"^(?:[-*+]\s+)?(?:\[[\w+]{1,12}\]|\d{1,3}\.)\s", re.MULTILINE)  # "[12] ", "[Smi20] ", "12. "
+_YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d[a-z]?\b|\b(?:in press|forthcoming|to appear|n\.d\.)", re.IGNORECASE)
 _LEGEND_WORDS = 3
 _FORMULA_WORDS = 6
 _RUNNING_HEAD_PAGES = 3  # on so many pages a line at the top or the bottom is furniture
@@ -126,22 +134,47 @@ def rejoin(blocks: Sequence[Block]) -> tuple[list[Block], int]:
 
     Text goes on behind figures, tables, footnotes and page furniture, never behind a heading.
     """
-    result: list[Block] = []
-    last: int | None = None
-    count = 0
+    groups: list[list[Block]] = []
+    last: list[Block] = []  # the pieces of the running text that may go on
     for block in blocks:
-        if block.kind in ("heading", "title", "code", "formula"):
-            last = None
-        elif block.kind == "text" and block.level == 0:
-            if last is not None and goes_on(result[last].text.text, block.text.text):
-                result[last] = replace(result[last], text=join([result[last].text, block.text], "\n"))
-                count += 1
-                continue
-            last = len(result)
-        elif block.kind == "text":
-            last = None
-        result.append(block)
-    return result, count
+        is_text = block.kind == "text" and block.level == 0
+        if is_text and last and goes_on(last[-1].text.text, block.text.text):
+            last.append(block)
+            continue
+        groups.append([block])
+        if is_text:
+            last = groups[-1]
+        elif block.kind in ("heading", "title", "code", "formula", "text"):
+            last = []
+    whole = [replace(group[0], text=join([block.text for block in group], "\n")) for group in groups]
+    return whole, len(blocks) - len(whole)
+
+
+def is_reference_heading(heading: str) -> bool:
+    """Tell whether a heading is that of a list of references."""
+    return _REFERENCES.fullmatch(heading) is not None
+
+
+def entries(paragraphs: Sequence[TracedText]) -> list[TracedText]:
+    """Return the entries of a list of references, from its paragraphs.
+
+    Where entries begin with numbers or keys in brackets, those tell them apart. Else a paragraph is an entry; one that the
+    paragraph before has not come to its end for, or that holds no year, is the rest of that.
+    """
+    starts = sum(len(_NUMBERED.findall(paragraph.text)) for paragraph in paragraphs)
+    if starts >= max(2, len(paragraphs) / 2):
+        whole = join(list(paragraphs), "\n")
+        places = [match.start() for match in _NUMBERED.finditer(whole.text)]
+        bounds = [0, *(place for place in places if place), len(whole.text)]
+        cuts = [whole.cut(start, end).strip() for start, end in pairwise(bounds)]
+        return [cut for cut in cuts if cut.text]
+    groups: list[list[TracedText]] = []
+    for paragraph in paragraphs:
+        if groups and (not is_finished(groups[-1][-1].text) or not _YEAR.search(paragraph.text)):
+            groups[-1].append(paragraph)
+        else:
+            groups.append([paragraph])
+    return [join(group, "\n") for group in groups]
 
 
 def _start_of_figure(blocks: Sequence[Block]) -> int:

@@ -23,6 +23,7 @@ _UNNUMBERED = re.compile(
     r"(?:data|code) availability|(?:declaration|conflicts?|competing)\b)(?:\b.{0,40})?",
     re.IGNORECASE,
 )
+_STAMP_CHARS = 120
 _TURNED = 2.0  # taller than wide by so much: a word that runs up or down the page
 
 
@@ -115,7 +116,7 @@ def _numbers(blocks: Sequence[Block]) -> dict[int, int]:
 
 
 def _is_stamp(block: Block, layout: Layout) -> bool:
-    if _STAMP.fullmatch(block.text.text):
+    if len(block.text.text) <= _STAMP_CHARS and _STAMP.fullmatch(block.text.text):
         return True
     boxes = layout.boxes(block.text.sources())
     sizes = [

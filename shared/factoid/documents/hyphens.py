@@ -17,10 +17,10 @@ HYPHENS = "-\u2010"
 # A hyphen at the end of a word, and the white space that a line's end has left; services also write a blank for it.
 BROKEN = re.compile(rf"(?<=\w)[{HYPHENS}]\s+(?=\w)")
 
-_TOKEN_BEFORE = re.compile(r"\S{1,200}\Z")
+_TOKEN_CHARS = 200  # looked at before a hyphen
 _WORD_AFTER = re.compile(r"\w+(?:['’]\w+)?")
 _LAST_PART = re.compile(r"[^\W_]+\Z")
-_CUT = re.compile(rf"\S+[{HYPHENS}]\s+\S+")
+_CUT = re.compile(rf"(?<!\S)\S+[{HYPHENS}](?:\s+\S+[{HYPHENS}])*\s+\S+")
 _COMPOUND = re.compile(rf"[^\W_]+(?:[{HYPHENS}][^\W_]+)*")
 _NAME = re.compile(r"[/@_\\]|\w[.:]\w|www\.")  # in paths, addresses and names of programs hyphens are their own
 _SUSPENDED = frozenset("and or nor to und oder bis et ou y o".split())  # "passage- and sentence-level"
@@ -78,9 +78,9 @@ def hyphen_edits(text: str, known: Evidence) -> list[Edit]:
 def broken_words(text: str) -> Iterator[tuple[int, int, str, str]]:
     """Yield the span of each hyphen with its white space, what stands before it up to a blank, and the word after it."""
     for match in BROKEN.finditer(text):
-        before, after = _TOKEN_BEFORE.search(text, 0, match.start()), _WORD_AFTER.match(text, match.end())
-        if before and after:
-            yield *match.span(), before[0], after[0]
+        before = re.split(r"\s", text[max(match.start() - _TOKEN_CHARS, 0) : match.start()])[-1]
+        if after := _WORD_AFTER.match(text, match.end()):
+            yield *match.span(), before, after[0]
 
 
 def decide(before: str, after: str, known: Evidence) -> Decision:

@@ -13,7 +13,7 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _BLOCK_MARK = re.compile(
     r"^[ \t]*\\(?:#{1,6}\s|[`~]{3}|\|)", re.MULTILINE
 )  # a heading, a fence or a table without its escape
-_LINE_BREAK = re.compile(r"[ \t]*\n\s*")
+_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+")
 _SPACES = re.compile(r"(?<=\S)(?:[ \t\u00a0\u2009\u202f]{2,}|[\u00a0\u2009\u202f])(?=\S)")
 _BULLET = re.compile(r"[·•‣▪●◦?]\s+(?=\S)")
 _SUPERSCRIPT = re.compile(

@@ -171,7 +171,9 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
             text, start, end = code.text, code.start, code.end
         placed.append((index, _proposition(passage, text, start, end)))
     missed = [
-        index for index in source.uncovered([unit.text for _, unit in placed]) if _WORD.search(sentences[index].unit.text)
+        index
+        for index in source.uncovered([unit.text for _, unit in placed])
+        if _WORD.search(sentences[index].unit.text)
     ]
     placed += [(index, _stand_in(passage, sentences[index].unit, UNCOVERED)) for index in missed]
     placed.sort(key=itemgetter(0))  # stable: reading order by sentence, then the propositionizer's order

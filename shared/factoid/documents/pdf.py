@@ -312,5 +312,5 @@ def draw_regions(
                 page.close()
             if region.polygon:
                 corners = [(x * dpi, y * dpi) for x, y in zip(region.polygon[::2], region.polygon[1::2], strict=True)]
-                draw.Draw(images[region.page], "RGBA").polygon(corners, fill=(*_COLOR, 90), outline=(*_COLOR, 255), width=2)
+                draw.Draw(images[region.page], "RGBA").polygon(corners, fill=(*_COLOR, 70), outline=(*_COLOR, 255), width=2)
     return images

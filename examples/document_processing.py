@@ -67,7 +67,8 @@ def main(
     answer = read(question, fact.text) if read else fact.text
     places = regions(fact)
     pages = sorted({region.page for region in places}) or fact.metadata.get("pages", [])
-    print(f"\n{question}\n{answer} [1]\n\n[1] {source.name}, page {', '.join(map(str, pages)) or 'unknown'}{fact.section and f', {fact.section}'}")
+    place = ", ".join(filter(None, [source.name, f"page {', '.join(map(str, pages)) or 'unknown'}", fact.section]))
+    print(f"\n{question}\n{answer} [1]\n\n[1] {place}")
     for region in places:
         print(f"    page {region.page}, box {[round(number, 2) for number in region.polygon]}")
 
@@ -109,7 +110,9 @@ if __name__ == "__main__":
             """Answer a question from a text."""
             prompt = f"Answer in one sentence, from this text alone.\n\nText: {text}\n\nQuestion: {question}"
             messages: Any = [{"role": "user", "content": prompt}]
-            return str(client.chat.completions.create(model=arguments.openai, messages=messages).choices[0].message.content)
+            return str(
+                client.chat.completions.create(model=arguments.openai, messages=messages).choices[0].message.content
+            )
 
         options = {"summarizer": TableSummarizer(client, arguments.openai), "read": ask}
     main(arguments.source, pdf=arguments.pdf, question=arguments.question, **options)

@@ -146,7 +146,9 @@ def test_document_processing(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert {int((y / scale - TABLE_TOP) // ROW_HEIGHT) for _, y in marked} == {4}
     assert {sum(x / scale >= left for left in COLUMNS) - 1 for x, _ in marked} == {0, 3}
     assert [path.name for path in sorted(tmp_path.glob("*.png"))] == ["page-1.png"]
-    again = example.main(output=tmp_path, encoder=HashEncoder(), read=lambda question, text: f"<script>{question}</script>")
+    again = example.main(
+        output=tmp_path, encoder=HashEncoder(), read=lambda question, text: f"<script>{question}</script>"
+    )
     assert again.unit == evidence.unit
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "&lt;script&gt;" in page

@@ -95,11 +95,11 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_pictures_of_pages():
     images = draw_regions(SAMPLE, [Region(2, (1, 1, 2, 1, 2, 1.5, 1, 1.5)), Region(1, ())], dpi=72)
     assert {page: image.size for page, image in images.items()} == {2: (595, 842), 1: (595, 842)}
-    red, green, blue = images[2].getpixel((108, 90))
+    red, _, blue = images[2].getpixel((108, 90))
     assert red > blue + 40
     assert images[2].getpixel((300, 600)) == (255, 255, 255)
     marked = [color for _, color in images[1].getcolors(1 << 24) if color[0] > color[2] + 40]
     assert marked == []
-    with pytest.raises(InvalidInputError, match="stands on page 3, and .* has 2"):
+    with pytest.raises(InvalidInputError, match=r"stands on page 3, and .* has 2"):
         draw_regions(SAMPLE, [Region(3, ())])
     assert draw_regions(SAMPLE, []) == {}

@@ -32,7 +32,9 @@ def test_line_ends_of_windows_and_quotes():
 
 
 def test_what_is_no_table():
-    assert markdown_tables("```\n| a | b |\n| - | - |\n```\n\na | b\n\n<!-- <table><tr><td>x</td></tr></table> -->") == []
+    assert (
+        markdown_tables("```\n| a | b |\n| - | - |\n```\n\na | b\n\n<!-- <table><tr><td>x</td></tr></table> -->") == []
+    )
 
 
 def test_merged_cells_of_pipes():

@@ -201,7 +201,11 @@ class LayoutDocument:
             for separator, part, where in self._statements(table):
                 start = len(text) + len(separator)
                 text += separator + part
-                boxes += [Box(start, len(text), region.page, region.polygon) for region in where if len(region.polygon) in (0, 8)]
+                boxes += [
+                    Box(start, len(text), region.page, region.polygon)
+                    for region in where
+                    if len(region.polygon) in (0, 8)
+                ]
             if text:
                 facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes)}
                 facts |= {PROPOSITIONS: LINES}
@@ -210,8 +214,8 @@ class LayoutDocument:
     def _statements(self, table: Table) -> Iterator[tuple[str, str, Sequence[Region]]]:
         """Yield what a table says: caption, values row by row, footnotes; what stands before each, and where it is printed."""
         if table.caption:
-            words = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
-            yield "", table.caption, words or table.regions
+            printed = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
+            yield "", table.caption, printed or table.regions
         row = None
         for proposition in row_propositions(table, text=self.text):
             separator = "\n" if proposition.row == row else "\n\n" if table.caption or row is not None else ""

@@ -141,11 +141,11 @@ class LayoutDocument:
 
     def documents(
         self,
-        kinds: Iterable[PartKind] = ("text", "table", "figure", "reference"),
+        kinds: Iterable[PartKind] = ("text", "table", "figure"),
         *,
         metadata: Mapping[str, Any] | None = None,
     ) -> list[Document]:
-        """Return what to index: a document for each section, figure, table and entry of the reference list.
+        """Return what to index: a document for each section, table and figure, and on request for each entry of the references.
 
         Sections bring their heading, so that splitters name it; the path above it is the document's `section`. A table's text is
         its caption and a sentence for each value, on lines that are propositions as they stand. Their metadata holds `kind`,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -26,6 +27,7 @@ from factoid.units import Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
 # Why a sentence stands in for a proposition, where nothing failed.
+_WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are no proposition
 UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
 # A passage with this in its metadata is propositions, line by line; no model is asked.
 PROPOSITIONS, LINES = "propositions", "lines"
@@ -145,7 +147,7 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     source = Source(passage)
     sentences = source.sentences
     cleaned = [" ".join(mended(text).split()) for text in texts]
-    distinct = [text for text in dict.fromkeys(cleaned) if text]
+    distinct = [text for text in dict.fromkeys(cleaned) if _WORD.search(text)]
     cached = int(getattr(texts, "cached", False))
     if not distinct:
         reason = texts.reason if isinstance(texts, NoPropositions) else "empty output"
@@ -168,7 +170,9 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
             code = sentences[index].unit  # with its lines and its indentation
             text, start, end = code.text, code.start, code.end
         placed.append((index, _proposition(passage, text, start, end)))
-    missed = source.uncovered([unit.text for _, unit in placed])
+    missed = [
+        index for index in source.uncovered([unit.text for _, unit in placed]) if _WORD.search(sentences[index].unit.text)
+    ]
     placed += [(index, _stand_in(passage, sentences[index].unit, UNCOVERED)) for index in missed]
     placed.sort(key=itemgetter(0))  # stable: reading order by sentence, then the propositionizer's order
     units: dict[str, Unit] = {}

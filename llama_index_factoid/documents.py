@@ -144,9 +144,7 @@ class DocumentIntelligenceNodeParser(NodeParser):
             parts += self._parts(node, read, metadata, core.summarize(read.tables) if core else None)
         return parts
 
-    async def _aparse_nodes(
-        self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
-    ) -> list[BaseNode]:
+    async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         core = self.summarizer.core if self.summarizer else None
         parts: list[BaseNode] = []
         documents = await asyncio.to_thread(self._read, nodes)

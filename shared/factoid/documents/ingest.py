@@ -103,7 +103,9 @@ def _summaries(
 ) -> list[tuple[str, Document, dict[str, Any]]]:
     count, expected = len(summaries.summaries), len(document.tables)
     if count != expected:
-        message = f"got {count} summaries for {expected} tables: give those of TableSummarizer.summarize(document.tables)"
+        message = (
+            f"got {count} summaries for {expected} tables: give those of TableSummarizer.summarize(document.tables)"
+        )
         raise InvalidInputError(message)
     by_number = {part.metadata["table"]: part for part in documents if part.metadata.get("kind") == "table"}
     made = []

@@ -211,7 +211,7 @@ def _give_captions(paragraphs: list[dict[str, Any]], tables: Sequence[dict[str, 
 
         def distance(paragraph: dict[str, Any], box: Sequence[float] = box) -> float:
             other = paragraph["boundingRegions"][0]["polygon"]
-            return min(abs(other[1] - box[7]), abs(box[1] - other[7]))
+            return min(abs(float(other[1] - box[7])), abs(float(box[1] - other[7])))
 
         if named:
             nearest = min(named, key=distance)
@@ -255,7 +255,7 @@ def _text(words: Iterable[dict[str, Any]]) -> str:
 
 def _lies_in(word: dict[str, Any], box: Sequence[float]) -> bool:
     x, y = (word["x0"] + word["x1"]) / 2, (word["top"] + word["bottom"]) / 2
-    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+    return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
 
 
 def _edges(values: Iterable[float]) -> list[float]:

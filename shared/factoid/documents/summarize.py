@@ -225,9 +225,16 @@ def _units(tables: Sequence[Table]) -> list[Unit]:
 def table_unit(table: Table) -> Unit:
     """Return a table as a passage of its Markdown; one without any text has an empty one."""
     text = table.to_markdown() if any(cell.text.strip() for cell in table.cells) else ""
-    place = {"document_id": "", "parent_id": ""}
-    heading = {"title": table.title, "section": table.section}
-    return Unit("", text, Granularity.PASSAGE, **place, start=0, end=len(text), **heading)
+    return make_unit(
+        text,
+        Granularity.PASSAGE,
+        document_id="",
+        parent_id="",
+        start=0,
+        end=len(text),
+        title=table.title,
+        section=table.section,
+    )
 
 
 def _summary(position: int, texts: list[str], name: str) -> TableSummary:

@@ -109,7 +109,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         return [
             part
             for read, metadata in _read(documents, self._options)
-            for part in self._parts(read, metadata, self._summarizer and self._summarizer.core.summarize(read.tables))
+            for part in self._parts(read, metadata, self._summary(read))
         ]
 
     @override
@@ -117,7 +117,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         """Do as `transform_documents`, without blocking the event loop."""
         parts: list[Document] = []
         for read, metadata in await asyncio.to_thread(_read, documents, self._options):
-            report = self._summarizer and await self._summarizer.core.asummarize(read.tables)
+            report = await self._summarizer.core.asummarize(read.tables) if self._summarizer else None
             parts += await asyncio.to_thread(self._parts, read, metadata, report)
         return parts
 
@@ -131,11 +131,16 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
             InvalidInputError: It is JSON of something else.
         """
         read = clean(read_layout(result), self._options)
-        return self._parts(read, metadata or {}, self._summarizer and self._summarizer.core.summarize(read.tables))
+        return self._parts(read, metadata or {}, self._summary(read))
+
+    def _summary(self, read: LayoutDocument) -> SummaryReport | None:
+        return self._summarizer.core.summarize(read.tables) if self._summarizer else None
 
     def _parts(self, read: LayoutDocument, metadata: dict[str, Any], report: SummaryReport | None) -> list[Document]:
         documents = read.documents(self._kinds, metadata=metadata)
-        summaries = {part.metadata["table_id"]: part for part in summary_documents(read, report, documents)} if report else {}
+        summaries = (
+            {part.metadata["table_id"]: part for part in summary_documents(read, report, documents)} if report else {}
+        )
         parts = []
         for document in documents:
             parts.append(stored_document(document))

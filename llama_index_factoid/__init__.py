@@ -5,7 +5,12 @@ from factoid._optional import require
 # Before all else, so that its absence is one error with the line that installs it.
 require("llama_index.core", extra="llama-index")
 
-from llama_index_factoid.documents import DocumentIntelligenceNodeParser, DocumentIntelligenceReader, TableSummarizer, regions_of  # noqa: E402 - after the check above
+from llama_index_factoid.documents import (  # noqa: E402 - after the check above
+    DocumentIntelligenceNodeParser,
+    DocumentIntelligenceReader,
+    TableSummarizer,
+    regions_of,
+)
 from llama_index_factoid.embeddings import EmbeddingEncoder, EncoderEmbedding  # noqa: E402
 from llama_index_factoid.entity_retriever import EntityRetriever  # noqa: E402
 from llama_index_factoid.llm import LLMPropositionizer, LLMReader  # noqa: E402

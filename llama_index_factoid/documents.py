@@ -91,9 +91,7 @@ class DocumentIntelligenceReader(BaseReader):
     def __init__(self, *, options: CleaningOptions | None = None, kinds: Iterable[PartKind] = KINDS) -> None:
         self._options, self._kinds = options, tuple(kinds)
 
-    def load_data(
-        self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None
-    ) -> list[Document]:
+    def load_data(self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None) -> list[Document]:
         """Return the parts of a result: a JSON or Markdown file, the parsed JSON, or an object of the service's package.
 
         Args:
@@ -139,28 +137,27 @@ class DocumentIntelligenceNodeParser(NodeParser):
         """Return the name under which the framework saves this class."""
         return cls.__name__
 
-    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
-        core = self.summarizer and self.summarizer.core
+    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+        core = self.summarizer.core if self.summarizer else None
         parts: list[BaseNode] = []
         for node, read, metadata in get_tqdm_iterable(self._read(nodes), show_progress, "Cleaning documents"):
-            parts += self._parts(node, read, metadata, core and core.summarize(read.tables))
+            parts += self._parts(node, read, metadata, core.summarize(read.tables) if core else None)
         return parts
 
-    async def _aparse_nodes(
-        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
-    ) -> list[BaseNode]:
-        core = self.summarizer and self.summarizer.core
+    async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+        core = self.summarizer.core if self.summarizer else None
         parts: list[BaseNode] = []
         documents = await asyncio.to_thread(self._read, nodes)
         for node, read, metadata in get_tqdm_iterable(documents, show_progress, "Cleaning documents"):
-            report = core and await core.asummarize(read.tables)
+            report = await core.asummarize(read.tables) if core else None
             parts += await asyncio.to_thread(self._parts, node, read, metadata, report)
         return parts
 
     def _read(self, nodes: Sequence[BaseNode]) -> list[tuple[BaseNode, LayoutDocument, dict[str, Any]]]:
         loaded = read_loaded((text_of(node), node.metadata) for node in nodes)
         return [
-            (nodes[part.position], clean(part.layout, self.options), plain_metadata(part.metadata)[0]) for part in loaded
+            (nodes[part.position], clean(part.layout, self.options), plain_metadata(part.metadata)[0])
+            for part in loaded
         ]
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
@@ -172,7 +169,9 @@ class DocumentIntelligenceNodeParser(NodeParser):
         self, node: BaseNode, read: LayoutDocument, metadata: dict[str, Any], report: SummaryReport | None
     ) -> list[BaseNode]:
         documents = read.documents(self.kinds, metadata=metadata)
-        summaries = {part.metadata["table_id"]: part for part in summary_documents(read, report, documents)} if report else {}
+        summaries = (
+            {part.metadata["table_id"]: part for part in summary_documents(read, report, documents)} if report else {}
+        )
         parts: list[BaseNode] = []
         for document in documents:
             parts.append(TextNode(**_fields(document), start_char_idx=0, end_char_idx=len(document.text)))

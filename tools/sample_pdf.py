@@ -124,7 +124,11 @@ def _lines(page: list[tuple[str, int, int, int, list[str]]]) -> list[str]:
 
 def _table() -> list[str]:
     cells = [*HEADER]
-    cells += [(text, column, column + 1, row, row + 1) for row, texts in enumerate(ROWS, 2) for column, text in enumerate(texts)]
+    cells += [
+        (text, column, column + 1, row, row + 1)
+        for row, texts in enumerate(ROWS, 2)
+        for column, text in enumerate(texts)
+    ]
     drawn = []
     for text, left, right, top, bottom in cells:
         x, y = COLUMNS[left], TABLE_TOP + ROW_HEIGHT * top

@@ -16,7 +16,9 @@ from tests.documents.test_ingest import TEXT
 def file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "wells.md"
-    path.write_text(TEXT.replace("town.", "town :selected: and meas- ured yearly. They measured it twice."), encoding="utf-8")
+    path.write_text(
+        TEXT.replace("town.", "town :selected: and meas- ured yearly. They measured it twice."), encoding="utf-8"
+    )
     return "wells.md"
 
 

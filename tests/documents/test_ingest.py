@@ -59,7 +59,9 @@ def test_rows_are_propositions_and_no_model_sees_tables_or_summaries(store, docu
     assert hits[0].unit.metadata["source"] == "wells.pdf"
     rows = store.search("well", k=50, parents="unit", granularity="proposition", filter={"kind": "table"})
     assert len(rows) == 5
-    assert added.units[Granularity.PROPOSITION] == len(store.search("x", k=50, parents="unit", granularity="proposition"))
+    assert added.units[Granularity.PROPOSITION] == len(
+        store.search("x", k=50, parents="unit", granularity="proposition")
+    )
     assert added.decomposition.failures == {}
 
 
@@ -83,7 +85,7 @@ def test_adding_again_changes_nothing_and_a_deleted_table_takes_its_summary(stor
     count = len(store)
     again = add_layout(store, document, summaries=report)
     assert (again.documents, len(store)) == (0, count)
-    (table,) = [part for part in document.documents(["table"])]
+    (table,) = document.documents(["table"])
     assert store.delete([table.id]) == len(table.text.splitlines()) - 2 + 3 + 5 + 1
     hits = store.search(SUMMARY, k=50, parents="unit", granularity="proposition")
     assert all(hit.unit.text != SUMMARY for hit in hits)

@@ -16,7 +16,10 @@ from tests.propositions.prompting.server import Server, completion, passage_of, 
 
 openai = pytest.importorskip("openai")
 
-TABLES = [table_of([["Lake", "Depth"], [name, "9"]], caption=f"Table {number}: Depth of {name}") for number, name in enumerate("ABC", 1)]
+TABLES = [
+    table_of([["Lake", "Depth"], [name, "9"]], caption=f"Table {number}: Depth of {name}")
+    for number, name in enumerate("ABC", 1)
+]
 
 
 class TableServer(Server):
@@ -28,7 +31,10 @@ class TableServer(Server):
         with self.changed:
             self.requests.append(request)
         answer = self.answers.get(number)
-        return answer or (200, completion(f"Depths,\n of {number}. ", usage={"prompt_tokens": 9, "completion_tokens": 3}))
+        return answer or (
+            200,
+            completion(f"Depths,\n of {number}. ", usage={"prompt_tokens": 9, "completion_tokens": 3}),
+        )
 
 
 @pytest.fixture

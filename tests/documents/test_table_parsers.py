@@ -32,7 +32,9 @@ def test_line_ends_of_windows_and_quotes():
 
 
 def test_what_is_no_table():
-    assert markdown_tables("```\n| a | b |\n| - | - |\n```\n\na | b\n\n<!-- <table><tr><td>x</td></tr></table> -->") == []
+    assert (
+        markdown_tables("```\n| a | b |\n| - | - |\n```\n\na | b\n\n<!-- <table><tr><td>x</td></tr></table> -->") == []
+    )
 
 
 def test_merged_cells_of_pipes():
@@ -57,7 +59,8 @@ def test_merged_cells_of_pipes():
 
 
 def test_headers_of_a_group_in_one_cell():
-    text = "| Model | A || B ||\n||| F1@1 F1@5  || F1@1 F1@5  |\n| - | - | - | - | - |\n| x | 1 | 2 | 3 | 4 |\n|| 5 | 6 | 7 | 8 |\n"
+    text = "| Model | A || B ||\n||| F1@1 F1@5  || F1@1 F1@5  |\n| - | - | - | - | - |\n"
+    text += "| x | 1 | 2 | 3 | 4 |\n|| 5 | 6 | 7 | 8 |\n"
     (table,) = markdown_tables(text)
     assert table.headers()[1:] == [("A", "F1@1"), ("A", "F1@5"), ("B", "F1@1"), ("B", "F1@5")]
     kept = text.replace("F1@1 F1@5", "Exact Match")  # two words of one header

@@ -28,7 +28,12 @@ def test_a_value_has_its_headers_and_its_evidence():
 
 
 def test_averages_totals_and_rows_with_two_names():
-    cells = [["Model", "Size", "Recall", "Recall"], ["Model", "Size", "Avg.", "Total"], ["Owl", "Small", "1", "2"], ["Owl", "Large", "3", "4"]]
+    cells = [
+        ["Model", "Size", "Recall", "Recall"],
+        ["Model", "Size", "Avg.", "Total"],
+        ["Owl", "Small", "1", "2"],
+        ["Owl", "Large", "3", "4"],
+    ]
     flipped = [["Model", "Size", "Avg.", "Total"], ["Model", "Size", "Recall", "Count"], *cells[2:]]
     assert texts(table_of(flipped, header_rows=2), text="a small owl, a large one")[:2] == [
         "Owl with small size has Recall of 1 on average.",
@@ -77,7 +82,11 @@ def test_every_numeric_cell_is_one_sentence(number):
     propositions = row_propositions(table, text=text)
     grid = table.texts()
     names = 1 if number == 1 else 2
-    places = {(row, column) for row in range(table.header_rows, table.row_count) for column in range(names, table.column_count)}
+    places = {
+        (row, column)
+        for row in range(table.header_rows, table.row_count)
+        for column in range(names, table.column_count)
+    }
     places = {place for place in places if re.fullmatch(r"[\d,.]+", grid[place[0]][place[1]])}
     assert len(places) == {1: 6, 2: 216, 3: 216}[number]
     assert {(proposition.row, proposition.column) for proposition in propositions} == places

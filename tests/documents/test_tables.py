@@ -110,7 +110,9 @@ def test_html_holds_every_text_and_merged_cell(rows):
     assert html_table(HARBOURS.to_html()).texts() == HARBOURS.texts()
 
 
-@given(grids.map(lambda rows: [[cell.translate({ord(c): "" for c in "\\*_<>&"}).strip() for cell in row] for row in rows]))
+@given(
+    grids.map(lambda rows: [[cell.translate({ord(c): "" for c in "\\*_<>&"}).strip() for cell in row] for row in rows])
+)
 def test_markdown_is_read_back(rows):
     rows = [[" ".join(cell.split()) for cell in row] for row in rows]
     rows[0] = [f"h{number} {cell}".strip() for number, cell in enumerate(rows[0])]

@@ -52,9 +52,7 @@ def loader_documents(result, mode):
         warnings.simplefilter("ignore")
         from langchain_community.document_loaders import AzureAIDocumentIntelligenceLoader
 
-        loader = AzureAIDocumentIntelligenceLoader(
-            "https://localhost", api_key="k", bytes_source=b"%PDF", mode=mode
-        )
+        loader = AzureAIDocumentIntelligenceLoader("https://localhost", api_key="k", bytes_source=b"%PDF", mode=mode)
 
     class Client:
         def begin_analyze_document(self, *args, **kwargs):
@@ -153,7 +151,12 @@ async def test_summaries_in_the_metadata_of_documents(tmp_path):
     assert document.metadata == {
         "title": "Sample Form Document",
         "table_count": 4,
-        "table_summaries": ["A generated summary of table 1.", "A generated summary of table 2.", "", "A generated summary of table 4."],
+        "table_summaries": [
+            "A generated summary of table 1.",
+            "A generated summary of table 2.",
+            "",
+            "A generated summary of table 4.",
+        ],
         "table_summary_failures": {"2": "the model raised ValueError"},
     }
     script.fail, count = "", len(script.asked)

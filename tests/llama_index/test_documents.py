@@ -44,7 +44,9 @@ def test_units_of_parts_know_their_boxes(read):
     if read == "reader":
         parts = DocumentIntelligenceReader().load_data(result)
     else:
-        parts = DocumentIntelligenceNodeParser().get_nodes_from_documents([Document(text=result["content"], metadata=result)])
+        parts = DocumentIntelligenceNodeParser().get_nodes_from_documents(
+            [Document(text=result["content"], metadata=result)]
+        )
     nodes = MultiGranularNodeParser(granularities=("proposition",)).get_nodes_from_documents(parts)
     (node,) = [node for node in nodes if node.text == "Gregory Lynch has Currency of $605.37."]
     assert [region.page for region in regions_of(node)] == [2, 2]

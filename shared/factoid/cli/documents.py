@@ -40,7 +40,8 @@ def clean(
     from factoid.documents import CleaningOptions
 
     try:
-        rules = replace(CleaningOptions(references=references), **dict.fromkeys(without or (), False))
+        off: dict[str, Any] = dict.fromkeys(without or (), False)
+        rules = replace(CleaningOptions(references=references), **off)
     except TypeError as error:
         names = ", ".join(name for name, value in _fields(CleaningOptions()).items() if value is True)
         message = f"--without takes one of {names}, got {', '.join(without or ())}"
@@ -61,7 +62,8 @@ def tables(
     files: Files,
     *,
     as_json: Annotated[
-        bool, option(None, "Print a JSON line for each table: records by column, caption, place and sentences.", "--json")
+        bool,
+        option(None, "Print a JSON line for each table: records by column, caption, place and sentences.", "--json"),
     ] = False,
     as_csv: Annotated[bool, option(None, "Print comma-separated values.", "--csv")] = False,
     sentences: Annotated[bool, option(None, "Print a sentence for each value.", "--sentences")] = False,

@@ -76,7 +76,7 @@ def _table(source: Mapping[str, Any], page: int | None, offset: Callable[[int], 
 
 
 def _cell(source: Mapping[str, Any], page: int | None, offset: Callable[[int], int]) -> Cell:
-    kind = _get(source, "kind") or ("columnHeader" if _get(source, "isHeader") else "content")
+    kind: Any = _get(source, "kind") or ("columnHeader" if _get(source, "isHeader") else "content")
     text = _get(source, "text") if page is not None else _get(source, "content")
     if not isinstance(text or "", str):
         message = f"a cell's content is {text!r:.40}"

@@ -93,16 +93,19 @@ def summary_documents(document: LayoutDocument, summaries: SummaryReport, tables
         InvalidInputError: Another number of summaries than of tables.
     """
     return [
-        Document(text, table.title, table.section, metadata=facts) for text, table, facts in _summaries(document, summaries, tables)
+        Document(text, table.title, table.section, metadata=facts)
+        for text, table, facts in _summaries(document, summaries, tables)
     ]
 
 
 def _summaries(
     document: LayoutDocument, summaries: SummaryReport, documents: Iterable[Document]
 ) -> list[tuple[str, Document, dict[str, Any]]]:
-    if len(summaries.summaries) != len(document.tables):
-        count = len(summaries.summaries)
-        message = f"got {count} summaries for {len(document.tables)} tables: give those of TableSummarizer.summarize(document.tables)"
+    count, expected = len(summaries.summaries), len(document.tables)
+    if count != expected:
+        message = (
+            f"got {count} summaries for {expected} tables: give those of TableSummarizer.summarize(document.tables)"
+        )
         raise InvalidInputError(message)
     by_number = {part.metadata["table"]: part for part in documents if part.metadata.get("kind") == "table"}
     made = []

@@ -106,12 +106,16 @@ def _read_page(
     for lines in _paragraphs(list(_lines(loose))):
         while waiting and waiting[0].bbox[1] < lines[0][0]["top"]:
             grid = waiting.pop(0)
-            tables.append(_table(grid, [word for word in words if inside.get(id(word)) is grid], page.page_number, content))
+            tables.append(
+                _table(grid, [word for word in words if inside.get(id(word)) is grid], page.page_number, content)
+            )
         flat = [word for line in lines for word in line]
         span = content.add(flat, "\n")
         region = {"pageNumber": page.page_number, "polygon": _around(flat)}
         size = median(word["size"] for word in flat)
-        paragraphs.append({"spans": [span], "boundingRegions": [region], "size": size, "lines": len(lines), "text": _text(flat)})
+        paragraphs.append(
+            {"spans": [span], "boundingRegions": [region], "size": size, "lines": len(lines), "text": _text(flat)}
+        )
     for grid in waiting:
         tables.append(_table(grid, [word for word in words if inside.get(id(word)) is grid], page.page_number, content))
     _give_captions(paragraphs, [table for table in tables if table["page"] == page.page_number], page.page_number)
@@ -129,7 +133,9 @@ def _lines(words: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """Yield words that follow each other at one height."""
     line: list[dict[str, Any]] = []
     for word in words:
-        if line and not (abs(word["bottom"] - line[-1]["bottom"]) < _GAP * line[-1]["size"] and word["x0"] > line[-1]["x0"]):
+        if line and not (
+            abs(word["bottom"] - line[-1]["bottom"]) < _GAP * line[-1]["size"] and word["x0"] > line[-1]["x0"]
+        ):
             yield line
             line = []
         line.append(word)
@@ -205,7 +211,7 @@ def _give_captions(paragraphs: list[dict[str, Any]], tables: Sequence[dict[str, 
 
         def distance(paragraph: dict[str, Any], box: Sequence[float] = box) -> float:
             other = paragraph["boundingRegions"][0]["polygon"]
-            return min(abs(other[1] - box[7]), abs(box[1] - other[7]))
+            return min(abs(float(other[1] - box[7])), abs(float(box[1] - other[7])))
 
         if named:
             nearest = min(named, key=distance)
@@ -249,7 +255,7 @@ def _text(words: Iterable[dict[str, Any]]) -> str:
 
 def _lies_in(word: dict[str, Any], box: Sequence[float]) -> bool:
     x, y = (word["x0"] + word["x1"]) / 2, (word["top"] + word["bottom"]) / 2
-    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+    return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
 
 
 def _edges(values: Iterable[float]) -> list[float]:
@@ -278,14 +284,13 @@ def _corners(left: float, top: float, right: float, bottom: float) -> list[float
     return [float(value) / _INCH for value in (left, top, right, top, right, bottom, left, bottom)]
 
 
-def draw_regions(
-    path: str | PathLike[str], regions: Iterable[Region], *, dpi: int = 110
-) -> dict[int, Image]:
+def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: int = 110) -> dict[int, Image]:
     """Return the pages of a PDF that regions lie on as pictures by page number, with the regions marked.
 
     Args:
         path: The PDF that was analysed.
-        regions: In inches, as `factoid.documents.regions` and `LayoutDocument.locate` return those of PDFs; one without a polygon marks its page.
+        regions: In inches, as `factoid.documents.regions` and `LayoutDocument.locate` return those of PDFs; of one without a
+            polygon the page is returned, with no mark.
         dpi: Dots per inch of the pictures.
 
     Raises:
@@ -312,5 +317,7 @@ def draw_regions(
                 page.close()
             if region.polygon:
                 corners = [(x * dpi, y * dpi) for x, y in zip(region.polygon[::2], region.polygon[1::2], strict=True)]
-                draw.Draw(images[region.page], "RGBA").polygon(corners, fill=(*_COLOR, 90), outline=(*_COLOR, 255), width=2)
+                draw.Draw(images[region.page], "RGBA").polygon(
+                    corners, fill=(*_COLOR, 70), outline=(*_COLOR, 255), width=2
+                )
     return images

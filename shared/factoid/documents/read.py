@@ -37,8 +37,8 @@ def read_layout(source: str | PathLike[str] | Mapping[str, Any] | Any) -> Layout
     Args:
         source: A path of a JSON file, the parsed JSON, or an object of the service's Python package (with `as_dict` or
             `to_dict`). API v2.1, v3.x and v4 of Azure Document Intelligence, content as text or Markdown, and Azure Content
-            Understanding, with or without the envelope of the operation. A file that ends in .md or .txt is bare Markdown; one
-            that ends in .pdf is read without a service (`read_pdf`).
+            Understanding, with or without the envelope of the operation. A file that ends in .md or .txt is bare Markdown, and a
+            PDF is read without a service (`read_pdf`).
 
     Raises:
         UnreadableFileError: The file is missing, no JSON or cut off.

@@ -131,7 +131,9 @@ class TableSummarizer:
         elif callable(client):
             name = model or getattr(client, "__qualname__", "")
             if cache is not None and (not name or "<lambda>" in name):
-                message = "a function needs a name before a cache: TableSummarizer(function, 'name of its model', cache=...)"
+                message = (
+                    "a function needs a name before a cache: TableSummarizer(function, 'name of its model', cache=...)"
+                )
                 raise InvalidInputError(message)
             self._chat = _FunctionChat(client, name, prompt=prompt, task=task, **options)
         else:
@@ -191,7 +193,9 @@ class _FunctionChat(ChatPropositionizer):
 def table_prompt(table: Unit, instructions: str | None = None) -> str:
     """Return the whole prompt for a table, given as a unit with its Markdown as text."""
     place = "".join(
-        f"{label}: {' '.join(text.split())}\n" for label, text in (("Document", table.title), ("Section", table.section)) if text
+        f"{label}: {' '.join(text.split())}\n"
+        for label, text in (("Document", table.title), ("Section", table.section))
+        if text
     )
     return f"{(PROMPT if instructions is None else instructions).rstrip()}\n\n{place}Table:\n\n{table.text}\n\nSummary:"
 
@@ -221,12 +225,21 @@ def _units(tables: Sequence[Table]) -> list[Unit]:
 def table_unit(table: Table) -> Unit:
     """Return a table as a passage of its Markdown; one without any text has an empty one."""
     text = table.to_markdown() if any(cell.text.strip() for cell in table.cells) else ""
-    place = {"document_id": "", "parent_id": "", "title": table.title, "section": table.section}
-    return make_unit(text, Granularity.PASSAGE, start=0, end=len(text), **place)
+    return make_unit(
+        text,
+        Granularity.PASSAGE,
+        document_id="",
+        parent_id="",
+        start=0,
+        end=len(text),
+        title=table.title,
+        section=table.section,
+    )
 
 
 def _summary(position: int, texts: list[str], name: str) -> TableSummary:
     if isinstance(texts, NoPropositions):
         reason = _NO_CELLS if texts.reason == "empty passage" else texts.reason
         return TableSummary(position, "", name, failure=reason)
-    return TableSummary(position, texts[0], name, *texts[1:2], completion=getattr(texts, "completion", None))
+    finish = texts[1] if len(texts) > 1 else ""
+    return TableSummary(position, texts[0], name, finish, completion=getattr(texts, "completion", None))

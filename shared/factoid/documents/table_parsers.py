@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from factoid._optional import require
@@ -182,7 +183,7 @@ def _fields(line: str, start: int) -> list[_Field]:
     if pipes and not line[pipes[-1] + 1 :].strip():
         bounds.pop()
     fields = []
-    for left, right in zip(bounds, bounds[1:], strict=False):
+    for left, right in pairwise(bounds):
         raw = line[left + 1 : right]
         begin = left + 1 + len(raw) - len(raw.lstrip())
         seen = visible(_BREAK.sub(" ", raw.strip().replace("\\|", "|"))).text
@@ -212,7 +213,7 @@ def _with_split_headers(header: list[list[_Field]], body: Sequence[Sequence[_Fie
         return header
     leaves, above = list(header[-1]), header[0]
     groups = [index for index, field in enumerate(above) if field.text] + [len(above)]
-    for first, end in zip(groups, groups[1:], strict=False):
+    for first, end in pairwise(groups):
         texts = [field for field in leaves[first:end] if field.text]
         if len(texts) != 1 or end - first < 2 or not all(any(row[c].text for row in body) for c in range(first, end)):
             continue
@@ -236,13 +237,13 @@ def _without_wrapped(body: list[list[_Field]]) -> list[list[_Field]]:
 
 def _continues(above: Sequence[_Field], row: Sequence[_Field]) -> bool:
     """Tell whether a row only holds the rest of cells above, which are long and end within a sentence."""
-    pairs = [(_SELECTION.sub("", before.text), field.text) for before, field in zip(above, row, strict=True) if field.text]
+    pairs = [
+        (_SELECTION.sub("", before.text), field.text) for before, field in zip(above, row, strict=True) if field.text
+    ]
     if not pairs or (row[0].text and not row[0].text[0].islower()):
         return False
     return all(
-        len(before.split()) >= _OPEN_WORDS
-        and not before.endswith(_END_OF_SENTENCE)
-        and not NUMBER.fullmatch(text)
+        len(before.split()) >= _OPEN_WORDS and not before.endswith(_END_OF_SENTENCE) and not NUMBER.fullmatch(text)
         for before, text in pairs
     )
 

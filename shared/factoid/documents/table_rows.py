@@ -61,7 +61,9 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
             sentence = _sentence(name, levels[column], plain_text(cell))
             start = ", ".join(part for part in place if part)
             whole = f"{start}, {sentence}" if start else sentence
-            propositions.append(RowProposition(whole[0].upper() + whole[1:] if start else whole, row.index, column, (cell, *heads)))
+            propositions.append(
+                RowProposition(whole[0].upper() + whole[1:] if start else whole, row.number, column, (cell, *heads))
+            )
     return propositions
 
 

@@ -64,12 +64,12 @@ class Row(NamedTuple):
     """A row of a table's body.
 
     Attributes:
-        index: Its number in the grid, from 0.
+        number: Its place in the grid, from 0.
         cells: The cell at each column, or None; merged cells repeat.
         description: Text of the row above that describes this one and its neighbours, such as "Supervised models", or "".
     """
 
-    index: int
+    number: int
     cells: list[Cell | None]
     description: str = ""
 
@@ -256,8 +256,8 @@ class Table:
         for cell in self.cells:
             starts[cell.row].append(cell)
         lines = ["<table>", *([f"<caption>{html.escape(self.caption)}</caption>"] if self.caption else [])]
-        for row in range(self.row_count):
-            lines.append("<tr>" + "".join(map(_html_cell, sorted(starts[row], key=lambda cell: cell.column))) + "</tr>")
+        ordered = (sorted(cells, key=lambda cell: cell.column) for cells in starts.values())
+        lines += ["<tr>" + "".join(map(_html_cell, cells)) + "</tr>" for cells in ordered]
         return "\n".join([*lines, "</table>"])
 
 

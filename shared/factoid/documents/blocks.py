@@ -50,7 +50,7 @@ _COMMENTS: dict[str, Kind] = {
 }
 _FIGURE = re.compile(r"<figure\b[^<>]*>", re.IGNORECASE)
 _CAPTION = re.compile(r"<figcaption\b[^<>]*>(.*?)</figcaption\s*>", re.IGNORECASE | re.DOTALL)
-_IMAGE = re.compile(r"!\[[^\]\n]*\]\([^()\n]*\)")
+_IMAGE = re.compile(r"!\[[^\[\]\n]*+\]\([^()\n]*+\)")
 _VALUE = re.compile(r'<!--\s*(\w+)\s*=\s*"(.*)"\s*-->\Z', re.DOTALL)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _TICK = r"(?::(?:un)?selected:|[☐☑☒])"

@@ -17,9 +17,10 @@ HYPHENS = "-\u2010"
 # A hyphen at the end of a word, and the white space that a line's end has left; services also write a blank for it.
 BROKEN = re.compile(rf"(?<=\w)[{HYPHENS}]\s+(?=\w)")
 
+_HYPHEN, _APOSTROPHE, _BLANK = re.compile(f"[{HYPHENS}]"), re.compile(r"['’]"), re.compile(r"\s")
 _TOKEN_CHARS = 200  # looked at before a hyphen
 _WORD_AFTER = re.compile(r"\w+(?:['’]\w+)?")
-_LAST_PART = re.compile(r"[^\W_]+\Z")
+_LAST_PART = re.compile(r"(?<![^\W_])[^\W_]++\Z")
 _CUT = re.compile(rf"(?<!\S)\S+[{HYPHENS}](?:\s+\S+[{HYPHENS}])*\s+\S+")
 _COMPOUND = re.compile(rf"[^\W_]+(?:[{HYPHENS}][^\W_]+)*")
 _NAME = re.compile(r"[/@_\\]|\w[.:]\w|www\.")  # in paths, addresses and names of programs hyphens are their own
@@ -35,7 +36,7 @@ _FIRST_HALVES = frozenset("low quasi self well".split())
 _WORDS_BEFORE = frozenset("all cross ex half high ill mid multi non semi".split())
 _PREFIXES = frozenset("dis down inter intra mis out over pre re sub super trans un under up".split())
 _LINKS = frozenset("a and by for in of on the to".split())  # "state-of-the- art"
-_VARIANT = re.compile(r"(?:v?\d+|s)\Z")  # "ColBERTv2" is a word where "ColBERT" is
+_VARIANT = re.compile(r"(?:v?(?<!\d)\d++|s)\Z")  # "ColBERTv2" is a word where "ColBERT" is
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def evidence(texts: Iterable[str], vocabulary: Collection[str] = ()) -> Evidence
     pairs: Counter[tuple[str, str]] = Counter()
     for text in texts:
         for match in _COMPOUND.finditer(_CUT.sub(" ", text)):
-            parts = re.split(f"[{HYPHENS}]", match[0].lower())
+            parts = _HYPHEN.split(match[0].lower())
             words.update(parts)
             pairs.update(pairwise(parts))
     return Evidence(words, pairs, vocabulary if isinstance(vocabulary, frozenset) else frozenset(vocabulary))
@@ -78,7 +79,7 @@ def hyphen_edits(text: str, known: Evidence) -> list[Edit]:
 def broken_words(text: str) -> Iterator[tuple[int, int, str, str]]:
     """Yield the span of each hyphen with its white space, what stands before it up to a blank, and the word after it."""
     for match in BROKEN.finditer(text):
-        before = re.split(r"\s", text[max(match.start() - _TOKEN_CHARS, 0) : match.start()])[-1]
+        before = _BLANK.split(text[max(match.start() - _TOKEN_CHARS, 0) : match.start()])[-1]
         if after := _WORD_AFTER.match(text, match.end()):
             yield *match.span(), before, after[0]
 
@@ -97,7 +98,7 @@ def decide(before: str, after: str, known: Evidence) -> Decision:
     part = _LAST_PART.search(before)
     if part is None or not part[0].isalpha() or not after[0].isalpha():
         return "hyphen"  # "GPT- 4", "39- 48"
-    left, right = part[0].lower(), re.split(r"['’]", after)[0].lower()
+    left, right = part[0].lower(), _APOSTROPHE.split(after)[0].lower()
     rights = {right, f"{right}s", _VARIANT.sub("", right)}
     joined = sum(known.words[left + other] for other in rights)
     hyphened = sum(known.pairs[left, other] for other in rights)

@@ -8,10 +8,12 @@ import json
 import pytest
 
 from factoid import PromptPropositionizer
+from factoid.documents import clean, read_markdown
 from factoid.documents.summarize import PROMPT, TableSummarizer
 from factoid.documents.tables import Table, table_of
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions.prompting.cost import Usage
+from tests.documents.seeds import printed_paper
 from tests.propositions.prompting.server import Server, completion, passage_of, refused, running
 
 openai = pytest.importorskip("openai")
@@ -143,3 +145,18 @@ def test_what_cannot_be_used(server, tmp_path):
 def test_a_propositionizer_asks_as_before(server):
     assert passage_of({"messages": [{"content": "Content: x\nOutput:"}]}) == "x"
     assert PromptPropositionizer(client(server), "m").task.noun == "propositions"
+
+
+def test_the_printed_paper_gives_what_its_user_had():
+    document = clean(read_markdown(printed_paper()))
+    asked = []
+
+    def model(prompt):
+        asked.append(prompt)
+        return f"Summary {len(asked)}."
+
+    metadata = TableSummarizer(model, max_concurrency=1).summarize(document.tables).metadata()
+    assert metadata == {"table_count": 5, "table_summaries": [f"Summary {number}." for number in range(1, 6)]}
+    assert "| Contriever | Proposition | 50.1 | 70.0 |" in asked[2]
+    assert "Table 2: Passage retrieval performance (Recall@k = 5, 20)" in asked[2]
+    assert not any(mark in prompt for prompt in asked for mark in (":selected:", "be- tween", "\\*", "<!--"))

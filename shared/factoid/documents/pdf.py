@@ -103,12 +103,14 @@ def _read_page(
     waiting = [grid for grid in grids if len(grid.cells) > 1]
     inside = {id(word): grid for grid in waiting for word in words if _lies_in(word, grid.bbox)}
     loose = [word for word in words if id(word) not in inside]
+
+    def words_of(grid: Any) -> list[dict[str, Any]]:
+        return [word for word in words if inside.get(id(word)) is grid]
+
     for lines in _paragraphs(list(_lines(loose))):
         while waiting and waiting[0].bbox[1] < lines[0][0]["top"]:
             grid = waiting.pop(0)
-            tables.append(
-                _table(grid, [word for word in words if inside.get(id(word)) is grid], page.page_number, content)
-            )
+            tables.append(_table(grid, words_of(grid), page.page_number, content))
         flat = [word for line in lines for word in line]
         span = content.add(flat, "\n")
         region = {"pageNumber": page.page_number, "polygon": _around(flat)}
@@ -116,8 +118,7 @@ def _read_page(
         paragraphs.append(
             {"spans": [span], "boundingRegions": [region], "size": size, "lines": len(lines), "text": _text(flat)}
         )
-    for grid in waiting:
-        tables.append(_table(grid, [word for word in words if inside.get(id(word)) is grid], page.page_number, content))
+    tables += [_table(grid, words_of(grid), page.page_number, content) for grid in waiting]
     _give_captions(paragraphs, [table for table in tables if table["page"] == page.page_number], page.page_number)
     return {
         "pageNumber": page.page_number,

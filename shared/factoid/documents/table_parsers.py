@@ -24,7 +24,7 @@ _HTML_TABLE = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
 _HTML_CELL = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE)
 _CELL_END = re.compile(r"</?(?:t[dhr]|tbody|thead|tfoot|table)\b", re.IGNORECASE)
 _CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]+[\d.]*[a-z]?\s*[:.|—–*-]")
-_SELECTION = re.compile(r"(?:\s*:(?:un)?selected:)+\s*$")
+_SELECTION = re.compile(r"(?:\s?:(?:un)?selected:)+\s?$")
 _OPEN_WORDS = 5  # a cell that was wrapped into the next row has at least as many words
 _MOST_SPAN = 1000  # rows or columns of one HTML cell, as browsers cut them
 

@@ -20,7 +20,7 @@ Span = tuple[int, int]  # [start, end) in characters of the content that was rea
 
 NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
 _LABEL = re.compile(r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)")
-_SELECTION = re.compile(r"\s*(?::(?:un)?selected:|[☐☒☑])")
+_SELECTION = re.compile(r"\s?(?::(?:un)?selected:|[☐☒☑])")
 _ROW_HEADER_WORDS = 8  # most words that the name of a row has
 
 

@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable
 
 from factoid.entities.reader import ChatReader
 from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, read_answer
+from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, Task
 from factoid.propositions.prompting.cost import Usage
 
 # Where LangChain's integrations keep the name of their model, and wrappers what they wrap.
@@ -55,10 +55,10 @@ class ChatModelPropositionizer(ChatPropositionizer):
         )
 
     def _send(self, prompt: str) -> Reply:
-        return _read(self.llm.invoke(prompt))
+        return _read(self.llm.invoke(prompt), self.task)
 
     async def _asend(self, prompt: str) -> Reply:
-        return _read(await self.llm.ainvoke(prompt))
+        return _read(await self.llm.ainvoke(prompt), self.task)
 
 
 class ChatModelReader(ChatReader):
@@ -110,10 +110,10 @@ def _text(answer: object) -> str:
     return answer
 
 
-def _read(answer: object) -> Reply:
+def _read(answer: object, task: Task) -> Reply:
     text = _text(answer)
     if not isinstance(answer, BaseMessage):
-        return Reply(read_answer(text))
+        return Reply(task.read(text), completion=answer)
     fields = answer.response_metadata
     finish = fields.get("finish_reason") or fields.get("stop_reason") or fields.get("done_reason")
     refused = bool(answer.additional_kwargs.get("refusal")) or any(
@@ -122,7 +122,7 @@ def _read(answer: object) -> Reply:
     counts: Mapping[str, Any] = getattr(answer, "usage_metadata", None) or {}
     cached = (counts.get("input_token_details") or {}).get("cache_read") or 0
     usage = Usage(1, counts.get("input_tokens", 0), counts.get("output_tokens", 0), cached)
-    return Reply(read_answer(text, finish=str(finish), refused=refused), usage)
+    return Reply(task.read(text, finish=str(finish), refused=refused), usage, answer)
 
 
 def _name(llm: Runnable[Any, Any]) -> str:

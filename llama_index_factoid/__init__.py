@@ -6,6 +6,12 @@ from factoid._optional import require
 require("llama_index.core", extra="llama-index")
 
 from llama_index_factoid.citations import PropCiteQueryEngine  # noqa: E402 - after the check above
+from llama_index_factoid.documents import (  # noqa: E402 - after the check above
+    DocumentIntelligenceNodeParser,
+    DocumentIntelligenceReader,
+    TableSummarizer,
+    regions_of,
+)
 from llama_index_factoid.embeddings import EmbeddingEncoder, EncoderEmbedding  # noqa: E402
 from llama_index_factoid.entity_retriever import EntityRetriever  # noqa: E402
 from llama_index_factoid.llm import LLMPropositionizer, LLMReader  # noqa: E402
@@ -16,6 +22,8 @@ from llama_index_factoid.vector_store import MultiGranularFaissVectorStore  # no
 
 __all__ = [
     "AnyGranularityRerank",
+    "DocumentIntelligenceNodeParser",
+    "DocumentIntelligenceReader",
     "EmbeddingEncoder",
     "EncoderEmbedding",
     "EntityRetriever",
@@ -27,4 +35,6 @@ __all__ = [
     "PassageNodeParser",
     "PropCiteQueryEngine",
     "PropositionNodeParser",
+    "TableSummarizer",
+    "regions_of",
 ]

@@ -13,7 +13,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
 from factoid.entities.reader import ChatReader
 from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, read_answer
+from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, Task
 from factoid.propositions.prompting.cost import Usage
 
 
@@ -49,10 +49,11 @@ class LLMPropositionizer(ChatPropositionizer):
         self._can_asend = _awaits(llm, "achat" if self._chats else "acomplete")
 
     def _send(self, prompt: str) -> Reply:
-        return _read(self.llm.chat(_messages(prompt)) if self._chats else self.llm.complete(prompt))
+        return _read(self.llm.chat(_messages(prompt)) if self._chats else self.llm.complete(prompt), self.task)
 
     async def _asend(self, prompt: str) -> Reply:
-        return _read(await (self.llm.achat(_messages(prompt)) if self._chats else self.llm.acomplete(prompt)))
+        answer = await (self.llm.achat(_messages(prompt)) if self._chats else self.llm.acomplete(prompt))
+        return _read(answer, self.task)
 
 
 class LLMReader(ChatReader):
@@ -108,7 +109,7 @@ def _messages(prompt: str) -> list[ChatMessage]:
     return [ChatMessage(role=MessageRole.USER, content=prompt)]
 
 
-def _read(response: ChatResponse | CompletionResponse) -> Reply:
+def _read(response: ChatResponse | CompletionResponse, task: Task) -> Reply:
     text = response.text if isinstance(response, CompletionResponse) else response.message.content
     raw = response.raw
     choice = next(iter(_field(raw, "choices") or ()), None)
@@ -121,7 +122,7 @@ def _read(response: ChatResponse | CompletionResponse) -> Reply:
         _field(_field(counts, "prompt_tokens_details"), "cached_tokens") or _field(counts, "cache_read_input_tokens"),
     )
     usage = Usage(1, *(number if isinstance(number, int) else 0 for number in numbers))
-    return Reply(read_answer(text or "", finish=str(finish), refused=refused), usage)
+    return Reply(task.read(text or "", finish=str(finish), refused=refused), usage, response)
 
 
 def _field(source: Any, *names: str) -> Any:

@@ -196,3 +196,16 @@ def test_whatever_is_said_every_sentence_is_found_again(propositions, policy):
         assert unit.text.strip() == unit.text != ""
     for sentence in split_sentences(PASSAGE):
         assert any(unit.start < sentence.end and sentence.start < unit.end for unit in result.units)
+
+
+async def test_a_passage_that_is_propositions_line_by_line_is_not_asked_about():
+    document = Document("Bo ran. He won.\n\nCy slept.", metadata={"propositions": "lines"})
+    written = split_passages(document)
+    other = split_passages(Document("Al sang."))
+    script = ScriptedPropositionizer({"Al sang.": ["Al sang."]})
+    passages = [*written, *other]
+    result, awaited = decompose(passages, script), await adecompose(passages, script)
+    assert [unit.text for unit in result.units] == ["Bo ran. He won.", "Cy slept.", "Al sang."]
+    assert result == awaited
+    assert script.calls == [other, other]
+    assert result.report.failed == result.report.uncovered == result.report.unsupported == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -26,7 +27,10 @@ from factoid.units import Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
 # Why a sentence stands in for a proposition, where nothing failed.
+_WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are no proposition
 UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
+# A passage with this in its metadata is propositions, line by line; no model is asked.
+PROPOSITIONS, LINES = "propositions", "lines"
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +76,9 @@ def decompose(
 ) -> Decomposition:
     """Do as `propositionize`, and return the counts with the units."""
     _check(passages, propositionizer, unsupported)
-    return ground(passages, propositionizer.propositionize(passages) if passages else [], unsupported=unsupported)
+    asked = [passage for passage in passages if not _is_written(passage)]
+    outputs = propositionizer.propositionize(asked) if asked else []
+    return ground(passages, _with_written(passages, asked, outputs), unsupported=unsupported)
 
 
 async def adecompose(
@@ -81,11 +87,13 @@ async def adecompose(
     """Do as `decompose`, without blocking the event loop."""
     _check(passages, propositionizer, unsupported)
     outputs: list[list[str]] = []
-    if isinstance(propositionizer, AsyncPropositionizer) and passages:
-        outputs = await propositionizer.apropositionize(passages)
-    elif passages:
-        outputs = await asyncio.to_thread(propositionizer.propositionize, passages)
-    return await asyncio.to_thread(ground, passages, outputs, unsupported=unsupported)
+    asked = [passage for passage in passages if not _is_written(passage)]
+    if isinstance(propositionizer, AsyncPropositionizer) and asked:
+        outputs = await propositionizer.apropositionize(asked)
+    elif asked:
+        outputs = await asyncio.to_thread(propositionizer.propositionize, asked)
+    written = _with_written(passages, asked, outputs)
+    return await asyncio.to_thread(ground, passages, written, unsupported=unsupported)
 
 
 def ground(
@@ -109,6 +117,19 @@ def ground(
     return Decomposition(units, report, retry)
 
 
+def _is_written(passage: Unit) -> bool:
+    return passage.metadata.get(PROPOSITIONS) == LINES
+
+
+def _with_written(
+    passages: Sequence[Unit], asked: Sequence[Unit], outputs: Sequence[Sequence[str]]
+) -> list[Sequence[str]]:
+    """Return the propositions of all passages: of those that were asked about, and lines of the others."""
+    check_outputs(outputs, len(asked))
+    answers = iter(outputs)
+    return [passage.text.splitlines() if _is_written(passage) else next(answers) for passage in passages]
+
+
 def check_policy(policy: str) -> None:
     """Refuse what is not a policy for unsupported propositions."""
     if policy not in get_args(Policy):
@@ -126,7 +147,7 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     source = Source(passage)
     sentences = source.sentences
     cleaned = [" ".join(mended(text).split()) for text in texts]
-    distinct = [text for text in dict.fromkeys(cleaned) if text]
+    distinct = [text for text in dict.fromkeys(cleaned) if _WORD.search(text)]
     cached = int(getattr(texts, "cached", False))
     if not distinct:
         reason = texts.reason if isinstance(texts, NoPropositions) else "empty output"
@@ -149,7 +170,11 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
             code = sentences[index].unit  # with its lines and its indentation
             text, start, end = code.text, code.start, code.end
         placed.append((index, _proposition(passage, text, start, end)))
-    missed = source.uncovered([unit.text for _, unit in placed])
+    missed = [
+        index
+        for index in source.uncovered([unit.text for _, unit in placed])
+        if _WORD.search(sentences[index].unit.text)
+    ]
     placed += [(index, _stand_in(passage, sentences[index].unit, UNCOVERED)) for index in missed]
     placed.sort(key=itemgetter(0))  # stable: reading order by sentence, then the propositionizer's order
     units: dict[str, Unit] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,16 +35,47 @@ REFUSALS = ("content_filter", "refusal", "SAFETY")  # a tuple, because servers a
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The result of one request: propositions or `NoPropositions`, and the tokens used."""
+    """The result of one request: propositions or `NoPropositions`, the tokens used, and the client's own object."""
 
     texts: list[str]
     usage: Usage = field(default_factory=lambda: Usage(requests=1))
+    completion: Any = None
+
+
+class WithCompletion(list[str]):
+    """The texts of an answer, with the client's own object that they were read from."""
+
+    def __init__(self, texts: Iterable[str], completion: Any) -> None:
+        super().__init__(texts)
+        self.completion = completion
 
 
 def read_answer(text: str, *, finish: str | None = None, refused: bool = False) -> list[str]:
     """Return the propositions of an answer; `finish` is why the model stopped, such as "length" or "content_filter"."""
     texts = read_propositions(text, cut_off=finish in ("length", "max_tokens", "MAX_TOKENS"))
     return texts if texts or not (refused or finish in REFUSALS) else NoPropositions("refusal")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a chat model is asked about a unit.
+
+    Attributes:
+        noun: What is asked for, as progress bars and logs say it.
+        prompt: Makes the whole prompt of a unit and the caller's instructions, None for the task's own.
+        read: Reads an answer, as `read_answer` does.
+        name: Names a model and the caller's instructions for caches.
+        keeps_completions: Whether results are `WithCompletion`.
+    """
+
+    noun: str
+    prompt: Callable[[Unit, str | None], str]
+    read: Callable[..., list[str]]
+    name: Callable[[str, str | None], str]
+    keeps_completions: bool = False
+
+
+PROPOSITIONS = Task("propositions", prompt_for, read_answer, versioned_name)
 
 
 class ChatPropositionizer(ABC):
@@ -70,12 +101,14 @@ class ChatPropositionizer(ABC):
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         show_progress: bool = False,
+        task: Task = PROPOSITIONS,
     ) -> None:
         if max_concurrency < 1:
             message = f"max_concurrency must be at least 1, got {max_concurrency}"
             raise InvalidInputError(message)
         self.max_concurrency = max_concurrency
         self.prompt = prompt
+        self.task = task
         self.show_progress = show_progress
         self._pace = Pace(
             max_retries=max_retries,
@@ -89,7 +122,7 @@ class ChatPropositionizer(ABC):
     @property
     def name(self) -> str:
         """Model and prompt, on which answers depend besides the passage."""
-        return versioned_name(self.model, self.prompt)
+        return self.task.name(self.model, self.prompt)
 
     @property
     def usage(self) -> Usage:
@@ -185,7 +218,7 @@ class ChatPropositionizer(ABC):
         return tries.result
 
     def _begin(self, passage: Unit) -> tuple[str, Tries]:
-        prompt = prompt_for(passage, self.prompt)
+        prompt = self.task.prompt(passage, self.prompt)
         tries = Tries(self._pace, rough_tokens(prompt) + round(ANSWER_RATIO * rough_tokens(passage.text)))
         if not passage.text.strip():
             tries.result = NoPropositions("empty passage")
@@ -196,7 +229,9 @@ class ChatPropositionizer(ABC):
             self._usage += reply.usage
         if used := reply.usage.prompt_tokens + reply.usage.completion_tokens:
             self._pace.correct(used - tries.tokens)
-        tries.result = reply.texts
+        texts = reply.texts
+        keeps = self.task.keeps_completions and not isinstance(texts, NoPropositions)
+        tries.result = WithCompletion(texts, reply.completion) if keeps else texts
 
     @contextmanager
     def _judging(self, request: Any, tries: Tries, call: _Call) -> Iterator[None]:
@@ -211,7 +246,7 @@ class ChatPropositionizer(ABC):
                 raise
             if failure.reason.startswith(RAISED):
                 call.raised = error
-                logger.warning("a passage falls back to its sentences: %s: %s", type(error).__name__, error)
+                logger.warning("no %s for a text: %s: %s", self.task.noun, type(error).__name__, error)
             else:
                 logger.info("a request failed: %s: %s", type(error).__name__, error)
             if failure.remedy:
@@ -247,7 +282,8 @@ class _Call:
         self.passages = passages
         self.stop = threading.Event()
         hidden = not propositionizer.show_progress or len(passages) < 2
-        self.bar: tqdm[Any] = tqdm(total=len(passages), desc="propositions", unit=" passages", disable=hidden)
+        noun = propositionizer.task.noun
+        self.bar: tqdm[Any] = tqdm(total=len(passages), desc=noun, unit=" requests", disable=hidden)
         self.raised: Exception | None = None  # the last error of the model itself
         self._address = propositionizer._address
         self._patience = max(_PATIENCE, propositionizer.max_concurrency)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions.prompting.chat import REFUSALS, ChatPropositionizer, Reply, read_answer
+from factoid.propositions.prompting.chat import PROPOSITIONS, REFUSALS, ChatPropositionizer, Reply, Task
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import NoCompletionError, words
 from factoid.propositions.protocol import NoPropositions
@@ -61,6 +61,7 @@ class PromptPropositionizer(ChatPropositionizer):
         requests_per_minute: Most requests; they are spread evenly. None for no limit.
         tokens_per_minute: Most tokens of prompts and answers, estimated before a request and corrected by its answer.
         show_progress: Whether to show a bar when there is more than one passage.
+        task: What to ask for; other parts of factoid ask for other things than propositions.
 
     Raises:
         InvalidInputError: There is no client, it has no `chat.completions.create`, or a number is out of range.
@@ -83,6 +84,7 @@ class PromptPropositionizer(ChatPropositionizer):
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         show_progress: bool = False,
+        task: Task = PROPOSITIONS,
     ) -> None:
         super().__init__(
             max_concurrency=max_concurrency,
@@ -92,6 +94,7 @@ class PromptPropositionizer(ChatPropositionizer):
             requests_per_minute=requests_per_minute,
             tokens_per_minute=tokens_per_minute,
             show_progress=show_progress,
+            task=task,
         )
         if client is not None and _is_async(client):
             client, async_client = None, async_client or client
@@ -124,10 +127,10 @@ class PromptPropositionizer(ChatPropositionizer):
         return {"model": self.model, "messages": messages, **self._arguments}
 
     def _send(self, request: Mapping[str, Any]) -> Reply:
-        return read_completion(self._client.chat.completions.create(**request))
+        return read_completion(self._client.chat.completions.create(**request), self.task)
 
     async def _asend(self, request: Mapping[str, Any]) -> Reply:
-        return read_completion(await self._async_client.chat.completions.create(**request))
+        return read_completion(await self._async_client.chat.completions.create(**request), self.task)
 
     def _adapts(self, request: Mapping[str, Any], error: Exception) -> bool:
         """Tell whether the server refused an argument that can be left out, and leave it out from now on."""
@@ -154,7 +157,7 @@ def _is_async(client: Any) -> bool:
     return inspect.iscoroutinefunction(inspect.unwrap(create))  # the openai package wraps its methods
 
 
-def read_completion(response: Any) -> Reply:
+def read_completion(response: Any, task: Task = PROPOSITIONS) -> Reply:
     """Return the propositions and the usage of a chat completion, an object of the client or its JSON.
 
     Raises:
@@ -174,13 +177,13 @@ def read_completion(response: Any) -> Reply:
         if finish in REFUSALS and message is None:  # a filter that leaves out the message
             texts: list[str] = NoPropositions("refusal")
         else:
-            texts = read_answer(_text(message["content"]), finish=finish, refused=bool(message.get("refusal")))
+            texts = task.read(_text(message["content"]), finish=finish, refused=bool(message.get("refusal")))
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise NoCompletionError(str(body)[:200]) from error
     usage = body.get("usage") or {}
     counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
     counts.append((usage.get("prompt_tokens_details") or {}).get("cached_tokens"))
-    return Reply(texts, Usage(1, *(count if isinstance(count, int) else 0 for count in counts)))
+    return Reply(texts, Usage(1, *(count if isinstance(count, int) else 0 for count in counts)), response)
 
 
 def _text(content: Any) -> str:

@@ -1,0 +1,180 @@
+"""Output of document intelligence as clean LangChain documents, with tables and their summaries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from langchain_core.documents import BaseDocumentTransformer, Document
+from langchain_core.runnables import Runnable
+from typing_extensions import override
+
+from factoid.documents import CleaningOptions, LayoutDocument, Region, clean, read_layout
+from factoid.documents.boxes import regions_in
+from factoid.documents.document import PartKind
+from factoid.documents.ingest import KINDS, summary_documents
+from factoid.documents.loaded import read_loaded
+from factoid.documents.summarize import SUMMARIES, SummaryReport
+from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
+from factoid.errors import InvalidInputError
+from factoid.metadata import plain_metadata
+from factoid.propositions import PropositionCache
+from langchain_factoid.chat_model import ChatModelPropositionizer
+from langchain_factoid.convert import stored_document
+
+
+class TableSummarizer(BaseDocumentTransformer):
+    """Summarizes the tables of documents by asking a LangChain chat model, one request for each table.
+
+    `transform_documents` returns the documents with `table_count` and `table_summaries` in their metadata: plain strings, in
+    the order of the tables, "" where one failed (`table_summary_failures` says why).
+
+    Args:
+        llm: A chat model, or a runnable around one, as for `ChatModelPropositionizer`.
+        model: The model's name, under which a cache keeps summaries; None for the name that `llm` has itself.
+        cache: Keeps summaries: a `factoid.PropositionCache`, or the path of its file, made if absent.
+        prompt: Instructions in place of factoid's own.
+        keep_completions: Put the model's messages into `TableSummary.completion` of `summarize`.
+        options: Those of `ChatModelPropositionizer`: `max_concurrency`, `max_retries`, `show_progress` ...
+
+    Raises:
+        InvalidInputError: `llm` is no runnable, or a number is out of range.
+    """
+
+    def __init__(
+        self,
+        llm: Runnable[Any, Any],
+        *,
+        model: str | None = None,
+        cache: PropositionCache | str | Path | None = None,
+        prompt: str | None = None,
+        keep_completions: bool = False,
+        **options: Any,
+    ) -> None:
+        task = replace(SUMMARIES, keeps_completions=keep_completions)
+        chat = ChatModelPropositionizer(llm, model=model, prompt=prompt, task=task, **options)
+        self.core = CoreTableSummarizer(chat, cache=cache)
+
+    @override
+    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """Return a document for each one that was loaded, clean, with the summaries of its tables in its metadata."""
+        return [_whole(read, metadata, self.core.summarize(read.tables)) for read, metadata in _read(documents, None)]
+
+    @override
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """Do as `transform_documents`, without blocking the event loop."""
+        pairs = await asyncio.to_thread(_read, documents, None)
+        return [_whole(read, metadata, await self.core.asummarize(read.tables)) for read, metadata in pairs]
+
+
+class DocumentIntelligenceTransformer(BaseDocumentTransformer):
+    """Turns what document intelligence read into clean documents: sections, tables, figures and references.
+
+    Takes the output of LangChain's `AzureAIDocumentIntelligenceLoader` in every mode, raw results (`transform_result`), and
+    Markdown of other converters, such as Docling, Unstructured and pymupdf4llm. A table becomes a document with a sentence for
+    each value; splitters of this package take its lines as propositions. Metadata say what a part is (`kind`), its `title`,
+    `section` and `pages`, and hold the boxes of its words (`layout`), which `factoid.documents.regions` reads.
+
+    With a summarizer, each table is followed by its summary, a document of the kind "table summary" with the table's id under
+    `doc_id`, as LangChain's `MultiVectorRetriever` wants it: what is found is the summary, what is returned the table.
+
+    Args:
+        options: The rules that clean; None for all of them.
+        kinds: Which parts to return, some of "text", "table", "figure" and "reference".
+        summarizer: Summarizes tables; None for no summaries.
+
+    Raises:
+        InvalidInputError: On use, if a document's metadata are a damaged result.
+    """
+
+    def __init__(
+        self,
+        *,
+        options: CleaningOptions | None = None,
+        kinds: Iterable[PartKind] = KINDS,
+        summarizer: TableSummarizer | None = None,
+    ) -> None:
+        if summarizer is not None and not isinstance(summarizer, TableSummarizer):
+            message = f"expected a langchain_factoid.TableSummarizer, got {type(summarizer).__name__}"
+            raise InvalidInputError(message)
+        self._options, self._kinds, self._summarizer = options, tuple(kinds), summarizer
+
+    @override
+    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """Return the parts of loaded documents, in order."""
+        return [
+            part
+            for read, metadata in _read(documents, self._options)
+            for part in self._parts(read, metadata, self._summary(read))
+        ]
+
+    @override
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """Do as `transform_documents`, without blocking the event loop."""
+        parts: list[Document] = []
+        for read, metadata in await asyncio.to_thread(_read, documents, self._options):
+            report = await self._summarizer.core.asummarize(read.tables) if self._summarizer else None
+            parts += await asyncio.to_thread(self._parts, read, metadata, report)
+        return parts
+
+    def transform_result(
+        self, result: str | PathLike[str] | Any, *, metadata: dict[str, Any] | None = None
+    ) -> list[Document]:
+        """Return the parts of a raw result: a JSON file, the parsed JSON, or an object of the service's package.
+
+        Raises:
+            UnreadableFileError: The file is missing, no JSON or cut off.
+            InvalidInputError: It is JSON of something else.
+        """
+        read = clean(read_layout(result), self._options)
+        return self._parts(read, metadata or {}, self._summary(read))
+
+    def _summary(self, read: LayoutDocument) -> SummaryReport | None:
+        return self._summarizer.core.summarize(read.tables) if self._summarizer else None
+
+    def _parts(self, read: LayoutDocument, metadata: dict[str, Any], report: SummaryReport | None) -> list[Document]:
+        documents = read.documents(self._kinds, metadata=metadata)
+        summaries = (
+            {part.metadata["table_id"]: part for part in summary_documents(read, report, documents)} if report else {}
+        )
+        parts = []
+        for document in documents:
+            parts.append(stored_document(document))
+            if summary := summaries.get(document.id):
+                made = stored_document(summary)
+                made.metadata["doc_id"] = document.id
+                parts.append(made)
+        return parts
+
+
+def regions_of(document: Document) -> list[Region]:
+    """Return where a document stands on the pages, line by line: a part, or a unit of one that splitters or searches returned.
+
+    None for a document of a layout without words.
+
+    Raises:
+        InvalidInputError: The metadata is damaged.
+    """
+    start = document.metadata.get("start_index", 0)
+    return regions_in(document.metadata, start, document.metadata.get("end_index", start + len(document.page_content)))
+
+
+def _read(
+    documents: Iterable[Document], options: CleaningOptions | None
+) -> list[tuple[LayoutDocument, dict[str, Any]]]:
+    pairs = []
+    for document in documents:
+        if not isinstance(document, Document):
+            message = f"expected langchain_core.documents.Document, got {type(document).__name__}"
+            raise InvalidInputError(message)
+        pairs.append((document.page_content, document.metadata))
+    return [(clean(part.layout, options), plain_metadata(part.metadata)[0]) for part in read_loaded(pairs)]
+
+
+def _whole(read: LayoutDocument, metadata: dict[str, Any], report: SummaryReport) -> Document:
+    title = {"title": read.title} if read.title else {}
+    return Document(page_content=read.text, metadata=metadata | title | report.metadata())

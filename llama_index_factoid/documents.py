@@ -1,0 +1,232 @@
+"""Output of document intelligence as clean LlamaIndex documents and nodes, with tables and their summaries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from llama_index.core.bridge.pydantic import ConfigDict, Field
+from llama_index.core.llms import LLM
+from llama_index.core.node_parser import NodeParser
+from llama_index.core.readers.base import BaseReader
+from llama_index.core.schema import BaseNode, Document, IndexNode, NodeRelationship, NodeWithScore, TextNode
+from llama_index.core.utils import get_tqdm_iterable
+
+from factoid.documents import CleaningOptions, LayoutDocument, Region, clean, read_layout
+from factoid.documents.boxes import regions_in
+from factoid.documents.document import PartKind
+from factoid.documents.ingest import KINDS, summary_documents
+from factoid.documents.loaded import read_loaded
+from factoid.documents.summarize import SUMMARIES, SummaryReport
+from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
+from factoid.metadata import plain_metadata
+from factoid.propositions import PropositionCache
+from factoid.units import Document as CoreDocument
+from llama_index_factoid.convert import text_of
+from llama_index_factoid.llm import LLMPropositionizer
+
+# What no model reads: places, and what factoid is to do with a part.
+_HIDDEN = ["kind", "pages", "offset", "table", "table_id", "layout", "propositions", "generated_by", "finish_reason"]
+
+
+class TableSummarizer:
+    """Summarizes the tables of documents by asking a LlamaIndex LLM, one request for each table.
+
+    Args:
+        llm: The LLM, as for `LLMPropositionizer`.
+        model: The model's name, under which a cache keeps summaries; None for the name that `llm` has itself.
+        cache: Keeps summaries: a `factoid.PropositionCache`, or the path of its file, made if absent.
+        prompt: Instructions in place of factoid's own.
+        keep_completions: Put the LLM's responses into `TableSummary.completion` of `core.summarize`.
+        options: Those of `LLMPropositionizer`: `max_concurrency`, `max_retries`, `show_progress` ...
+
+    Raises:
+        InvalidInputError: `llm` is no LLM, or a number is out of range.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        model: str | None = None,
+        cache: PropositionCache | str | Path | None = None,
+        prompt: str | None = None,
+        keep_completions: bool = False,
+        **options: Any,
+    ) -> None:
+        task = replace(SUMMARIES, keeps_completions=keep_completions)
+        chat = LLMPropositionizer(llm, model=model, prompt=prompt, task=task, **options)
+        self.core = CoreTableSummarizer(chat, cache=cache)
+
+    def summarize_documents(self, documents: Sequence[BaseNode]) -> list[Document]:
+        """Return a document for each one that was loaded, clean, with `table_count` and `table_summaries` in its metadata.
+
+        Summaries are plain strings, in the order of the tables, "" where one failed (`table_summary_failures` says why); models
+        do not get them with the text.
+        """
+        return [_whole(read, metadata, self.core.summarize(read.tables)) for read, metadata in _read(documents)]
+
+    async def asummarize_documents(self, documents: Sequence[BaseNode]) -> list[Document]:
+        """Do as `summarize_documents`, without blocking the event loop."""
+        pairs = await asyncio.to_thread(_read, documents)
+        return [_whole(read, metadata, await self.core.asummarize(read.tables)) for read, metadata in pairs]
+
+
+class DocumentIntelligenceReader(BaseReader):
+    """Reads results of document intelligence into clean documents: sections, tables, figures and references.
+
+    A table becomes a document with a sentence for each value; parsers of this package take its lines as propositions. Metadata
+    say what a part is (`kind`), its `title`, `section` and `pages`, and hold the boxes of its words (`layout`), which
+    `factoid.documents.regions` reads for units of a store. Models get title and section with the text.
+
+    Args:
+        options: The rules that clean; None for all of them.
+        kinds: Which parts to return, some of "text", "table", "figure" and "reference".
+    """
+
+    def __init__(self, *, options: CleaningOptions | None = None, kinds: Iterable[PartKind] = KINDS) -> None:
+        self._options, self._kinds = options, tuple(kinds)
+
+    def load_data(self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None) -> list[Document]:
+        """Return the parts of a result: a JSON or Markdown file, the parsed JSON, or an object of the service's package.
+
+        Args:
+            result: What `factoid.documents.read_layout` reads.
+            extra_info: More metadata for all parts.
+
+        Raises:
+            UnreadableFileError: The file is missing, no JSON or cut off.
+            InvalidInputError: It is JSON of something else.
+        """
+        read = clean(read_layout(result), self._options)
+        return [_document(part) for part in read.documents(self._kinds, metadata=extra_info)]
+
+
+class DocumentIntelligenceNodeParser(NodeParser):
+    """Cuts documents that document intelligence has read into clean nodes: sections, tables, figures and references.
+
+    Takes raw results in the metadata of documents, pages of a loader, and Markdown, also of other converters; put it before
+    `MultiGranularNodeParser` in a pipeline. SOURCE is the document, or the first page. Char indices count the node's own clean
+    text, which is not verbatim in the document.
+
+    With a summarizer, each table is followed by an `IndexNode` with its summary, which points at the table's node: what is found
+    is the summary, what a `RecursiveRetriever` returns is the table.
+
+    Args:
+        options: The rules that clean; None for all of them.
+        kinds: Which parts to return, some of "text", "table", "figure" and "reference".
+        summarizer: Summarizes tables; None for no summaries.
+        fields: Those of the framework's `NodeParser`.
+
+    Raises:
+        InvalidInputError: On use, if a document's metadata are a damaged result.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    options: CleaningOptions | None = Field(default=None, exclude=True)
+    kinds: tuple[PartKind, ...] = KINDS
+    summarizer: TableSummarizer | None = Field(default=None, exclude=True)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name under which the framework saves this class."""
+        return cls.__name__
+
+    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+        core = self.summarizer.core if self.summarizer else None
+        parts: list[BaseNode] = []
+        for node, read, metadata in get_tqdm_iterable(self._read(nodes), show_progress, "Cleaning documents"):
+            parts += self._parts(node, read, metadata, core.summarize(read.tables) if core else None)
+        return parts
+
+    async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+        core = self.summarizer.core if self.summarizer else None
+        parts: list[BaseNode] = []
+        documents = await asyncio.to_thread(self._read, nodes)
+        for node, read, metadata in get_tqdm_iterable(documents, show_progress, "Cleaning documents"):
+            report = await core.asummarize(read.tables) if core else None
+            parts += await asyncio.to_thread(self._parts, node, read, metadata, report)
+        return parts
+
+    def _read(self, nodes: Sequence[BaseNode]) -> list[tuple[BaseNode, LayoutDocument, dict[str, Any]]]:
+        loaded = read_loaded((text_of(node), node.metadata) for node in nodes)
+        return [
+            (nodes[part.position], clean(part.layout, self.options), plain_metadata(part.metadata)[0])
+            for part in loaded
+        ]
+
+    def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
+        """Leave the nodes as they are: the framework would look for clean texts in the raw document."""
+        del parent_doc_map
+        return nodes
+
+    def _parts(
+        self, node: BaseNode, read: LayoutDocument, metadata: dict[str, Any], report: SummaryReport | None
+    ) -> list[BaseNode]:
+        documents = read.documents(self.kinds, metadata=metadata)
+        summaries = (
+            {part.metadata["table_id"]: part for part in summary_documents(read, report, documents)} if report else {}
+        )
+        parts: list[BaseNode] = []
+        for document in documents:
+            parts.append(TextNode(**_fields(document), start_char_idx=0, end_char_idx=len(document.text)))
+            if summary := summaries.get(document.id):
+                parts.append(IndexNode(**_fields(summary), index_id=document.id))
+        source = (node.source_node or node.as_related_node_info()).model_copy(update={"metadata": metadata})
+        for part in parts:
+            part.relationships[NodeRelationship.SOURCE] = source
+        return parts
+
+
+def regions_of(node: BaseNode | NodeWithScore) -> list[Region]:
+    """Return where a node stands on the pages, line by line: one of a document that the reader or the node parser made.
+
+    None for a node of a layout without words, or one that does not know its place in its document.
+
+    Raises:
+        InvalidInputError: The metadata is damaged.
+    """
+    node = node.node if isinstance(node, NodeWithScore) else node
+    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
+    whole = "granularity" not in node.metadata
+    span = (0, len(text_of(node))) if start is None and whole else (start or 0, end or 0)
+    return regions_in(node.metadata, *span)
+
+
+def _read(nodes: Iterable[BaseNode]) -> list[tuple[LayoutDocument, dict[str, Any]]]:
+    loaded = read_loaded((text_of(node), node.metadata) for node in nodes)
+    return [(clean(part.layout), plain_metadata(part.metadata)[0]) for part in loaded]
+
+
+def _fields(part: CoreDocument) -> dict[str, Any]:
+    metadata = dict(part.metadata)
+    heading = {key: value for key, value in (("title", part.title), ("section", part.section)) if value}
+    hidden = [key for key in _HIDDEN if key in metadata]
+    return {
+        "id_": part.id,
+        "text": part.text,
+        "metadata": heading | metadata,
+        "excluded_embed_metadata_keys": hidden,
+        "excluded_llm_metadata_keys": hidden,
+    }
+
+
+def _document(part: CoreDocument) -> Document:
+    return Document(**_fields(part))
+
+
+def _whole(read: LayoutDocument, metadata: dict[str, Any], report: SummaryReport) -> Document:
+    title = {"title": read.title} if read.title else {}
+    made = report.metadata()
+    hidden = [*made]
+    return Document(
+        text=read.text,
+        metadata=metadata | title | made,
+        excluded_embed_metadata_keys=hidden,
+        excluded_llm_metadata_keys=hidden,
+    )

@@ -1,0 +1,129 @@
+"""`factoid clean` and `factoid tables`: what a layout service read, as clean text and as tables."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from factoid.cli import options as opts
+from factoid.cli.options import argument, option
+from factoid.errors import InvalidInputError, UnreadableFileError
+
+if TYPE_CHECKING:
+    from factoid.documents import LayoutDocument, Table
+
+Files = Annotated[
+    list[str],
+    argument(
+        "FILE",
+        "Results of Azure Document Intelligence or Content Understanding (.json), Markdown (.md, .txt), or PDFs with text.",
+    ),
+]
+
+
+def clean(
+    files: Files,
+    *,
+    references: Annotated[
+        Literal["split", "keep", "drop"], option(None, "The list of references: an entry each, whole, or left out.")
+    ] = "split",
+    without: Annotated[list[str] | None, option("RULE", "Leave out a rule, such as hyphens; may be repeated.")] = None,
+    as_json: Annotated[
+        bool, option(None, "Print sections, tables, figures and references as JSON lines, to index.", "--json")
+    ] = False,
+    quiet: opts.Quiet = False,
+) -> None:
+    """Print the clean text of documents that a layout service read, without marks, furniture and cut words."""
+    from factoid.documents import CleaningOptions
+
+    try:
+        off: dict[str, Any] = dict.fromkeys(without or (), False)
+        rules = replace(CleaningOptions(references=references), **off)
+    except TypeError as error:
+        names = ", ".join(name for name, value in _fields(CleaningOptions()).items() if value is True)
+        message = f"--without takes one of {names}, got {', '.join(without or ())}"
+        raise InvalidInputError(message) from error
+    for number, file in enumerate(files):
+        document = _read(file, rules)
+        if as_json:
+            for part in document.documents(metadata={"source": Path(file).as_posix()}):
+                opts.print_json(_fields(part))
+        else:
+            print(("\n" if number else "") + document.text)
+        if not quiet:
+            counts = ", ".join(f"{count} {rule.replace('_', ' ')}" for rule, count in document.changes.items())
+            print(f"{file}: {counts or 'nothing to clean'}", file=sys.stderr)
+
+
+def tables(
+    files: Files,
+    *,
+    as_json: Annotated[
+        bool,
+        option(None, "Print a JSON line for each table: records by column, caption, place and sentences.", "--json"),
+    ] = False,
+    as_csv: Annotated[bool, option(None, "Print comma-separated values.", "--csv")] = False,
+    sentences: Annotated[bool, option(None, "Print a sentence for each value.", "--sentences")] = False,
+    table: Annotated[int | None, option("N", "Print one table of a file only, counted from 1.")] = None,
+) -> None:
+    """Print the tables of documents that a layout service read, as Markdown, JSON, CSV or sentences."""
+    if as_json + as_csv + sentences > 1:
+        message = "give one of --json, --csv and --sentences"
+        raise InvalidInputError(message)
+    first = True
+    for file in files:
+        document = _read(file, None)
+        if table is not None and not 1 <= table <= len(document.tables):
+            message = f"{file} has {len(document.tables)} tables: --table takes a number from 1 to that, got {table}"
+            raise InvalidInputError(message)
+        for number, one in enumerate(document.tables, 1):
+            if table not in (None, number):
+                continue
+            if as_json:
+                opts.print_json({"source": Path(file).as_posix(), "table": number} | _record(one, document.text))
+                continue
+            if not first:
+                print()
+            first = False
+            if as_csv:
+                writer = csv.writer(sys.stdout, lineterminator="\n")
+                writer.writerows([one.names(), *one.texts()[one.header_rows :]])
+            elif sentences:
+                print("\n".join(_sentences(one, document.text)))
+            else:
+                print(one.to_markdown())
+
+
+def _read(file: str, rules: Any) -> LayoutDocument:
+    from factoid.documents import clean, read_layout
+
+    if not Path(file).is_file():
+        message = f"{file} is no file"
+        raise UnreadableFileError(message)
+    return clean(read_layout(file), rules)
+
+
+def _record(table: Table, text: str) -> dict[str, Any]:
+    return {
+        "caption": table.caption,
+        "section": table.section,
+        "pages": table.pages,
+        "rows": table.row_count,
+        "columns": table.column_count,
+        "footnotes": table.footnotes,
+        "records": table.to_records(),
+        "sentences": _sentences(table, text),
+    }
+
+
+def _sentences(table: Table, text: str) -> list[str]:
+    from factoid.documents import row_propositions
+
+    return [proposition.text for proposition in row_propositions(table, text=text)]
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}

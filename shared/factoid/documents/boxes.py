@@ -1,0 +1,132 @@
+"""Words on pages: boxes of a text's words, the lines that they make up, and a short form for metadata."""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b85decode, b85encode
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from factoid.documents.tables import Region
+from factoid.errors import InvalidInputError
+from factoid.units import Unit
+
+LAYOUT = "layout"  # the key of a document's metadata that holds its boxes
+
+_SCALE = 100  # steps of a page's unit: a hundredth of an inch, or of a pixel
+_NOWHERE = (0.0,) * 8
+_COLUMNS = 11  # start, end, page and eight coordinates
+_MOST_BYTES = 1 << 28  # of unpacked boxes: metadata may come from anywhere
+
+
+class Box(NamedTuple):
+    """A word of a text on a page: its span in the text, the page's number, and x and y of four corners in turn.
+
+    The polygon is () where only the page is known.
+    """
+
+    start: int
+    end: int
+    page: int
+    polygon: tuple[float, ...]
+
+
+def regions(unit: Unit) -> list[Region]:
+    """Return where a unit stands on the pages, line by line, of a document that came from a layout.
+
+    Args:
+        unit: A unit, such as one that a search found, of any store: its document's metadata holds the boxes of the words.
+
+    Returns:
+        In reading order. None for a unit of another document, or of a layout without words such as bare Markdown.
+
+    Raises:
+        InvalidInputError: The metadata is damaged.
+    """
+    return regions_in(unit.metadata, unit.start, unit.end)
+
+
+def regions_in(metadata: Mapping[str, Any], start: int, end: int) -> list[Region]:
+    """Return where a span of a text stands on the pages, from the metadata of its document; see `regions`."""
+    packed = metadata.get(LAYOUT)
+    if not packed:
+        return []
+    if not isinstance(packed, str):
+        raise _damaged(packed)
+    return lines(box for box in unpack(packed) if box.start < end and start < box.end)
+
+
+def lines(boxes: Iterable[Box]) -> list[Region]:
+    """Return words as lines: those that follow each other on one baseline, at whatever angle, are one region."""
+    merged: list[Region] = []
+    height = 0.0
+    for box in boxes:
+        last = merged[-1] if merged else None
+        if last and last.page == box.page and not box.polygon and not last.polygon:
+            continue
+        if last and last.page == box.page and box.polygon and _continues(last.polygon, box.polygon, height):
+            merged[-1] = Region(box.page, (*last.polygon[:2], *box.polygon[2:6], *last.polygon[6:]))
+        else:
+            merged.append(Region(box.page, box.polygon))
+        if box.polygon:
+            height = float(np.hypot(box.polygon[6] - box.polygon[0], box.polygon[7] - box.polygon[1]))
+    return merged
+
+
+def pack(boxes: Sequence[Box]) -> str:
+    """Return boxes as a short string, rounded to a hundredth of the page's unit; "" for none."""
+    if not boxes:
+        return ""
+    rows = np.array(
+        [[box.start, box.end, box.page, *(np.array(box.polygon or _NOWHERE) * _SCALE).round()] for box in boxes]
+    )
+    rows = rows.astype(np.int64)
+    rows[:, 5:] -= np.tile(rows[:, 3:5], 3)  # corners from the first one: small numbers that repeat
+    steps = np.diff(rows, axis=0, prepend=0).T.astype("<i4")
+    return b85encode(zlib.compress(steps.tobytes(), 9)).decode("ascii")
+
+
+@lru_cache(64)
+def unpack(packed: str) -> tuple[Box, ...]:
+    """Return the boxes of a string that `pack` made.
+
+    Raises:
+        InvalidInputError: It is something else.
+    """
+    try:
+        decompressor = zlib.decompressobj()
+        data = decompressor.decompress(b85decode(packed), _MOST_BYTES)
+        steps = np.frombuffer(data, "<i4").reshape(_COLUMNS, -1)
+        complete = decompressor.eof
+    except (ValueError, zlib.error) as error:
+        raise _damaged(packed) from error
+    if not complete:
+        raise _damaged(packed)
+    rows = np.cumsum(steps.T.astype(np.int64), axis=0)
+    rows[:, 5:] += np.tile(rows[:, 3:5], 3)
+    return tuple(
+        Box(start, end, page, tuple(corner / _SCALE for corner in corners) if any(corners) else ())
+        for start, end, page, *corners in rows.tolist()
+    )
+
+
+def _damaged(packed: object) -> InvalidInputError:
+    return InvalidInputError(f"metadata[{LAYOUT!r}] must hold what factoid.documents wrote, got {packed!r:.60}")
+
+
+def _continues(line: tuple[float, ...], word: tuple[float, ...], height: float) -> bool:
+    """Tell whether a word stands behind a line, at most three heights further on and less than half a height aside."""
+    if not line:
+        return False
+    along = np.array(line[2:4]) - np.array(line[:2])
+    length = float(np.hypot(*along))
+    if not length or not height:
+        return False
+    along /= length
+    gap = np.array(word[:2]) - np.array(line[2:4])
+    ahead, aside = float(gap @ along), float(gap @ np.array([-along[1], along[0]]))
+    turned = np.array(word[2:4]) - np.array(word[:2])
+    return -height < ahead < 3 * height and abs(aside) < height / 2 and float(turned @ along) >= 0

@@ -1,0 +1,239 @@
+"""A cleaned document: its text in sections, figures, references and tables, each traced to the content, pages and boxes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from factoid.documents.boxes import LAYOUT, Box, lines, pack
+from factoid.documents.layout import Layout
+from factoid.documents.table_rows import row_propositions
+from factoid.documents.tables import Region, Table
+from factoid.documents.trace import TracedText
+from factoid.errors import InvalidInputError
+from factoid.propositions.decompose import LINES, PROPOSITIONS
+from factoid.sentences import Span
+from factoid.units import Document
+
+PartKind = Literal["text", "table", "figure", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph of the clean text.
+
+    Attributes:
+        role: What it is.
+        start, end: Its span in the clean text.
+        section: Path of headings, outermost first.
+    """
+
+    role: Literal["title", "heading", "text", "code", "formula", "footnote", "caption", "figure", "reference"]
+    start: int
+    end: int
+    section: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with what stands below it, up to the next heading; the first one may have none.
+
+    Attributes:
+        heading: As printed, number included; "" for what stands before the first heading.
+        path: Headings, outermost first, its own included.
+        start, end: Span in the clean text: heading, running text and footnotes, without figures and references.
+    """
+
+    heading: str
+    path: tuple[str, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure.
+
+    Attributes:
+        caption: Clean; "" if there is none.
+        start, end: Span in the clean text: the caption and, of a figure that is text such as a listing, its paragraphs.
+        inside: What is written in the picture, such as labels of axes, as the service read it. No part of the clean text.
+        section: Path of headings.
+        pages: Numbers of its pages.
+    """
+
+    caption: str
+    start: int
+    end: int
+    inside: str = ""
+    section: tuple[str, ...] = ()
+    pages: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LayoutDocument:
+    """A document made of a layout by `factoid.documents.clean`.
+
+    Attributes:
+        title: Its title, or "".
+        traced: The clean text, each character of which knows where it stands in the content.
+        paragraphs: All paragraphs of the clean text, in order.
+        sections, figures, tables: What their names say, in order. Texts of cells and captions of tables are clean.
+        references: Spans of the entries of the reference list in the clean text.
+        layout: What it was made of.
+        changes: How often each rule was applied, by the names of `CleaningOptions`.
+    """
+
+    title: str
+    traced: TracedText
+    paragraphs: tuple[Paragraph, ...]
+    sections: tuple[Section, ...]
+    figures: tuple[Figure, ...]
+    tables: tuple[Table, ...]
+    references: tuple[Span, ...]
+    layout: Layout
+    changes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The clean text, in Markdown: each section with its footnotes, then its figures' captions. Tables stand apart."""
+        return self.traced.text
+
+    def sources(self, start: int, end: int) -> list[Span]:
+        """Return where a part of the clean text stands in the content, in order; characters that were put in stand nowhere."""
+        return self.traced.sources(start, end)
+
+    def locate(self, start: int, end: int) -> list[Region]:
+        """Return where a part of the clean text stands on the pages, line by line.
+
+        Where pages are known and words are not, a region is a whole page and has no polygon.
+
+        Raises:
+            InvalidInputError: The span does not lie in the text.
+        """
+        if not 0 <= start <= end <= len(self.text):
+            message = f"expected a span in the {len(self.text)} characters of the text, got {start, end}"
+            raise InvalidInputError(message)
+        return lines(self.boxes(start, end))
+
+    def boxes(self, start: int, end: int) -> list[Box]:
+        """Return the words of a part of the clean text, with their spans in the clean text."""
+        boxes: list[Box] = []
+        last = -1
+        for run in self.traced.cut(start, end).runs:
+            stop = run.origin + run.end - run.start
+            places = self.layout.words.within(run.origin, stop)
+            if not places:
+                page = self.layout.page_at(run.origin)
+                if page is not None and not len(self.layout.words):
+                    boxes.append(Box(start + run.start, start + run.end, page, ()))
+                continue
+            for place in places:
+                word = self.layout.words.box(place)
+                begin = start + run.start + max(word.start - run.origin, 0)
+                finish = start + run.start + min(word.end, stop) - run.origin
+                if place == last:  # its other half, such as behind a hyphen that was taken out
+                    begin = boxes.pop().start
+                boxes.append(Box(begin, finish, word.page, word.polygon))
+                last = place
+        return boxes
+
+    def documents(
+        self,
+        kinds: Iterable[PartKind] = ("text", "table", "figure"),
+        *,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> list[Document]:
+        """Return what to index: a document for each section, table and figure, and on request for each entry of the references.
+
+        Sections bring their heading, so that splitters name it; the path above it is the document's `section`. A table's text is
+        its caption and a sentence for each value, on lines that are propositions as they stand. Their metadata holds `kind`,
+        the `pages`, where the text begins in the clean text (`offset`, but for tables), the place of a table in `tables`
+        (`table`), and the boxes of the words (`layout`), which `factoid.documents.regions` reads for any unit, from any store.
+
+        Args:
+            kinds: Which kinds to return.
+            metadata: More metadata for all of them, such as the file's name.
+
+        Raises:
+            InvalidInputError: Another kind.
+        """
+        makers = {"text": self._texts, "table": self._tables, "figure": self._figures, "reference": self._references}
+        kinds = list(kinds)
+        if unknown := [kind for kind in kinds if kind not in makers]:
+            message = f"kinds must be among {', '.join(makers)}, got {', '.join(map(repr, unknown))}"
+            raise InvalidInputError(message)
+        return [document for kind in makers if kind in kinds for document in makers[kind](dict(metadata or {}))]
+
+    def _texts(self, metadata: dict[str, Any]) -> Iterator[Document]:
+        elsewhere = [part.section for part in self.paragraphs if part.role not in ("title", "heading")]
+        elsewhere += [section.path[:-1] for section in self.sections if section.path]
+        names = {table.section for table in self.tables}
+        starts = [part.start for part in self.paragraphs]
+        for section in self.sections:
+            first, last = bisect_left(starts, section.start), bisect_left(starts, section.end)
+            bare = all(part.role in ("title", "heading") for part in self.paragraphs[first:last])
+            depth = len(section.path)
+            named = ", ".join(section.path) in names or any(path[:depth] == section.path for path in elsewhere if bare)
+            if not (bare and named):
+                yield self._part("text", section.start, section.end, section.path[:-1], metadata)
+
+    def _figures(self, metadata: dict[str, Any]) -> Iterator[Document]:
+        for figure in self.figures:
+            if figure.start < figure.end:
+                yield self._part("figure", figure.start, figure.end, figure.section, metadata)
+
+    def _references(self, metadata: dict[str, Any]) -> Iterator[Document]:
+        sections = {part.start: part.section for part in self.paragraphs if part.role == "reference"}
+        for start, end in self.references:
+            yield self._part("reference", start, end, sections.get(start, ()), metadata)
+
+    def _part(self, kind: PartKind, start: int, end: int, path: Sequence[str], metadata: dict[str, Any]) -> Document:
+        boxes = [box._replace(start=box.start - start, end=box.end - start) for box in self.boxes(start, end)]
+        pages = sorted({box.page for box in boxes} or set(_pages(self.layout, self.sources(start, end))))
+        facts = {"kind": kind, "pages": pages, "offset": start, LAYOUT: pack(boxes)}
+        return Document(self.text[start:end], self.title, ", ".join(path), metadata=metadata | _known(facts))
+
+    def _tables(self, metadata: dict[str, Any]) -> Iterator[Document]:
+        for number, table in enumerate(self.tables):
+            text, boxes = "", []
+            for separator, part, where in self._statements(table):
+                start = len(text) + len(separator)
+                text += separator + part
+                boxes += [
+                    Box(start, len(text), region.page, region.polygon)
+                    for region in where
+                    if len(region.polygon) in (0, 8)
+                ]
+            if text:
+                facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes)}
+                facts |= {PROPOSITIONS: LINES}
+                yield Document(text, self.title, table.section, metadata=metadata | _known(facts))
+
+    def _statements(self, table: Table) -> Iterator[tuple[str, str, Sequence[Region]]]:
+        """Yield what a table says: caption, values row by row, footnotes; what stands before each, and where it is printed."""
+        if table.caption:
+            printed = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
+            yield "", table.caption, printed or table.regions
+        row = None
+        for proposition in row_propositions(table, text=self.text):
+            separator = "\n" if proposition.row == row else "\n\n" if table.caption or row is not None else ""
+            words = self.layout.boxes([cell.span for cell in proposition.cells if cell.span])
+            cells = [region for cell in proposition.cells for region in cell.regions]
+            yield separator, proposition.text, lines(words) or cells or table.regions
+            row = proposition.row
+        for note in table.footnotes:
+            yield "\n\n" if table.caption or row is not None else "", note, table.regions
+
+
+def _pages(layout: Layout, spans: Iterable[Span]) -> Iterator[int]:
+    for span in spans:
+        for position in (span[0], span[1] - 1):
+            if (page := layout.page_at(position)) is not None:
+                yield page
+
+
+def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value not in ("", [])}

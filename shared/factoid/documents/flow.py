@@ -1,0 +1,200 @@
+"""What belongs together in a document that columns, pages and floats have cut: captions, legends, running text, references."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from factoid.documents.blocks import Block
+from factoid.documents.layout import Layout
+from factoid.documents.trace import TracedText, join
+
+_FIGURE_CAPTION = re.compile(
+    r"(?:Figure|Fig\.|Chart|Scheme|Plate|Diagram|Abbildung|Abb\.)\s+(?:[A-Z]?\d+|[A-Z])(?:[.\-]\d+)?[a-z]?\s*[:.|]\s",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’»)\]*]*\Z")
+_GOES_ON = re.compile(r"[(\[“\"]?[^\W\d_A-Z]")  # begins in the middle of a sentence
+_IS_OPEN = re.compile(r"(?:[,(\[–—]|\w[-\u2010])\Z")
+_ITEM = re.compile(r"(?:[-*+•·‣▪●◦]|\d{1,3}[.)]|\[\d+\]|\([a-z\d]{1,3}\))\s")
+_REFERENCES = re.compile(
+    r"(?:[\dA-Z]{1,2}(?:\.\d{1,2})*\.?\s+)?(?:references|bibliography|works cited|literature(?: cited)?|literaturverzeichnis|"
+    r"références|referencias)(?: and notes)?\W*",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"^(?:[-*+]\s+)?(?:\[[\w+]{1,12}\]|\d{1,3}\.)\s", re.MULTILINE)  # "[12] ", "[Smi20] ", "12. "
+_YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d[a-z]?\b|\b(?:in press|forthcoming|to appear|n\.d\.)", re.IGNORECASE)
+_LEGEND_WORDS = 3
+_FORMULA_WORDS = 6
+_RUNNING_HEAD_PAGES = 3  # on so many pages a line at the top or the bottom is furniture
+_RUNNING_HEAD_WORDS = 15
+
+
+def is_finished(text: str) -> bool:
+    """Tell whether a paragraph ends as one does."""
+    return _SENTENCE_END.search(text.rstrip()) is not None
+
+
+def goes_on(before: str, after: str) -> bool:
+    """Tell whether one piece of running text is the rest of another."""
+    before, after = before.rstrip(), after.lstrip()
+    if not before or not after or _ITEM.match(after) or _SENTENCE_END.search(before):
+        return False
+    return bool(_IS_OPEN.search(before) or (_GOES_ON.match(after) and after[:1].lower() == after[:1]))
+
+
+def drop_running_heads(blocks: Sequence[Block], layout: Layout) -> tuple[list[Block], int]:
+    """Return blocks without short lines that begin or end many pages alike, but for their numbers; and how many they were."""
+    edges: dict[int, tuple[int, int]] = {}
+    for place, block in enumerate(blocks):
+        if block.kind in ("text", "heading") and block.text.text and (page := _page(block, layout)) is not None:
+            edges[page] = (edges.get(page, (place, place))[0], place)
+    keys = {
+        place: re.sub(r"\d+", "0", " ".join(blocks[place].text.text.split()))
+        for pair in edges.values()
+        for place in pair
+        if len(blocks[place].text.text.split()) <= _RUNNING_HEAD_WORDS
+    }
+    counts = Counter(keys.values())
+    heads = {place for place, key in keys.items() if counts[key] >= _RUNNING_HEAD_PAGES}
+    return [block for place, block in enumerate(blocks) if place not in heads], len(heads)
+
+
+def gather_figures(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+    """Return blocks in which captions of figures stand with their figures; and how many were away from them.
+
+    A caption without a picture, also one that was read as the page's footer, stands for a figure that the service took for
+    text: the blocks from the last heading that is none up to the caption are what is in it.
+    """
+    result: list[Block] = []
+    count = 0
+    waiting: Block | None = None  # a caption that stands above its figure
+    for place, block in enumerate(blocks):
+        if block.kind in ("text", "footer", "header", "caption") and _FIGURE_CAPTION.match(block.text.text):
+            after = blocks[place + 1] if place + 1 < len(blocks) else None
+            count += 1
+            if result and result[-1].kind == "figure" and not result[-1].text.text:
+                result[-1] = replace(result[-1], text=block.text)
+            elif after and after.kind == "figure" and not after.text.text:
+                waiting = block
+            else:
+                start = _start_of_figure(result)
+                body = tuple(part.text for part in result[start:])
+                result[start:] = [replace(block, kind="figure", level=0, body=body)]
+        elif block.kind == "figure" and waiting:
+            result.append(replace(block, text=waiting.text))
+            waiting = None
+        else:
+            result.append(block)
+    return result, count
+
+
+def gather_legends(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+    """Return blocks in which rows of short scraps right before a figure are part of it; and how many they were."""
+    result: list[Block] = []
+    count = 0
+    for block in blocks:
+        if block.kind == "figure":
+            start = len(result)
+            while start and _is_scrap(result[start - 1], _LEGEND_WORDS):
+                start -= 1
+            if len(result) - start > 1:
+                scraps = [part.text.text for part in result[start:]]
+                block = replace(block, inside=" ".join([*scraps, block.inside]).strip())
+                count += len(scraps)
+                del result[start:]
+        result.append(block)
+    return result, count
+
+
+def gather_formulas(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+    """Return blocks in which the scraps of a formula are one block; and how many were joined."""
+    result: list[Block] = []
+    run: list[Block] = []
+    count = 0
+    for block in [*blocks, Block("comment", TracedText("", ()))]:
+        if _is_scrap(block, _FORMULA_WORDS):
+            run.append(block)
+            continue
+        if len(run) > 1 and any("=" in part.text.text for part in run):
+            result.append(replace(run[0], kind="formula", text=join([part.text for part in run], " ")))
+            count += len(run)
+        else:
+            result += run
+        run = []
+        result.append(block)
+    return result[:-1], count
+
+
+def rejoin(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+    """Return blocks in which running text that was cut is whole again; and how many cuts there were.
+
+    Text goes on behind figures, tables, footnotes and page furniture, never behind a heading.
+    """
+    groups: list[list[Block]] = []
+    last: list[Block] = []  # the pieces of the running text that may go on
+    for block in blocks:
+        is_text = block.kind == "text" and block.level == 0
+        if is_text and last and goes_on(last[-1].text.text, block.text.text):
+            last.append(block)
+            continue
+        groups.append([block])
+        if is_text:
+            last = groups[-1]
+        elif block.kind in ("heading", "title", "code", "formula", "text"):
+            last = []
+    whole = [replace(group[0], text=join([block.text for block in group], "\n")) for group in groups]
+    return whole, len(blocks) - len(whole)
+
+
+def is_reference_heading(heading: str) -> bool:
+    """Tell whether a heading is that of a list of references."""
+    return _REFERENCES.fullmatch(heading) is not None
+
+
+def entries(paragraphs: Sequence[TracedText]) -> list[TracedText]:
+    """Return the entries of a list of references, from its paragraphs.
+
+    Where entries begin with numbers or keys in brackets, those tell them apart. Else a paragraph is an entry; one that the
+    paragraph before has not come to its end for, or that holds no year, is the rest of that.
+    """
+    starts = sum(len(_NUMBERED.findall(paragraph.text)) for paragraph in paragraphs)
+    if starts >= max(2, len(paragraphs) / 2):
+        whole = join(list(paragraphs), "\n")
+        places = [match.start() for match in _NUMBERED.finditer(whole.text)]
+        bounds = [0, *(place for place in places if place), len(whole.text)]
+        cuts = [whole.cut(start, end).strip() for start, end in pairwise(bounds)]
+        return [cut for cut in cuts if cut.text]
+    groups: list[list[TracedText]] = []
+    for paragraph in paragraphs:
+        if groups and (not is_finished(groups[-1][-1].text) or not _YEAR.search(paragraph.text)):
+            groups[-1].append(paragraph)
+        else:
+            groups.append([paragraph])
+    return [join(group, "\n") for group in groups]
+
+
+def _start_of_figure(blocks: Sequence[Block]) -> int:
+    """Return where what belongs to a caption at the end begins; the end itself if nothing tells."""
+    for place in range(len(blocks) - 1, -1, -1):
+        block = blocks[place]
+        if block.kind == "text" and block.level:
+            return place
+        if block.kind not in ("text", "code", "formula"):
+            break
+    return len(blocks)
+
+
+def _is_scrap(block: Block, words: int) -> bool:
+    text = block.text.text
+    return (
+        block.kind == "text" and not block.level and len(text.split()) <= words and not is_finished(text) and bool(text)
+    )
+
+
+def _page(block: Block, layout: Layout) -> int | None:
+    spans = block.text.sources()
+    return layout.page_at(spans[0][0]) if spans else None

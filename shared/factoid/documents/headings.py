@@ -1,0 +1,129 @@
+"""The title and the headings of a document: which are none, and how deep the others lie."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from factoid.documents.blocks import Block
+from factoid.documents.layout import Layout
+
+_NUMBER = re.compile(r"(?:(?:Section|Chapter|Part)\s+)?(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
+_LETTER = re.compile(r"(?:Appendix\s+)?([A-Z])((?:\.\d{1,2}){0,4})[.:]?\s+\S")
+# What a preprint server prints along the margin: "arXiv:2301.00001v1 [cs.CL] 1 Jan 2023".
+_STAMP = re.compile(r"[A-Za-z]+:\S*\d{3,}\S*\s+(?:\[[\w.\-]+\]\s+)?\d{1,2}\s+[A-Z][a-z]{2,8}\s+\d{4}")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+# Names of sections that carry no number where others do.
+_UNNUMBERED = re.compile(
+    r"(?:abstract|summary|keywords?|introduction|(?:table of )?contents|conclusions?|discussion|limitations?|references|"
+    r"bibliography|literature|works cited|notes|glossary|index|appendix|appendices|(?:online )?supplement\w*|annex|funding|"
+    r"acknowledge?ments?|(?:statement of )?ethic\w*|broader impact|impact statement|reproducibility|author contributions?|"
+    r"(?:data|code) availability|(?:declaration|conflicts?|competing)\b)(?:\b.{0,40})?",
+    re.IGNORECASE,
+)
+_STAMP_CHARS = 120
+_TURNED = 2.0  # taller than wide by so much: a word that runs up or down the page
+
+
+def drop_stamps(blocks: Sequence[Block], layout: Layout) -> tuple[list[Block], int]:
+    """Return blocks without headings that run along the margin, or read as a preprint server's stamp; and how many they were."""
+    rest = [block for block in blocks if block.kind not in ("heading", "title") or not _is_stamp(block, layout)]
+    return rest, len(blocks) - len(rest)
+
+
+def demote_headings(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+    """Return blocks in which headings that are none are text, with their level; and how many they were.
+
+    A heading without a word is none. Nor is one without a number, on the level of numbered ones and behind the first of them,
+    unless it has one of the names that sections without a number have.
+    """
+    numbered = _numbers(blocks)
+    levels = [blocks[place].level for place in numbered]
+    result: list[Block] = []
+    for place, block in enumerate(blocks):
+        text = block.text.text
+        wordless = not _LETTERS.search(text)
+        stray = len(numbered) > 2 and place > min(numbered) and place not in numbered and block.level <= min(levels)
+        if block.kind == "heading" and (wordless or (stray and not _UNNUMBERED.fullmatch(text))):
+            block = replace(block, kind="text", level=max(block.level, 1))
+        result.append(block)
+    return result, sum(before.kind != after.kind for before, after in zip(blocks, result, strict=True))
+
+
+def with_title(blocks: Sequence[Block]) -> list[Block]:
+    """Return blocks of which the first title, or else a first heading on the top level that stands before all text, is the title.
+
+    Other titles, such as those of further pages, are headings.
+    """
+    titles = [place for place, block in enumerate(blocks) if block.kind == "title"]
+    first = next((place for place, block in enumerate(blocks) if block.kind in ("heading", "text", "table")), None)
+    if not titles and first is not None and blocks[first].kind == "heading" and blocks[first].level <= 1:
+        text = blocks[first].text.text
+        if not _NUMBER.match(text) and not _UNNUMBERED.fullmatch(text):
+            titles = [first]
+    return [
+        replace(block, kind="title" if place in titles[:1] else "heading", level=block.level or 1)
+        if block.kind == "title" or place in titles[:1]
+        else block
+        for place, block in enumerate(blocks)
+    ]
+
+
+def with_sections(blocks: Sequence[Block], *, numbers: bool) -> list[Block]:
+    """Return blocks with the path of headings that they stand under, and headings with their depth as level, from 1.
+
+    Args:
+        blocks: The blocks.
+        numbers: "4.1" lies below "4", whatever their levels; a heading without number on the top level lies beside "4".
+    """
+    numbered = _numbers(blocks) if numbers else {}
+    top = min((blocks[place].level for place in numbered), default=0)
+    ranks = sorted({block.level for block in blocks if block.kind == "heading"})
+    path: list[tuple[int, str]] = []
+    result: list[Block] = []
+    last = 0
+    for place, block in enumerate(blocks):
+        if block.kind == "heading":
+            if place in numbered:
+                depth = last = numbered[place]
+            elif numbered and len(numbered) > 2:
+                depth = 1 if block.level <= top else last + block.level - top if last == 1 else last + 1
+            else:
+                depth = ranks.index(block.level) + 1
+            path = [step for step in path if step[0] < depth]
+            path.append((depth, " ".join(block.text.text.split())))
+            block = replace(block, level=depth)
+        result.append(replace(block, section=tuple(name for _, name in path)))
+    return result
+
+
+def _numbers(blocks: Sequence[Block]) -> dict[int, int]:
+    """Return the depth of each heading that begins with its number, by its place. Letters count from A on, behind numbers."""
+    depths: dict[int, int] = {}
+    letter = "A"
+    for place, block in enumerate(blocks):
+        if block.kind != "heading":
+            continue
+        text = block.text.text
+        if match := _NUMBER.match(text):
+            depths[place] = match[1].count(".") + 1
+        elif depths and (match := _LETTER.match(text)) and match[1] in (letter, chr(ord(letter) - 1)):
+            depths[place] = match[2].count(".") + 1
+            letter = chr(ord(match[1]) + 1)
+    return depths
+
+
+def _is_stamp(block: Block, layout: Layout) -> bool:
+    if len(block.text.text) <= _STAMP_CHARS and _STAMP.fullmatch(block.text.text):
+        return True
+    boxes = layout.boxes(block.text.sources())
+    sizes = [
+        (max(box.polygon[::2]) - min(box.polygon[::2]), max(box.polygon[1::2]) - min(box.polygon[1::2]))
+        for box in boxes
+    ]
+    turned = Counter(height > _TURNED * width for width, height in sizes)
+    pages = {page.number: page.angle for page in layout.pages}
+    upright = all(abs(pages.get(box.page, 0.0)) % 180 < 45 for box in boxes)
+    return bool(boxes) and upright and turned[True] > turned[False]

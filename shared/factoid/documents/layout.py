@@ -1,0 +1,143 @@
+"""What a layout service read of a document: content, pages, words, and the elements that it told apart."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from factoid.documents.boxes import Box
+from factoid.documents.tables import Region, Table
+from factoid.sentences import Span
+
+# The names of Azure Document Intelligence; "" is running text.
+Role = Literal["", "title", "sectionHeading", "pageHeader", "pageFooter", "pageNumber", "footnote", "formulaBlock"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page.
+
+    Attributes:
+        number: From 1.
+        width, height: Size in `unit`; 0 where the service does not tell it.
+        unit: "inch" or "pixel", or "".
+        angle: Degrees by which the text is turned clockwise, from -180 to 180.
+        spans: Where its text stands in the content.
+    """
+
+    number: int
+    width: float = 0.0
+    height: float = 0.0
+    unit: str = ""
+    angle: float = 0.0
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """All words of a layout that have a place on a page, in order of the content. About 90 bytes a word.
+
+    Attributes:
+        starts, ends: Their spans in the content. Shape: (words,).
+        pages: Numbers of their pages. Shape: (words,).
+        polygons: x and y of four corners in turn, in the page's unit, clockwise from the text's upper left. Shape: (words, 8).
+        confidences: From 0 to 1; NaN where the service does not tell them. Shape: (words,).
+    """
+
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    pages: NDArray[np.int32]
+    polygons: NDArray[np.float64]
+    confidences: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def within(self, start: int, end: int) -> range:
+        """Return the positions of the words that share a character with a span of the content."""
+        first = int(np.searchsorted(self.ends, start, side="right"))
+        return range(first, max(first, int(np.searchsorted(self.starts, end, side="left"))))
+
+    def box(self, position: int) -> Box:
+        """Return a word with its span in the content."""
+        polygon = tuple(self.polygons[position].tolist())
+        return Box(int(self.starts[position]), int(self.ends[position]), int(self.pages[position]), polygon)
+
+
+def words_of(boxes: Iterable[tuple[Box, float]]) -> Words:
+    """Return words with their confidences as arrays; of words that overlap, the first in the content counts."""
+    rows: list[tuple[float, ...]] = []
+    ordered = sorted((box.start, box.end, box.page, confidence, *box.polygon) for box, confidence in boxes)
+    for row in ordered:
+        if not rows or row[0] >= rows[-1][1]:
+            rows.append(row)
+    table = np.array(rows, np.float64).reshape(-1, 12)
+    starts, ends, pages = table[:, :3].astype(np.int32).T
+    return Words(starts, ends, pages, table[:, 4:].copy(), table[:, 3].copy())
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A paragraph as the service read it.
+
+    Attributes:
+        spans: Where it stands in the content, in order.
+        role: What it is for.
+        depth: Of a heading in the service's tree of sections, from 1; 0 where it gave none.
+        regions: Where it stands on the pages.
+    """
+
+    spans: tuple[Span, ...]
+    role: Role = ""
+    depth: int = 0
+    regions: tuple[Region, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure as the service read it: its spans in the content, those of its caption, and where it stands on the pages."""
+
+    spans: tuple[Span, ...]
+    caption: tuple[Span, ...] = ()
+    regions: tuple[Region, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A document as a layout service read it. All spans count characters of the content.
+
+    Attributes:
+        content: The whole text, in reading order.
+        is_markdown: The content is Markdown; else its structure is in `elements`.
+        pages, words: None for bare Markdown without page breaks.
+        elements: Paragraphs in order, those of cells and figures included. None for bare Markdown.
+        tables: With the service's own cells.
+        pictures: Figures.
+    """
+
+    content: str
+    is_markdown: bool = True
+    pages: tuple[Page, ...] = ()
+    words: Words = field(default_factory=lambda: words_of([]))
+    elements: tuple[Element, ...] = ()
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+
+    @cached_property
+    def _page_spans(self) -> list[tuple[int, int, int]]:
+        return sorted((start, end, page.number) for page in self.pages for start, end in page.spans)
+
+    def page_at(self, position: int) -> int | None:
+        """Return the number of the page that a character of the content stands on; None if no page holds it."""
+        place = bisect_right(self._page_spans, position, key=lambda span: span[0]) - 1
+        return self._page_spans[place][2] if place >= 0 and position < self._page_spans[place][1] else None
+
+    def boxes(self, spans: Iterable[Span]) -> list[Box]:
+        """Return the words that stand in spans of the content, with their spans in it."""
+        return [self.words.box(position) for start, end in spans for position in self.words.within(start, end)]

@@ -1,0 +1,245 @@
+"""Summaries of tables by the caller's model. A summary is found by a search, and its table is what a reader gets.
+
+A summary is generated text and may be wrong: it is marked as such, and nothing is drawn from it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from factoid.documents.tables import Table
+from factoid.errors import InvalidInputError
+from factoid.propositions.cache import PropositionCache
+from factoid.propositions.cached_propositionizer import CachedPropositionizer
+from factoid.propositions.prompting.chat import REFUSALS, ChatPropositionizer, Reply, Task
+from factoid.propositions.prompting.cost import Usage
+from factoid.propositions.prompting.prompted import PromptPropositionizer
+from factoid.propositions.protocol import NoPropositions
+from factoid.units import Granularity, Unit, content_id, make_unit
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, OpenAI
+
+PROMPT = """\
+Summarize the table below in two to five sentences, for somebody who searches for what it says. Tell what it is about, what
+its rows and columns are, and its most important values with what they belong to. State only what the table says, and call a
+value the highest or lowest only after comparing it with all others of its column. Answer with the summary alone."""
+
+_EMPTY = "empty answer"
+_NO_CELLS = "table without text"
+
+
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """A generated summary of one table.
+
+    Attributes:
+        table: Position of the table among those that were given, from 0.
+        text: The summary, or "" if it failed.
+        generated_by: Model and prompt.
+        finish_reason: Why the model stopped, such as "stop"; "length" is a summary that was cut off. "" if not known.
+        failure: Why there is no summary, in a few words, or "".
+        completion: The client's own answer, if it was asked for and does not come from a cache.
+    """
+
+    table: int
+    text: str
+    generated_by: str
+    finish_reason: str = ""
+    failure: str = ""
+    completion: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryReport:
+    """The summaries of some tables, in their order.
+
+    Attributes:
+        summaries: One for each table.
+        usage: Tokens of the requests.
+    """
+
+    summaries: tuple[TableSummary, ...]
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Tables without a summary, counted by reason."""
+        return dict(Counter(summary.failure for summary in self.summaries if summary.failure))
+
+    def metadata(self) -> dict[str, Any]:
+        """Return `table_count` and `table_summaries`, a string for each table in order, "" where it failed.
+
+        Where summaries failed, `table_summary_failures` says why, by position from 0. All of it is what JSON can hold.
+        """
+        metadata: dict[str, Any] = {
+            "table_count": len(self.summaries),
+            "table_summaries": [summary.text for summary in self.summaries],
+        }
+        failures = {str(summary.table): summary.failure for summary in self.summaries if summary.failure}
+        return metadata | ({"table_summary_failures": failures} if failures else {})
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())
+        failed = sum(self.failures.values())
+        return f"{len(self.summaries)} tables → {len(self.summaries) - failed} summaries; {failed} failed" + (
+            f" ({reasons})" if reasons else ""
+        )
+
+
+class TableSummarizer:
+    """Summarizes tables by asking a chat model, one request for each table, several at a time.
+
+    Requests are paced, tried again and cached as those of `PromptPropositionizer`. A table that fails in the end costs its
+    own summary only.
+
+    Args:
+        client: `openai.OpenAI`, `openai.AsyncOpenAI` or a client with the same methods; or a function from a prompt to an
+            answer, such as one around any other model. The packages for LangChain and LlamaIndex have a `TableSummarizer`
+            that takes their models.
+        model: Name of the model, as the server knows it; of a function, what a cache knows it by.
+        cache: Keeps summaries: a `PropositionCache`, the path of its file, made if absent, or a store's folder.
+        prompt: Instructions in place of factoid's own.
+        keep_completions: Put the client's own answer into `TableSummary.completion`. Such objects are no JSON, and a cache
+            does not hold them.
+        options: Those of `PromptPropositionizer`: `max_concurrency`, `max_tokens`, `max_retries`, `show_progress` ...
+
+    Raises:
+        InvalidInputError: Neither a client nor a function, an option out of range, or a function without a name for a cache.
+    """
+
+    def __init__(
+        self,
+        client: OpenAI | AsyncOpenAI | Callable[[str], str] | ChatPropositionizer | Any,
+        model: str = "",
+        *,
+        cache: PropositionCache | str | Path | None = None,
+        prompt: str | None = None,
+        keep_completions: bool = False,
+        **options: Any,
+    ) -> None:
+        task = replace(SUMMARIES, keeps_completions=keep_completions)
+        if isinstance(client, ChatPropositionizer):
+            if client.task.read is not read_summary:
+                message = f"expected a client, got a {type(client).__name__}: give its client instead"
+                raise InvalidInputError(message)
+            self._chat: ChatPropositionizer = client
+        elif callable(client):
+            name = model or getattr(client, "__qualname__", "")
+            if cache is not None and (not name or "<lambda>" in name):
+                message = (
+                    "a function needs a name before a cache: TableSummarizer(function, 'name of its model', cache=...)"
+                )
+                raise InvalidInputError(message)
+            self._chat = _FunctionChat(client, name, prompt=prompt, task=task, **options)
+        else:
+            self._chat = PromptPropositionizer(client, model, structured=False, prompt=prompt, task=task, **options)
+        self._cached = self._chat if cache is None else CachedPropositionizer(self._chat, cache)
+
+    @property
+    def name(self) -> str:
+        """Model and prompt, which every summary names as its author."""
+        return self._chat.name
+
+    def summarize(self, tables: Sequence[Table]) -> SummaryReport:
+        """Return a summary of each table.
+
+        Raises:
+            InvalidInputError: Something else than tables.
+            PropositionizerError: No request reached the server, or it refuses what it would refuse for every table.
+            StoreError: The cache cannot be read or written.
+        """
+        units, before = _units(tables), self._chat.usage
+        return self._report(self._cached.propositionize(units), before)
+
+    async def asummarize(self, tables: Sequence[Table]) -> SummaryReport:
+        """Do as `summarize`, without blocking the event loop."""
+        units, before = _units(tables), self._chat.usage
+        return self._report(await self._cached.apropositionize(units), before)
+
+    def _report(self, outputs: Sequence[list[str]], before: Usage) -> SummaryReport:
+        used = self._chat.usage
+        counts = ("requests", "prompt_tokens", "completion_tokens", "cached_tokens")
+        usage = Usage(*(getattr(used, count) - getattr(before, count) for count in counts))
+        return SummaryReport(
+            tuple(_summary(position, texts, self.name) for position, texts in enumerate(outputs)), usage
+        )
+
+
+class _FunctionChat(ChatPropositionizer):
+    """Asks a function from a prompt to an answer."""
+
+    _can_asend = False
+
+    def __init__(self, function: Callable[[str], str], name: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.function, self.model = function, name
+
+    def _send(self, prompt: str) -> Reply:
+        answer = self.function(prompt)
+        if not isinstance(answer, str):
+            message = f"the function that summarizes must return a str, got {type(answer).__name__}"
+            raise InvalidInputError(message)
+        return Reply(read_summary(answer), completion=answer)
+
+    async def _asend(self, prompt: str) -> Reply:
+        return self._send(prompt)
+
+
+def table_prompt(table: Unit, instructions: str | None = None) -> str:
+    """Return the whole prompt for a table, given as a unit with its Markdown as text."""
+    place = "".join(
+        f"{label}: {' '.join(text.split())}\n"
+        for label, text in (("Document", table.title), ("Section", table.section))
+        if text
+    )
+    return f"{(PROMPT if instructions is None else instructions).rstrip()}\n\n{place}Table:\n\n{table.text}\n\nSummary:"
+
+
+def read_summary(text: str, *, finish: str | None = None, refused: bool = False) -> list[str]:
+    """Return a summary and why the model stopped, or `NoPropositions`."""
+    if refused or finish in REFUSALS:
+        return NoPropositions("refusal")
+    summary = " ".join(text.split())
+    return [summary, "" if finish in (None, "None") else str(finish)] if summary else NoPropositions(_EMPTY)
+
+
+def _versioned_name(model: str, prompt: str | None) -> str:
+    return f"{model}@table summary {content_id(PROMPT if prompt is None else prompt)}"
+
+
+SUMMARIES = Task("table summaries", table_prompt, read_summary, _versioned_name)
+
+
+def _units(tables: Sequence[Table]) -> list[Unit]:
+    if isinstance(tables, Table) or not all(isinstance(table, Table) for table in tables):
+        message = "expected a list of factoid.documents.Table, as read_document(...).tables holds them"
+        raise InvalidInputError(message)
+    return [table_unit(table) for table in tables]
+
+
+def table_unit(table: Table) -> Unit:
+    """Return a table as a passage of its Markdown; one without any text has an empty one."""
+    text = table.to_markdown() if any(cell.text.strip() for cell in table.cells) else ""
+    return make_unit(
+        text,
+        Granularity.PASSAGE,
+        document_id="",
+        parent_id="",
+        start=0,
+        end=len(text),
+        title=table.title,
+        section=table.section,
+    )
+
+
+def _summary(position: int, texts: list[str], name: str) -> TableSummary:
+    if isinstance(texts, NoPropositions):
+        reason = _NO_CELLS if texts.reason == "empty passage" else texts.reason
+        return TableSummary(position, "", name, failure=reason)
+    finish = texts[1] if len(texts) > 1 else ""
+    return TableSummary(position, texts[0], name, finish, completion=getattr(texts, "completion", None))

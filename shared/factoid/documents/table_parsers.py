@@ -1,0 +1,311 @@
+"""Tables of Markdown and HTML, in the dialects of document-intelligence services and of converters, with exact spans.
+
+Azure Document Intelligence up to 2024-02 writes pipe tables that GFM cannot hold: several header rows before the delimiter,
+`||` for a position that a merged cell covers, rows of a wrapped cell one below the other. Later versions write HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from factoid._optional import require
+from factoid.documents.tables import NUMBER, Cell, CellKind, Span, Table
+from factoid.markdown import visible
+
+_PIPE = re.compile(r"(?<!\\)\|")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_HTML_TABLE = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
+_HTML_CELL = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE)
+_CELL_END = re.compile(r"</?(?:t[dhr]|tbody|thead|tfoot|table)\b", re.IGNORECASE)
+_CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]+[\d.]*[a-z]?\s*[:.|—–*-]")
+_SELECTION = re.compile(r"(?:\s?:(?:un)?selected:)+\s?$")
+_OPEN_WORDS = 5  # a cell that was wrapped into the next row has at least as many words
+_MOST_SPAN = 1000  # rows or columns of one HTML cell, as browsers cut them
+
+_END_OF_SENTENCE = (".", "!", "?", "…", '."', '?"', ".”")
+
+
+class _Field(NamedTuple):
+    text: str
+    start: int
+    end: int
+    covered: bool  # nothing at all between two pipes: a merged cell covers it
+
+
+def markdown_tables(text: str) -> list[Table]:
+    """Return the tables of a Markdown text, pipe tables and HTML, in order, with captions and spans.
+
+    Texts of cells are what a reader sees of them; marks of selection and hyphens of line ends stay. A row that only goes on
+    with the cells of the row above is part of that row. A paragraph that begins as "Table 2:" is the caption of the table
+    before it or, where there is none, of the one after it.
+    """
+    tables = [*_pipe_tables(text), *_html_tables(text)]
+    tables.sort(key=lambda table: table.span or (0, 0))
+    return _with_captions(text, tables)
+
+
+def is_caption(text: str) -> bool:
+    """Tell whether a paragraph begins as the caption of a table, "Table 2:"."""
+    return _CAPTION.match(text) is not None
+
+
+def html_table(source: str, *, start: int = 0) -> Table:
+    """Return the first table of some HTML; `start` is where it stands in the content that was read.
+
+    Attributes other than rowspan, colspan and scope count for nothing, nested markup is text, and so is a table in a cell.
+
+    Raises:
+        MissingDependencyError: lxml is not installed.
+    """
+    lxml_html: Any = require("lxml.html", extra="documents")
+    root = lxml_html.fragment_fromstring(source, create_parent="div")
+    element = next(root.iter("table"), None)
+    if element is None:
+        return Table((), 0, 0, span=(start, start + len(source)))
+    spans = _html_cell_spans(source, start)
+    cells: list[Cell] = []
+    taken: set[tuple[int, int]] = set()
+    rows = [row for row in element.iter("tr") if next(row.iterancestors("table")) is element]
+    elements = [[cell for cell in row if cell.tag in ("td", "th")] for row in rows]
+    own = sum(map(len, elements))
+    positions = iter(spans if len(spans) == own else [None] * own)
+    for index, (row, row_cells) in enumerate(zip(rows, elements, strict=True)):
+        is_header = row.getparent().tag == "thead" or (bool(row_cells) and all(cell.tag == "th" for cell in row_cells))
+        column = 0
+        for cell in row_cells:
+            while (index, column) in taken:
+                column += 1
+            row_span = min(_count(cell.get("rowspan")), len(rows) - index)
+            column_span = _count(cell.get("colspan"))
+            kind = _html_kind(cell, is_header and cell.get("scope") != "row", column)
+            cells.append(Cell(index, column, _element_text(cell), row_span, column_span, kind, next(positions)))
+            taken |= {(index + down, column + right) for down in range(row_span) for right in range(column_span)}
+            column += column_span
+    caption = next((_element_text(child) for child in element if child.tag == "caption"), "")
+    width = max((column + 1 for _, column in taken), default=0)
+    return Table(tuple(cells), len(rows), width, caption, span=(start, start + len(source)))
+
+
+def _count(value: str | None) -> int:
+    return min(max(int(value), 1), _MOST_SPAN) if value and value.strip().isdecimal() else 1
+
+
+def _html_kind(cell: Any, is_header: bool, column: int) -> CellKind:
+    if is_header:
+        return "columnHeader"
+    return "rowHeader" if cell.tag == "th" and (column == 0 or cell.get("scope") == "row") else "content"
+
+
+def _element_text(element: Any) -> str:
+    """Return the text of an element on one line; breaks and blocks within it end words."""
+    return " ".join("".join(_in_order(element)).split())
+
+
+def _in_order(element: Any) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        block = child.tag in ("br", "p", "div", "li", "ul", "ol", "td", "th", "tr", "table")
+        yield " " if block else ""
+        if isinstance(child.tag, str):  # a comment has none
+            yield from _in_order(child)
+        yield (" " if block else "") + (child.tail or "")
+
+
+def _html_cell_spans(source: str, start: int) -> list[Span]:
+    spans = []
+    hidden = _COMMENT.sub(lambda match: " " * len(match.group()), source)
+    for match in _HTML_CELL.finditer(hidden):
+        end = _CELL_END.search(hidden, match.end())
+        raw = source[match.end() : end.start() if end else len(source)]
+        begin = start + match.end() + len(raw) - len(raw.lstrip())
+        spans.append((begin, max(begin, start + match.end() + len(raw.rstrip()))))
+    return spans
+
+
+def _hidden(text: str) -> str:
+    """Return the text with comments and fenced code blanked out; offsets stay."""
+    for pattern in (_COMMENT, _FENCE):
+        text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    return text
+
+
+def _html_tables(text: str) -> Iterator[Table]:
+    depth, begin = 0, 0
+    for match in _HTML_TABLE.finditer(_hidden(text)):
+        if match.group(1):
+            depth = max(0, depth - 1)
+            if depth == 0 and begin >= 0:
+                yield html_table(text[begin : match.end()], start=begin)
+                begin = -1
+        else:
+            begin = match.start() if depth == 0 else begin
+            depth += 1
+    if depth and begin >= 0:  # cut off
+        yield html_table(text[begin:], start=begin)
+
+
+def _pipe_tables(text: str) -> Iterator[Table]:
+    """Yield the tables around the delimiter rows that markdown-it sees as such."""
+    from markdown_it import MarkdownIt
+
+    hidden = _hidden(text)
+    parser = MarkdownIt("commonmark").enable("table")
+    tokens: list[Any] = []
+    parser.block.parse(hidden.replace("\r", " "), parser, {}, tokens)
+    starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text) + 1]
+    last = 0
+    for token in tokens:
+        if token.type != "table_open" or token.map is None:
+            continue
+        first, end = token.map
+        delimiter = first + 1
+        while first > last and hidden[starts[first - 1] : starts[first] - 1].strip().startswith("|"):
+            first -= 1  # headers of several rows
+        last = end
+        lines = [(starts[line], text[starts[line] : starts[line + 1] - 1].rstrip("\r")) for line in range(first, end)]
+        above, below = lines[: delimiter - first], lines[delimiter - first + 1 :]
+        rows = [_fields(line, at) for at, line in above + below]
+        yield _pipe_table(rows, len(above), (lines[0][0], lines[-1][0] + len(lines[-1][1])))
+
+
+def _fields(line: str, start: int) -> list[_Field]:
+    pipes = [match.start() for match in _PIPE.finditer(line)]
+    begin = len(line) - len(line.lstrip(" \t>"))
+    bounds = [*pipes, len(line)]
+    if not pipes or pipes[0] != begin:
+        bounds.insert(0, begin - 1)
+    if pipes and not line[pipes[-1] + 1 :].strip():
+        bounds.pop()
+    fields = []
+    for left, right in pairwise(bounds):
+        raw = line[left + 1 : right]
+        begin = left + 1 + len(raw) - len(raw.lstrip())
+        seen = visible(_BREAK.sub(" ", raw.strip().replace("\\|", "|"))).text
+        end = max(begin, left + 1 + len(raw.rstrip()))
+        fields.append(_Field(" ".join(seen.split()), start + begin, start + end, not raw))
+    return fields
+
+
+def _pipe_table(rows: list[list[_Field]], header_count: int, span: Span) -> Table:
+    width = max(map(len, rows), default=0)
+    rows = [[*row, *[_Field("", span[1], span[1], False)] * (width - len(row))] for row in rows]
+    merged = any(field.covered for row in rows for field in row)
+    while header_count and not any(field.text for field in rows[0]):
+        rows, header_count = rows[1:], header_count - 1
+    header, body = rows[:header_count], rows[header_count:]
+    if merged:
+        header = _with_split_headers(header, body)
+        body = _without_wrapped(body)
+    rows = header + body
+    cells = _cells(rows, header_count, merged=merged)
+    return Table(tuple(cells), len(rows), width, span=span)
+
+
+def _with_split_headers(header: list[list[_Field]], body: Sequence[Sequence[_Field]]) -> list[list[_Field]]:
+    """Give each column its own header where one field of the last row holds those of a whole group, as "R@5 R@20" does."""
+    if len(header) < 2:
+        return header
+    leaves, above = list(header[-1]), header[0]
+    groups = [index for index, field in enumerate(above) if field.text] + [len(above)]
+    for first, end in pairwise(groups):
+        texts = [field for field in leaves[first:end] if field.text]
+        if len(texts) != 1 or end - first < 2 or not all(any(row[c].text for row in body) for c in range(first, end)):
+            continue
+        tokens = list(re.finditer(r"\S+", texts[0].text))
+        shapes = {re.sub(r"\d+", "0", token.group()) for token in tokens}
+        if len(tokens) == end - first and len(shapes) == 1 and "0" in shapes.pop():
+            place = texts[0]
+            leaves[first:end] = [_Field(token.group(), place.start, place.end, False) for token in tokens]
+    return [*header[:-1], leaves]
+
+
+def _without_wrapped(body: list[list[_Field]]) -> list[list[_Field]]:
+    rows: list[list[_Field]] = []
+    for row in body:
+        if rows and _continues(rows[-1], row):
+            rows[-1] = [_joined(before, field) for before, field in zip(rows[-1], row, strict=True)]
+        else:
+            rows.append(row)
+    return rows
+
+
+def _continues(above: Sequence[_Field], row: Sequence[_Field]) -> bool:
+    """Tell whether a row only holds the rest of cells above, which are long and end within a sentence."""
+    pairs = [
+        (_SELECTION.sub("", before.text), field.text) for before, field in zip(above, row, strict=True) if field.text
+    ]
+    if not pairs or (row[0].text and not row[0].text[0].islower()):
+        return False
+    return all(
+        len(before.split()) >= _OPEN_WORDS and not before.endswith(_END_OF_SENTENCE) and not NUMBER.fullmatch(text)
+        for before, text in pairs
+    )
+
+
+def _joined(before: _Field, field: _Field) -> _Field:
+    if not field.text:
+        return before
+    return _Field(f"{_SELECTION.sub('', before.text)} {field.text}", before.start, field.end, False)
+
+
+def _cells(rows: Sequence[Sequence[_Field]], header_count: int, *, merged: bool) -> list[Cell]:
+    """Return cells that cover the positions after them and, at the start of a row, below them.
+
+    A covered position belongs to the cell at its left; at the start of a row, and below a header of one column, to the cell
+    above it.
+    """
+    cells: list[Cell] = []
+    owner: dict[tuple[int, int], int] = {}
+    for index, row in enumerate(rows):
+        is_header = index < header_count
+        for column, field in enumerate(row):
+            above = owner.get((index - 1, column)) if index != header_count else None
+            left = owner.get((index, column - 1)) if column else None
+            if merged and field.covered:
+                if left is not None and cells[left].row == index and cells[left].text:
+                    cells[left] = replace(cells[left], column_span=column - cells[left].column + 1)
+                    owner[index, column] = left
+                    continue
+                if above is not None and cells[above].column_span == 1 and cells[above].text:
+                    cells[above] = replace(cells[above], row_span=index - cells[above].row + 1)
+                    owner[index, column] = above
+                    continue
+            owner[index, column] = len(cells)
+            kind: CellKind = "columnHeader" if is_header else "content"
+            cells.append(Cell(index, column, field.text, kind=kind, span=(field.start, field.end)))
+    return cells
+
+
+def _with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
+    """Return tables with the paragraphs that name them: the next one, or else the one before."""
+    results: list[Table] = []
+    taken: set[int] = set()
+    for position, table in enumerate(tables):
+        start, end = table.span or (0, 0)
+        limit = (tables[position + 1].span or (0, 0))[0] if position + 1 < len(tables) else len(text)
+        floor = (tables[position - 1].span or (0, 0))[1] if position else 0
+        for span in (_paragraph_after(text, end, limit), _paragraph_before(text, floor, start)):
+            if not table.caption and span[0] not in taken and _CAPTION.match(text, *span):
+                taken.add(span[0])
+                caption = " ".join(visible(text[slice(*span)]).text.split())
+                table = replace(table, caption=caption, caption_span=span)
+        results.append(table)
+    return results
+
+
+def _paragraph_after(text: str, start: int, limit: int) -> Span:
+    start += len(text[start:limit]) - len(text[start:limit].lstrip())
+    end = re.compile(r"\n[ \t]*\n").search(text, start, limit)
+    return (start, start + len(text[start : end.start() if end else limit].rstrip()))
+
+
+def _paragraph_before(text: str, floor: int, end: int) -> Span:
+    end -= len(text[floor:end]) - len(text[floor:end].rstrip())
+    start = text.rfind("\n\n", floor, end) + 2 if text.rfind("\n\n", floor, end) >= 0 else floor
+    return (start + len(text[start:end]) - len(text[start:end].lstrip()), end)

@@ -1,0 +1,118 @@
+"""Rows of tables as propositions, without a model: each value in a sentence with the headers that say what it is."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from factoid.documents.tables import Cell, Row, Table, is_number, plain_text
+
+_AVERAGE = {"avg", "average", "mean"}
+_ABBREVIATED = re.compile(r"\bAvg\.", re.IGNORECASE)
+_TOTAL = {"total", "all", "sum"}
+_COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)*")
+_LONG = 8  # words from which a text is quoted after a colon
+_ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
+
+
+@dataclass(frozen=True, slots=True)
+class RowProposition:
+    """A sentence about one value of a table.
+
+    Attributes:
+        text: Such as "In Table 2, Contriever with proposition granularity has R@5 of 52.7 on average."
+        row, column: Position of the value in the grid.
+        cells: The value's cell, then those of the row's name: the evidence.
+    """
+
+    text: str
+    row: int
+    column: int
+    cells: tuple[Cell, ...]
+
+
+def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
+    """Return a sentence for every value of a table's body, row by row.
+
+    A row is named by its first columns (see `Table.row_header_columns`). The outermost of several headers says for what a
+    value holds, the others what it is. The row above that describes a row ("Supervised models") is named where rows could be
+    mixed up without it, or where they or the table have no name. Values are as they are printed.
+
+    Args:
+        table: The table. Its label or caption begins each sentence.
+        text: The document's text: a row's name that it writes in lower case is no proper name.
+    """
+    count = table.row_header_columns()
+    levels = table.headers()
+    evidence = text or " ".join([table.caption, *table.footnotes])
+    lower = set(re.findall(r"\b[a-z]\w+", evidence))
+    rows = list(table.rows())
+    names = [_name(row, levels, count, lower) for row in rows]
+    repeated = {name for name, times in Counter(names).items() if times > 1}
+    propositions = []
+    for row, name in zip(rows, names, strict=True):
+        place = [_place(table)]
+        if row.description and (not name or name in repeated or not place[0]):
+            place.append(f"under “{row.description}”")
+        heads = [cell for cell in row.cells[:count] if cell]
+        for column, cell in _values(row, count):
+            sentence = _sentence(name, levels[column], plain_text(cell))
+            start = ", ".join(part for part in place if part)
+            whole = f"{start}, {sentence}" if start else sentence
+            propositions.append(
+                RowProposition(whole[0].upper() + whole[1:] if start else whole, row.number, column, (cell, *heads))
+            )
+    return propositions
+
+
+def _values(row: Row, count: int) -> Iterator[tuple[int, Cell]]:
+    """Yield the values of a row with their columns; a merged cell once."""
+    seen: set[Cell] = set()
+    for column, cell in enumerate(row.cells[count:], count):
+        if cell and plain_text(cell) and cell not in seen:
+            seen.add(cell)
+            yield column, cell
+
+
+def _place(table: Table) -> str:
+    if table.label:
+        return f"in {table.label}"
+    return f"in the table “{table.caption.rstrip('. ')}”" if table.caption else ""
+
+
+def _name(row: Row, levels: Sequence[tuple[str, ...]], count: int, lower: set[str]) -> str:
+    """Return what a row is about: its first header, "with" the others."""
+    parts = [(plain_text(cell), " ".join(levels[column])) for column, cell in enumerate(row.cells[:count])]
+    name, *others = [part for part in parts if part[0]] or [("", "")]
+    with_others = [
+        f"{_lowered(value, lower)} {header.lower() if _COMMON_NOUN.fullmatch(header) else header}" if header else value
+        for value, header in others
+    ]
+    return f"{name[0]} with {' and '.join(with_others)}" if with_others else name[0]
+
+
+def _lowered(name: str, lower: set[str]) -> str:
+    words = name.split()
+    common = _COMMON_NOUN.fullmatch(name) and words[0].lower() in lower
+    return name.lower() if common else name
+
+
+def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
+    """Return what a row's value says, with a full stop."""
+    outer, measure = (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
+    measure = _ABBREVIATED.sub("average", measure)  # a full stop would end the sentence for splitters
+    whole = outer.lower().strip(". ")
+    scope = f" for {outer}" if outer else ""
+    if whole in _AVERAGE:
+        scope = " on average"
+    elif whole in _TOTAL:
+        scope = " in total"
+    is_text = not is_number(value) and (len(value.split()) >= _LONG or value.endswith(_ENDS))
+    if name and measure and not is_text:
+        sentence = f"{name} has {measure} of {value}{scope}"
+    else:
+        subject = ", ".join(part for part in (name, measure + scope if measure else "") if part)
+        sentence = f"{subject}: {value}" if subject else value
+    return sentence if sentence.endswith(_ENDS) else f"{sentence}."

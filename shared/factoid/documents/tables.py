@@ -1,0 +1,298 @@
+"""Tables as grids of cells, with what a document says about them: caption, footnotes, place and pages."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from factoid._optional import require
+from factoid.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The names of Azure Document Intelligence. A "description" is a row about the rows below it, such as "Supervised models".
+CellKind = Literal["content", "columnHeader", "rowHeader", "stubHead", "description"]
+Span = tuple[int, int]  # [start, end) in characters of the content that was read
+
+NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
+_LABEL = re.compile(r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)")
+_SELECTION = re.compile(r"\s?(?::(?:un)?selected:|[☐☒☑])")
+_ROW_HEADER_WORDS = 8  # most words that the name of a row has
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of a page.
+
+    Attributes:
+        page: Number of the page, from 1.
+        polygon: x and y of each corner in turn, in the page's unit, clockwise from the text's upper left.
+    """
+
+    page: int
+    polygon: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table; a merged one stands once, at its upper left.
+
+    Attributes:
+        row, column: Position, from 0.
+        text: What a reader sees, on one line.
+        row_span, column_span: Rows and columns that it covers, at least 1.
+        kind: What it is for.
+        span: Where it stands in the content that was read, or None.
+        regions: Where it stands on the pages.
+    """
+
+    row: int
+    column: int
+    text: str
+    row_span: int = 1
+    column_span: int = 1
+    kind: CellKind = "content"
+    span: Span | None = None
+    regions: tuple[Region, ...] = ()
+
+
+class Row(NamedTuple):
+    """A row of a table's body.
+
+    Attributes:
+        number: Its place in the grid, from 0.
+        cells: The cell at each column, or None; merged cells repeat.
+        description: Text of the row above that describes this one and its neighbours, such as "Supervised models", or "".
+    """
+
+    number: int
+    cells: list[Cell | None]
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as a grid of cells.
+
+    Attributes:
+        cells: In reading order; a position without a cell is empty. Where cells overlap, the first one counts.
+        row_count, column_count: Size of the grid, header rows included.
+        caption: Such as "Table 2: Passage retrieval performance", or "".
+        footnotes: Texts below the table.
+        title: The document's title.
+        section: Path of headings, outermost first, joined by ", ".
+        pages: Numbers of the pages that it stands on, from 1.
+        span: Where it stands in the content that was read, or None.
+        caption_span: Where its caption stands there, if outside of the table, or None.
+        regions: Where it stands on the pages.
+
+    Raises:
+        InvalidInputError: A cell has an impossible position or reaches out of the grid.
+    """
+
+    cells: tuple[Cell, ...]
+    row_count: int
+    column_count: int
+    caption: str = ""
+    footnotes: tuple[str, ...] = ()
+    title: str = ""
+    section: str = ""
+    pages: tuple[int, ...] = ()
+    span: Span | None = None
+    caption_span: Span | None = None
+    regions: tuple[Region, ...] = ()
+
+    def __post_init__(self) -> None:
+        for cell in self.cells:
+            bottom, right = cell.row + cell.row_span, cell.column + cell.column_span
+            if min(cell.row, cell.column) < 0 or min(cell.row_span, cell.column_span) < 1:
+                message = f"a cell's row and column must be at least 0 and its spans at least 1, got {cell}"
+                raise InvalidInputError(message)
+            if bottom > self.row_count or right > self.column_count:
+                message = f"a cell reaches out of {self.row_count} rows and {self.column_count} columns: {cell}"
+                raise InvalidInputError(message)
+
+    @property
+    def label(self) -> str:
+        """What the text calls the table, such as "Table 2", or ""."""
+        match = _LABEL.match(self.caption)
+        return match.group() if match else ""
+
+    @property
+    def header_rows(self) -> int:
+        """Number of rows at the top that hold column headers."""
+        tops = [cell.row + cell.row_span for cell in self.cells if cell.kind in ("columnHeader", "stubHead")]
+        grid = self.grid()
+        count = 0
+        while count < max(tops, default=0) and any(
+            cell and cell.kind in ("columnHeader", "stubHead") for cell in grid[count]
+        ):
+            count += 1
+        return count
+
+    def grid(self) -> list[list[Cell | None]]:
+        """Return the cell at each position, row by row; a merged cell stands at every position that it covers."""
+        rows: list[list[Cell | None]] = [[None] * self.column_count for _ in range(self.row_count)]
+        for cell in self.cells:
+            for row in range(cell.row, cell.row + cell.row_span):
+                for column in range(cell.column, cell.column + cell.column_span):
+                    rows[row][column] = rows[row][column] or cell
+        return rows
+
+    def texts(self) -> list[list[str]]:
+        """Return the text at each position, row by row, "" where there is none; merged cells repeat theirs."""
+        return [[cell.text if cell else "" for cell in row] for row in self.grid()]
+
+    def headers(self) -> list[tuple[str, ...]]:
+        """Return the headers above each column, outermost first; one that is repeated counts once."""
+        rows = self.grid()[: self.header_rows]
+        columns = []
+        for column in range(self.column_count):
+            texts = dict.fromkeys(cell.text for row in rows if (cell := row[column]) and cell.text)
+            columns.append(tuple(texts))
+        return columns
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows below the headers; a row with a single text describes those below it and is not yielded.
+
+        A table of one column has no such rows.
+        """
+        description = ""
+        for index, cells in enumerate(self.grid()[self.header_rows :], self.header_rows):
+            distinct = [cell for cell in dict.fromkeys(cells) if cell and cell.text]
+            if self.column_count > 1 and len(distinct) == 1 and not is_number(plain_text(distinct[0])):
+                description = distinct[0].text
+            elif distinct:
+                yield Row(index, cells, description)
+
+    def row_header_columns(self) -> int:
+        """Return how many columns at the left name the rows.
+
+        Those that the service calls row headers; else of the columns before the first number as many as it takes to tell the
+        rows apart, at least one. In a table without numbers, the first column if all its texts are short and distinct.
+        """
+        marked = [cell.column + cell.column_span for cell in self.cells if cell.kind == "rowHeader"]
+        rows = list(self.rows())
+        if marked or not rows or self.column_count < 2:
+            return min(max(marked, default=0), max(self.column_count - 1, 0))
+        columns = [[plain_text(row.cells[column]) for row in rows] for column in range(self.column_count)]
+        numeric = [any(map(is_number, texts)) for texts in columns]
+        if any(numeric[1:]):
+            for count in range(1, numeric.index(True, 1) + 1):
+                if len(set(zip(*columns[:count], strict=True))) == len(rows):
+                    return count
+            return 0 if numeric[0] else 1
+        first = columns[0]
+        short = all(text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first)
+        return 1 if short and len(set(first)) == len(rows) else 0
+
+    def map_texts(self, change: Callable[[str], str]) -> Table:
+        """Return the table with all its texts changed, such as cleaned."""
+        cells = tuple(replace(cell, text=change(cell.text)) for cell in self.cells)
+        footnotes = tuple(map(change, self.footnotes))
+        return replace(self, cells=cells, caption=change(self.caption), footnotes=footnotes)
+
+    def names(self) -> list[str]:
+        """Return a distinct name for each column: its headers joined by " / ", else "column 1" and so on."""
+        names: list[str] = []
+        for column, levels in enumerate(self.headers(), 1):
+            name = " / ".join(levels) or f"column {column}"
+            names.append(name if name not in names else f"{name} ({column})")
+        return names
+
+    def to_records(self) -> list[dict[str, str]]:
+        """Return each row of the body as a dict of texts by column name.
+
+        Where rows describe others (see `rows`), their text stands under "description".
+        """
+        rows, names = list(self.rows()), self.names()
+        described = any(row.description for row in rows)
+        return [
+            ({"description": row.description} if described else {})
+            | {name: cell.text if cell else "" for name, cell in zip(names, row.cells, strict=True)}
+            for row in rows
+        ]
+
+    def to_pandas(self, *, numbers: bool = True) -> pd.DataFrame:
+        """Return the body as a data frame, with a MultiIndex of columns where headers have levels.
+
+        Args:
+            numbers: Turn a column whose texts are all numbers into numbers; thousands may be separated by commas.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        pandas: Any = require("pandas", extra="documents")
+        records = self.to_records()
+        levels = [levels or (name,) for levels, name in zip(self.headers(), self.names(), strict=True)]
+        described = bool(records) and len(records[0]) > len(levels)
+        frame = pandas.DataFrame(records, columns=(["description"] if described else []) + self.names(), dtype=object)
+        if numbers:
+            for name in frame.columns:
+                texts = [text.replace(",", "") for text in frame[name] if text]
+                if texts and all(re.fullmatch(r"[-+]?\d+(?:\.\d+)?", text) for text in texts):
+                    frame[name] = pandas.to_numeric(frame[name].str.replace(",", ""))
+        depth = max(map(len, levels), default=1)
+        if depth > 1:
+            levels = [("description",), *levels] if described else levels
+            frame.columns = pandas.MultiIndex.from_tuples([(*names, *[""] * (depth - len(names))) for names in levels])
+        return frame
+
+    def to_markdown(self, *, caption: bool = True) -> str:
+        """Return the table as Markdown that every parser reads: one header row, merged cells repeated, caption below."""
+        names, rows = self.names() if self.header_rows else [""] * self.column_count, self.grid()[self.header_rows :]
+        lines = [_line(names), "|" + " - |" * self.column_count] if self.column_count else []
+        lines += [_line([cell.text if cell else "" for cell in row]) for row in rows]
+        lines += ["", *([self.caption] if self.caption else []), *self.footnotes] if caption else []
+        return "\n".join(lines).rstrip("\n")
+
+    def to_html(self) -> str:
+        """Return the table as HTML with its merged cells. Texts are escaped."""
+        starts: dict[int, list[Cell]] = {row: [] for row in range(self.row_count)}
+        for cell in self.cells:
+            starts[cell.row].append(cell)
+        lines = ["<table>", *([f"<caption>{html.escape(self.caption)}</caption>"] if self.caption else [])]
+        ordered = (sorted(cells, key=lambda cell: cell.column) for cells in starts.values())
+        lines += ["<tr>" + "".join(map(_html_cell, cells)) + "</tr>" for cells in ordered]
+        return "\n".join([*lines, "</table>"])
+
+
+def table_of(rows: Sequence[Sequence[str]], *, header_rows: int = 1, caption: str = "") -> Table:
+    """Return a table of plain rows of texts, the first of which are headers."""
+    cells = tuple(
+        Cell(row, column, text, kind="columnHeader" if row < header_rows else "content")
+        for row, texts in enumerate(rows)
+        for column, text in enumerate(texts)
+    )
+    return Table(cells, len(rows), max(map(len, rows), default=0), caption)
+
+
+def _html_cell(cell: Cell) -> str:
+    tag = "th" if cell.kind in ("columnHeader", "stubHead", "rowHeader") else "td"
+    spans = f' rowspan="{cell.row_span}"' if cell.row_span > 1 else ""
+    spans += f' colspan="{cell.column_span}"' if cell.column_span > 1 else ""
+    return f"<{tag}{spans}>{html.escape(cell.text)}</{tag}>"
+
+
+def _line(texts: Sequence[str]) -> str:
+    escaped = (" ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|") for text in texts)
+    return "| " + " | ".join(escaped) + " |"
+
+
+def plain_text(cell: Cell | None) -> str:
+    """Return the text of a cell without marks of selection; a mark that stands alone is "selected" or "not selected"."""
+    if cell is None:
+        return ""
+    text = _SELECTION.sub("", cell.text).strip()
+    if text or not cell.text.strip():
+        return text
+    return "not selected" if cell.text.strip() in (":unselected:", "☐") else "selected"
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number, with or without a currency, a percent sign or marks of footnotes."""
+    return NUMBER.fullmatch(text) is not None

@@ -1,0 +1,126 @@
+"""Text that was edited, and still knows where each of its characters stood in the source."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from factoid.errors import InvalidInputError
+from factoid.sentences import Span
+
+Edit = tuple[int, int, str]  # start and end in the text, and what stands there instead
+
+
+class Run(NamedTuple):
+    """A stretch that was not changed: `text[start:end]` is `source[origin : origin + end - start]`."""
+
+    start: int
+    end: int
+    origin: int
+
+
+@dataclass(frozen=True, slots=True)
+class TracedText:
+    """A text, and the stretches of it that stand in the source, in order. What lies between them was inserted."""
+
+    text: str
+    runs: tuple[Run, ...]
+
+    @classmethod
+    def of(cls, source: str, start: int = 0, end: int | None = None) -> TracedText:
+        """Return a part of a source as it stands."""
+        text = source[start:end]
+        return cls(text, (Run(0, len(text), start),) if text else ())
+
+    def cut(self, start: int, end: int | None = None) -> TracedText:
+        """Return `text[start:end]`."""
+        end = len(self.text) if end is None else min(end, len(self.text))
+        start = min(max(start, 0), end)
+        return TracedText(self.text[start:end], tuple(_shifted(self._within(start, end), -start)))
+
+    def strip(self) -> TracedText:
+        """Return the text without white space around it."""
+        stripped = self.text.strip()
+        start = len(self.text) - len(self.text.lstrip())
+        return self.cut(start, start + len(stripped))
+
+    def edit(self, edits: Iterable[Edit]) -> TracedText:
+        """Replace parts of the text.
+
+        Args:
+            edits: In any order. Of a replacement, what it shares with the replaced text at its beginning and its end is kept.
+
+        Raises:
+            InvalidInputError: Two edits overlap, or one reaches out of the text.
+        """
+        parts: list[TracedText] = []
+        at = 0
+        for start, end, replacement in sorted(edits):
+            if not at <= start <= end <= len(self.text):
+                message = f"edits must not overlap or leave the text of {len(self.text)} characters: {start, end, replacement}"
+                raise InvalidInputError(message)
+            before = self.text[start:end]
+            head = _shared(before, replacement)
+            tail = _shared(before[head:][::-1], replacement[head:][::-1])
+            inserted = replacement[head : len(replacement) - tail]
+            parts += [self.cut(at, start + head), TracedText(inserted, ())]
+            at = end - tail
+        return join([*parts, self.cut(at)]) if parts else self
+
+    def sources(self, start: int = 0, end: int | None = None) -> list[Span]:
+        """Return the spans of the source that a part of the text stands in, in order of the text; touching ones are one."""
+        spans: list[Span] = []
+        for run in self._within(start, len(self.text) if end is None else end):
+            stop = run.origin + run.end - run.start
+            if spans and spans[-1][1] == run.origin:
+                spans[-1] = (spans[-1][0], stop)
+            else:
+                spans.append((run.origin, stop))
+        return spans
+
+    def origin(self, position: int) -> int | None:
+        """Return where a character stands in the source; None for one that was inserted."""
+        spans = self.sources(position, position + 1)
+        return spans[0][0] if spans else None
+
+    def _within(self, start: int, end: int) -> list[Run]:
+        first = max(bisect_right(self.runs, start, key=lambda run: run.start) - 1, 0)
+        inside: list[Run] = []
+        for run in self.runs[first:]:
+            if run.start >= end:
+                break
+            begin, stop = max(run.start, start), min(run.end, end)
+            if begin < stop:
+                inside.append(Run(begin, stop, run.origin + begin - run.start))
+        return inside
+
+
+def join(parts: Sequence[TracedText], separator: str = "") -> TracedText:
+    """Return texts one after the other."""
+    runs: list[Run] = []
+    at = 0
+    for position, part in enumerate(parts):
+        at += len(separator) if position else 0
+        for run in _shifted(part.runs, at):
+            if runs and runs[-1].end == run.start and runs[-1].origin + run.start - runs[-1].start == run.origin:
+                runs[-1] = Run(runs[-1].start, run.end, runs[-1].origin)
+            else:
+                runs.append(run)
+        at += len(part.text)
+    return TracedText(separator.join(part.text for part in parts), tuple(runs))
+
+
+def _shifted(runs: Iterable[Run], by: int) -> list[Run]:
+    return [Run(run.start + by, run.end + by, run.origin) for run in runs]
+
+
+def _shared(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike."""
+    length = 0
+    for first, second in zip(one, other, strict=False):
+        if first != second:
+            break
+        length += 1
+    return length

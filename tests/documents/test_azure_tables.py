@@ -1,0 +1,107 @@
+"""Cell grids of all versions of the services, against the results' own JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from factoid.documents.azure_tables import azure_tables
+from factoid.documents.table_parsers import markdown_tables
+from factoid.errors import InvalidInputError
+from tests.documents.seeds import samples
+
+
+def raw_tables(node):
+    """Yield every object with cells, and the grid of texts that they spell out."""
+    if isinstance(node, dict):
+        if "cells" in node:
+            grid = {}
+            for cell in node["cells"]:
+                row, column = (cell.get(f"{name}Index", cell.get(f"{name}_index")) for name in ("row", "column"))
+                for down in range(cell.get("rowSpan") or cell.get("row_span") or 1):
+                    for right in range(cell.get("columnSpan") or cell.get("column_span") or 1):
+                        grid[row + down, column + right] = cell.get("content", cell.get("text"))
+            yield grid
+        for value in node.values():
+            yield from raw_tables(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from raw_tables(value)
+
+
+def test_the_samples_of_all_versions():
+    sizes = {}
+    for name, result in samples().items():
+        tables = azure_tables(result)
+        sizes[name] = [(table.row_count, table.column_count, table.pages) for table in tables]
+        grids = list(raw_tables(result))
+        assert len(tables) == len(grids)
+        for table, grid in zip(tables, grids, strict=True):
+            texts = table.texts()
+            assert {(row, column): texts[row][column] for row, column in grid} == grid
+            assert all(len(region.polygon) == 8 for cell in table.cells for region in cell.regions)
+            assert all(cell.regions for cell in table.cells)
+    assert sizes == {
+        "azure_sample_pdf_1.json": [(5, 4, (1,))],
+        "form_sample_1.pdf.ocr.json": [(7, 2, (1,)), (9, 12, (2,)), (3, 13, (2,)), (9, 3, (2,))],
+        "policy_driver_1.pdf.result.json": [(7, 4, (1,))],
+        "sample-layout-output.json": [(5, 3, (1,))],
+    }
+
+
+def test_spans_of_cells_are_their_text():
+    for result in samples().values():
+        inner = result.get("analyzeResult") or (result.get("result") or {}).get("contents", [None])[0] or result
+        content = inner.get("content") or inner.get("markdown") or ""
+        for table in azure_tables(result):
+            for cell in table.cells:
+                if cell.span:
+                    assert content[slice(*cell.span)].split() == cell.text.split()
+
+
+def test_the_cells_of_a_result_are_those_of_its_markdown():
+    result = samples()["policy_driver_1.pdf.result.json"]
+    pytest.importorskip("lxml")
+    (ours,), (theirs,) = markdown_tables(result["result"]["contents"][0]["markdown"]), azure_tables(result)
+    assert ours.texts() == theirs.texts()
+    assert [cell.kind for cell in ours.cells] == [cell.kind for cell in theirs.cells]
+    assert [cell.span for cell in ours.cells if cell.text] == [cell.span for cell in theirs.cells if cell.text]
+
+
+CELL = {"rowIndex": 0, "columnIndex": 0, "content": "x", "kind": "columnHeader"}
+TABLE = {"rowCount": 1, "columnCount": 1, "cells": [CELL]}
+
+
+def test_captions_footnotes_and_kinds():
+    notes = {"caption": {"content": "Table 1", "spans": [{"offset": 3, "length": 7}]}, "footnotes": [{"content": "a"}]}
+    (table,) = azure_tables({"tables": [TABLE | notes]}, offset=lambda position: position * 2)
+    assert (table.caption, table.caption_span, table.footnotes) == ("Table 1", (6, 20), ("a",))
+    assert table.cells[0].kind == "columnHeader"
+    assert azure_tables({"tables": [{**TABLE, "cells": [{**CELL, "kind": "news"}]}]})[0].cells[0].kind == "content"
+
+
+def test_a_grid_that_is_too_small_grows_and_one_without_cells_is_empty():
+    (table,) = azure_tables({"tables": [{**TABLE, "cells": [{**CELL, "rowIndex": 4, "columnSpan": 2}]}]})
+    assert (table.row_count, table.column_count) == (5, 2)
+    assert azure_tables({"tables": [{"rowCount": 2, "columnCount": 3}]})[0].texts() == [[""] * 3] * 2
+    assert azure_tables({}) == azure_tables({"tables": None}) == azure_tables({"status": "succeeded"}) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"rowCount": None},
+        {"rowCount": "many"},
+        {"cells": [None]},
+        {"cells": [{"rowIndex": 0}]},
+        {"cells": [{**CELL, "rowIndex": -1}]},
+        {"cells": [{**CELL, "content": 5}]},
+        {"cells": [{**CELL, "spans": [{"length": 1}]}]},
+        {"boundingRegions": [{"pageNumber": 1}]},
+        {"rowCount": 10**9, "columnCount": 10**9},
+    ],
+)
+def test_damaged_tables(damage):
+    with pytest.raises(InvalidInputError, match=r"table 2 of the result is damaged"):
+        azure_tables(json.loads(json.dumps({"tables": [TABLE, TABLE | damage]})))

@@ -1,0 +1,105 @@
+"""PDFs with text into layouts, and pages as pictures."""
+
+from __future__ import annotations
+
+import pytest
+
+from factoid.documents import Region, clean, draw_regions, read_layout, read_pdf
+from factoid.errors import InvalidInputError, UnreadableFileError
+from tests.conftest import DATA
+from tools import sample_pdf
+
+pytest.importorskip("pdfplumber")
+pytest.importorskip("pypdfium2")
+
+SAMPLE = sample_pdf.OUTPUT
+
+
+def test_the_sample_is_what_its_tool_makes():
+    assert SAMPLE.read_bytes() == sample_pdf.make_pdf()
+
+
+def test_text_roles_and_words():
+    layout = read_pdf(SAMPLE)
+    roles = [(element.role, layout.content[slice(*element.spans[0])].split(".")[0]) for element in layout.elements]
+    assert [role for role in roles if role[0]] == [
+        ("pageHeader", "Coastal Survey of Varnholm · Annual report"),
+        ("title", "Tide Gauges of the Varnholm Coast"),
+        ("sectionHeading", "1 The gauges"),
+        ("sectionHeading", "2 Levels"),
+        ("pageNumber", "1"),
+        ("pageHeader", "Coastal Survey of Varnholm · Annual report"),
+        ("sectionHeading", "3 Care of the wells"),
+        ("pageNumber", "2"),
+    ]
+    assert [(page.number, round(page.width * 72), round(page.height * 72)) for page in layout.pages] == [
+        (1, 595, 842),
+        (2, 595, 842),
+    ]
+    words = [layout.words.box(position) for position in range(len(layout.words))]
+    printed = " ".join(layout.content[word.start : word.end] for word in words)
+    assert printed.split() == layout.content.split()
+    mussels = next(word for word in words if layout.content[word.start : word.end] == "mussels")
+    line = sample_pdf.PAGES[1][2]
+    assert (mussels.page, round(mussels.polygon[7] * 72)) == (2, line[3] + 2)  # the baseline, and what hangs below
+
+
+def test_a_ruled_table():
+    (table,) = read_pdf(SAMPLE).tables
+    assert (table.row_count, table.column_count, table.header_rows, table.pages) == (6, 5, 2, (1,))
+    assert [[cell.text for cell in row.cells] for row in table.rows()] == [list(row) for row in sample_pdf.ROWS]
+    assert table.headers() == [("Gauge",), ("2021", "Highest"), ("2021", "Mean"), ("2022", "Highest"), ("2022", "Mean")]
+    assert table.caption == "Table 1: Levels in centimetres above the zero of each gauge."
+    left, top = table.regions[0].polygon[:2]
+    assert (round(left * 72), round(top * 72)) == (sample_pdf.COLUMNS[0], sample_pdf.TABLE_TOP)
+
+
+def test_it_is_cleaned_as_any_layout():
+    document = clean(read_layout(str(SAMPLE)))
+    assert [section.heading for section in document.sections][1:] == ["1 The gauges", "2 Levels", "3 Care of the wells"]
+    assert "A float measures the level every six minutes" in document.text
+    assert "Annual report" not in document.text
+    assert "Sund Mouth 243" not in document.text
+    assert document.tables[0].section == "2 Levels"
+    start = document.text.index("310 kilograms")
+    (region,) = document.locate(start, start + len("310 kilograms"))
+    assert region.page == 2
+
+
+def test_a_pdf_of_others():
+    path = DATA / "azure-docintel" / "code-samples" / "Data" / "layout" / "sample-layout.pdf"
+    if not path.exists():
+        pytest.skip(f"needs {path}, which is not on this machine")
+    document = clean(read_pdf(path))
+    assert document.title == "MICROSOFT CORPORATION"
+    assert "For the Quarterly Period Ended March 31, 2020" in document.text
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(UnreadableFileError, match="cannot be read: No such file"):
+        read_pdf(tmp_path / "absent.pdf")
+    (tmp_path / "a.pdf").write_bytes(b"no PDF at all")
+    with pytest.raises(UnreadableFileError, match="is no PDF, damaged or encrypted"):
+        read_pdf(tmp_path / "a.pdf")
+    with pytest.raises(UnreadableFileError, match="is no PDF that can be opened"):
+        draw_regions(tmp_path / "a.pdf", [Region(1, ())])
+    image = pytest.importorskip("PIL.Image").new("RGB", (100, 100))
+    image.save(tmp_path / "scan.pdf")
+    with pytest.raises(UnreadableFileError, match="holds no text: pages that are pictures"):
+        read_pdf(tmp_path / "scan.pdf")
+    (tmp_path / "cut.pdf").write_bytes(SAMPLE.read_bytes()[:900])
+    with pytest.raises(UnreadableFileError):
+        read_pdf(tmp_path / "cut.pdf")
+
+
+def test_pictures_of_pages():
+    images = draw_regions(SAMPLE, [Region(2, (1, 1, 2, 1, 2, 1.5, 1, 1.5)), Region(1, ())], dpi=72)
+    assert {page: image.size for page, image in images.items()} == {2: (595, 842), 1: (595, 842)}
+    red, _, blue = images[2].getpixel((108, 90))
+    assert red > blue + 40
+    assert images[2].getpixel((300, 600)) == (255, 255, 255)
+    marked = [color for _, color in images[1].getcolors(1 << 24) if color[0] > color[2] + 40]
+    assert marked == []
+    with pytest.raises(InvalidInputError, match=r"stands on page 3, and .* has 2"):
+        draw_regions(SAMPLE, [Region(3, ())])
+    assert draw_regions(SAMPLE, []) == {}

@@ -1,0 +1,362 @@
+"""Results of every version into the same layout, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factoid.documents import clean, read_layout, read_markdown
+from factoid.errors import InvalidInputError, UnreadableFileError
+from tests.documents.paper import NEEDS_SAMPLES, samples
+from tests.documents.results import paged, paragraph, snake, word
+
+TEXT = "The mill was built in 1820.\nIt burned down twice."
+RESULT = paged(TEXT)
+
+
+class SdkObject:
+    def __init__(self, result: dict[str, Any]) -> None:
+        self._result = result
+
+    def as_dict(self) -> dict[str, Any]:
+        return self._result
+
+
+class OldSdkObject:
+    def to_dict(self) -> dict[str, Any]:
+        result = snake(RESULT)
+        for entry in result["pages"][0]["words"]:
+            numbers = entry["polygon"]
+            entry["polygon"] = [{"x": x, "y": y} for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+        return result
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        RESULT,
+        snake(RESULT),
+        {"status": "succeeded", "analyzeResult": RESULT},
+        SdkObject(RESULT),
+        OldSdkObject(),
+        {
+            "result": {"contents": [{"markdown": TEXT, "kind": "document", "pages": RESULT["pages"]}]},
+            "status": "Succeeded",
+        },
+    ],
+    ids=["JSON", "snake case", "envelope", "SDK object", "SDK object of v3", "Content Understanding"],
+)
+def test_the_same_result_in_every_form(source: Any) -> None:
+    layout = read_layout(source)
+    assert layout.content == TEXT
+    assert [
+        layout.content[start:end] for start, end in zip(layout.words.starts, layout.words.ends, strict=True)
+    ] == TEXT.split()
+    assert layout.words.polygons[0].tolist() == [1, 1, 1.6, 1, 1.6, 1.15, 1, 1.15]
+    assert layout.words.confidences[0] == 0.9
+    assert (layout.pages[0].width, layout.pages[0].unit, layout.page_at(5)) == (8.5, "inch", 1)
+    assert clean(layout).locate(4, 8)[0].polygon == (1.7, 1.0, 2.3, 1.0, 2.3, 1.15, 1.7, 1.15)
+
+
+def test_places_of_content_understanding() -> None:
+    page = {
+        "pageNumber": 2,
+        "words": [{"content": "mill", "span": {"offset": 4, "length": 4}, "source": "D(2,1,1,2,1,2,2,1,2)"}],
+    }
+    layout = read_layout({"contents": [{"markdown": "The mill", "pages": [page]}]})
+    assert layout.words.box(0) == (4, 8, 2, (1.0, 1.0, 2.0, 1.0, 2.0, 2.0, 1.0, 2.0))
+
+
+def test_lines_of_version_2_1() -> None:
+    def line(text: str, left: float, top: float) -> dict[str, Any]:
+        places = [
+            (left + 0.7 * number, top, left + 0.7 * number + 0.6, top + 0.1) for number in range(len(text.split()))
+        ]
+        boxes = [word(part, 0, place)["polygon"] for part, place in zip(text.split(), places, strict=True)]
+        words = [{"text": part, "boundingBox": box} for part, box in zip(text.split(), boxes, strict=True)]
+        return {"text": text, "boundingBox": word(text, 0, (left, top, left + 3, top + 0.1))["polygon"], "words": words}
+
+    lines = [
+        line("The mill was built", 1, 1),
+        line("in 1820.", 1, 1.12),
+        line("It burned down.", 1, 1.6),
+        line("Margin", 6, 1.7),
+    ]
+    read = {"page": 1, "angle": 0, "width": 8.5, "height": 11, "unit": "inch", "lines": lines}
+    document = clean(read_layout({"analyzeResult": {"version": "2.1.0", "readResults": [read]}}))
+    assert document.text == "The mill was built in 1820.\n\nIt burned down.\n\nMargin"
+    assert [region.page for region in document.locate(0, 10)] == [1]
+
+
+def test_roles_and_the_tree_of_sections() -> None:
+    content = "Mills\n7\nWater\nA mill needs a river.\nWind\nA mill needs a hill.\nA note."
+    roles = {
+        "Mills": "title",
+        "7": "pageNumber",
+        "Water": "sectionHeading",
+        "Wind": "sectionHeading",
+        "A note.": "footnote",
+    }
+    texts = content.split("\n")
+    sections = [
+        {"elements": ["/paragraphs/0", "/sections/1"]},
+        {"elements": ["/paragraphs/2", "/paragraphs/3", "/sections/2"]},
+        {"elements": ["/paragraphs/4", "/paragraphs/5"]},
+    ]
+    result = {
+        "content": content,
+        "contentFormat": "text",
+        "pages": [{"pageNumber": 1}],
+        "paragraphs": [paragraph(content, text, roles.get(text, "")) for text in texts],
+        "sections": sections,
+    }
+    document = clean(read_layout(result))
+    assert document.title == "Mills"
+    assert [section.path for section in document.sections] == [(), ("Water",), ("Water", "Wind")]
+    assert (
+        document.text == "# Mills\n\n## Water\n\nA mill needs a river.\n\n### Wind\n\nA mill needs a hill.\n\nA note."
+    )
+    assert document.paragraphs[-1].role == "footnote"
+
+
+def test_text_that_no_element_holds_is_not_lost() -> None:
+    content = "First part.\nForgotten part.\nLast part."
+    result = {
+        "content": content,
+        "pages": [],
+        "paragraphs": [paragraph(content, "First part."), paragraph(content, "Last part.")],
+    }
+    assert clean(read_layout(result)).text == "First part.\n\nForgotten part.\n\nLast part."
+
+
+@pytest.mark.parametrize(
+    ("kind", "measure"),
+    [
+        ("utf16CodeUnit", lambda text: len(text.encode("utf-16-le")) // 2),
+        ("unicodeCodePoint", len),
+        ("textElements", lambda text: len(text.replace("\u0301", ""))),
+    ],
+)
+@pytest.mark.parametrize("stated", [True, False])
+def test_every_way_to_count_characters(kind: str, measure: Any, stated: bool) -> None:
+    content = "𝛼 café\u0301s 😀 near the mill"
+    words = [
+        word(part, measure(content[: content.index(part)]), (1, 1, 2, 2), measure(part)) for part in content.split()
+    ]
+    result = {"content": content, "contentFormat": "markdown", "pages": [{"pageNumber": 1, "words": words}]}
+    layout = read_layout({**result, **({"stringIndexType": kind} if stated else {})})
+    assert [
+        content[start:end] for start, end in zip(layout.words.starts, layout.words.ends, strict=True)
+    ] == content.split()
+
+
+def test_comments_break_bare_markdown_into_pages() -> None:
+    layout = read_markdown("One.\n\n<!-- PageBreak -->\n\nTwo.\n\n<!-- PageBreak -->\n\nThree.")
+    document = clean(layout)
+    assert [region.page for region in document.locate(0, len(document.text))] == [1, 2, 3]
+    assert {region.polygon for region in document.locate(0, len(document.text))} == {()}
+    assert document.documents()[0].metadata["pages"] == [1, 2, 3]
+
+
+def test_files(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text(json.dumps({"analyzeResult": RESULT}), encoding="utf-8")
+    (tmp_path / "paper.md").write_text("# Mills\n\nText.", encoding="utf-8")
+    assert read_layout(tmp_path / "result.json").content == TEXT
+    assert clean(read_layout(str(tmp_path / "paper.md"))).title == "Mills"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"content": "The mi', "cut off"),
+        ("<html>", "is no JSON"),
+        ("[]", "holds a list"),
+        ('{"pages": []}', "'pages' is no layout"),
+    ],
+)
+def test_files_of_something_else(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises((UnreadableFileError, InvalidInputError), match=message):
+        read_layout(path)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match="cannot be read"):
+        read_layout(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ({}, "nothing is no layout"),
+        ({"id": "chatcmpl-1", "choices": []}, "'choices', 'id' is no layout: expected a result of Azure"),
+        ({"Blocks": [], "DocumentMetadata": {"Pages": 1}}, "is no layout"),
+        ({"status": "failed", "error": {"code": "InvalidImage"}}, "'failed'.*InvalidImage"),
+        ({"status": "running"}, "'running'"),
+        ({"content": "a", "pages": None}, "is no layout"),
+        (
+            {"content": "a", "pages": [{"words": [{"span": {"offset": "x", "length": 1}, "polygon": [1] * 8}]}]},
+            "damaged",
+        ),
+        (
+            {"content": "a", "pages": [{"words": [{"span": {"offset": -4, "length": 1}, "polygon": [1] * 8}]}]},
+            "damaged",
+        ),
+        ({"content": "a", "pages": [{"words": [7]}]}, "damaged"),
+        ({"content": "a", "pages": [], "paragraphs": [{"spans": [{}]}]}, "damaged"),
+        ({"content": "a", "pages": [], "tables": [{"cells": []}]}, "damaged"),
+        ({"readResults": [{"lines": []}]}, "damaged"),
+        ({"contents": [{"markdown": "a"}, {"markdown": "b"}]}, "2 contents"),
+        ({"contents": [{"kind": "audioVisual"}]}, "0 contents"),
+        (5, "a int is no layout"),
+        (None, "a NoneType is no layout"),
+    ],
+)
+def test_what_is_no_layout(source: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        read_layout(source)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 30) | st.floats(allow_nan=False) | st.text("ab|#:<!->", max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "content pages paragraphs tables figures sections words span spans offset length cells polygon".split()
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@given(JSON)
+def test_any_json_is_read_or_refused(source: Any) -> None:
+    try:
+        layout = read_layout(source if isinstance(source, dict) else {"content": "ab\n\n# b", "pages": source})
+    except InvalidInputError:
+        return
+    document = clean(layout)
+    assert all(len(document.text) >= part.end for part in document.paragraphs)
+
+
+def test_a_result_without_pages_words_or_text() -> None:
+    document = clean(read_layout({"content": "", "pages": []}))
+    assert (document.text, document.documents(), document.locate(0, 0)) == ("", [], [])
+    assert clean(read_layout({"content": "A mill.", "pages": []})).locate(0, 3) == []
+
+
+def test_overlapping_spans() -> None:
+    content = "The mill was built in 1820. It burned."
+    paragraphs = [
+        {"spans": [{"offset": 0, "length": 27}]},
+        {"spans": [{"offset": 4, "length": 34}]},
+        {"spans": [{"offset": 0, "length": 8}]},
+    ]
+    words = [word("mill", 4, (1, 1, 2, 2)), word("mill was", 4, (1, 1, 3, 2)), word("was", 9, (2, 1, 3, 2))]
+    pages = [{"pageNumber": 1, "words": words, "spans": [{"offset": 0, "length": 38}, {"offset": 3, "length": 9}]}]
+    document = clean(
+        read_layout({"content": content, "contentFormat": "text", "pages": pages, "paragraphs": paragraphs})
+    )
+    assert document.text.split() == content.split()  # once each
+    assert [box[:3] for box in document.boxes(0, 12)] == [(4, 8, 1), (9, 12, 1)]
+
+
+def test_a_table_without_cells() -> None:
+    table = {"rowCount": 2, "columnCount": 2, "cells": [], "spans": [{"offset": 8, "length": 5}]}
+    content = "Before.\na b c\nAfter."
+    result = {"content": content, "contentFormat": "text", "pages": [], "tables": [table]}
+    document = clean(
+        read_layout({**result, "paragraphs": [paragraph(content, "Before."), paragraph(content, "After.")]})
+    )
+    assert (document.tables[0].row_count, document.tables[0].cells) == (2, ())
+    assert document.text == "Before.\n\nAfter."
+    assert [part.metadata["kind"] for part in document.documents()] == ["text"]
+
+
+def test_markup_in_content_is_text() -> None:
+    content = (
+        'He wrote <script>alert("1")</script> and <img src=x onerror=f()> there.\n\n<b onclick="x">Bold words</b> stay.'
+    )
+    document = clean(read_markdown(content))
+    assert document.text == content
+
+
+def test_two_thousand_pages_in_bounded_memory() -> None:
+    """Beside the parsed JSON and the content, a layout holds less than 200 bytes a word, and cleaning is linear."""
+    text = " ".join(f"word{number}" for number in range(19)) + " ends."
+    one = paged(text)["pages"][0]["words"]
+    pages, at = [], 0
+    for number in range(2000):
+        words = [
+            {**entry, "span": {"offset": at + entry["span"]["offset"], "length": entry["span"]["length"]}}
+            for entry in one
+        ]
+        pages.append({"pageNumber": number + 1, "words": words, "spans": [{"offset": at, "length": len(text)}]})
+        at += len(text) + 2
+    result = {"content": "\n\n".join([text] * 2000), "contentFormat": "markdown", "pages": pages}
+    tracemalloc.start()
+    layout = read_layout(result)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(layout.words) == 40_000
+    assert kept < 200 * 40_000
+    document = clean(layout)
+    assert len(document.paragraphs) == 2000
+    assert document.locate(len(document.text) - 5, len(document.text))[0].page == 2000
+
+
+@NEEDS_SAMPLES
+@pytest.mark.parametrize("path", samples(), ids=lambda path: path.parent.parent.name)
+def test_samples(path: Path) -> None:
+    layout = read_layout(path)
+    words = [layout.content[start:end] for start, end in zip(layout.words.starts, layout.words.ends, strict=True)]
+    assert len(words) > 200
+    source = path.read_text(encoding="utf-8-sig")
+    assert all(json.dumps(content, ensure_ascii=False)[1:-1] in source or content in source for content in words)
+    document = clean(layout)
+    for run in document.traced.runs:
+        assert document.text[run.start : run.end] == layout.content[run.origin : run.origin + run.end - run.start]
+    assert document.tables
+    assert all(part.metadata["pages"] for part in document.documents())
+
+
+@NEEDS_SAMPLES
+@pytest.mark.parametrize("path", samples(), ids=lambda path: path.parent.parent.name)
+def test_tables_of_samples_are_the_services_own_cells(path: Path) -> None:
+    """The oracle walks the JSON for cells, in whatever version; marks of selection, which cleaning takes out, aside."""
+    grids: list[list[tuple[int, int, str]]] = []
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            if isinstance(value.get("cells"), list):
+                row, column = (
+                    ("rowIndex", "columnIndex") if "rowIndex" in value["cells"][0] else ("row_index", "column_index")
+                )
+                cells = ((cell[row], cell[column], cell.get("content", cell.get("text"))) for cell in value["cells"])
+                grids.append(sorted((y, x, strip(text)) for y, x, text in cells))
+            else:
+                list(map(walk, value.values()))
+        elif isinstance(value, list):
+            list(map(walk, value))
+
+    def strip(text: str) -> str:
+        for mark in (":selected:", ":unselected:", "☒", "☐"):
+            text = text.replace(mark, " ")
+        return " ".join(text.split())
+
+    walk(json.loads(path.read_text(encoding="utf-8-sig")))
+    tables = clean(read_layout(path)).tables
+    read = [sorted((cell.row, cell.column, cell.text) for cell in table.cells) for table in tables]
+    assert sorted(read) == sorted(grids)
+    assert grids

@@ -1,0 +1,181 @@
+"""Tables of Markdown and HTML in every dialect, and those of the printed paper against the print."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from factoid.documents.table_parsers import html_table, markdown_tables
+from tests.documents.seeds import SHARED, printed_paper
+
+pytest.importorskip("lxml")
+
+
+def test_a_plain_pipe_table():
+    text = "Lakes.\n\n| Lake | *Depth* (m) |\n|:--|--:|\n| Baikal | 1\\|642 |\n| `a` | [b](c) |\n\nAfter.\n"
+    (table,) = markdown_tables(text)
+    assert table.texts() == [["Lake", "Depth (m)"], ["Baikal", "1|642"], ["`a`", "b"]]
+    assert text[slice(*table.span)] == text[text.index("|") : text.index("\n\nAfter")]
+    spans = [text[slice(*cell.span)] for cell in table.cells]
+    assert spans == ["Lake", "*Depth* (m)", "Baikal", "1\\|642", "`a`", "[b](c)"]
+
+
+def test_rows_of_another_length_and_without_outer_pipes():
+    (table,) = markdown_tables("a | b | c\n-- | -- | --\n1 | 2\n")
+    assert table.texts() == [["a", "b", "c"], ["1", "2", ""]]
+
+
+def test_line_ends_of_windows_and_quotes():
+    (table,) = markdown_tables("> | a | b |\r\n> | - | - |\r\n> | 1 | 2 |\r\n")
+    assert table.texts() == [["a", "b"], ["1", "2"]]
+
+
+def test_what_is_no_table():
+    assert (
+        markdown_tables("```\n| a | b |\n| - | - |\n```\n\na | b\n\n<!-- <table><tr><td>x</td></tr></table> -->") == []
+    )
+
+
+def test_merged_cells_of_pipes():
+    text = """\
+| Wood || Density ||
+||| dry | wet |
+| - | - | - | - |
+| Conifers ||||
+| Larch | heart | 0.55 | 0.60 |
+|| sap | 0.50 | 0.58 |
+| Ash || 0.65 | 0.72 |
+"""
+    (table,) = markdown_tables(text)
+    assert (table.row_count, table.column_count, table.header_rows) == (6, 4, 2)
+    assert table.headers() == [("Wood",), ("Wood",), ("Density", "dry"), ("Density", "wet")]
+    assert [row.description for row in table.rows()] == ["Conifers"] * 3
+    assert [[cell.text for cell in row.cells] for row in table.rows()] == [
+        ["Larch", "heart", "0.55", "0.60"],
+        ["Larch", "sap", "0.50", "0.58"],
+        ["Ash", "Ash", "0.65", "0.72"],
+    ]
+
+
+def test_headers_of_a_group_in_one_cell():
+    text = "| Model | A || B ||\n||| F1@1 F1@5  || F1@1 F1@5  |\n| - | - | - | - | - |\n"
+    text += "| x | 1 | 2 | 3 | 4 |\n|| 5 | 6 | 7 | 8 |\n"
+    (table,) = markdown_tables(text)
+    assert table.headers()[1:] == [("A", "F1@1"), ("A", "F1@5"), ("B", "F1@1"), ("B", "F1@5")]
+    kept = text.replace("F1@1 F1@5", "Exact Match")  # two words of one header
+    assert markdown_tables(kept)[0].headers()[2] == ("A", "Exact Match")
+
+
+def test_wrapped_rows():
+    text = """\
+| Bird | Habit |
+| - | - |
+| Swift | It sleeps on the wing and comes to the |
+|| ground only to nest. |
+| Wren | It sings. |
+|| Thrice |
+"""
+    (table,) = markdown_tables(text)
+    assert table.texts() == [
+        ["Bird", "Habit"],
+        ["Swift", "It sleeps on the wing and comes to the ground only to nest."],
+        ["Wren", "It sings."],
+        ["Wren", "Thrice"],
+    ]
+
+
+HTML = """\
+<p>Before</p>
+<table class="x" data-y='<b>'>
+<caption>Table 3: <b>Fees</b></caption>
+<thead><tr><th rowspan="2">Kind</th><th colspan=2>Fee&nbsp;&amp; tax</th></tr>
+<tr><th>new</th><th>old</th></tr></thead>
+<tr><td>Boat<br>large</td><td><p>10</p><p>20</p></td><td></td></tr>
+<tr><th scope="row">Raft</th><td colspan="0">7<!-- no --></td><td rowspan="99">5</td></tr>
+</table>
+After
+"""
+
+
+def test_html_with_attributes_spans_and_nested_markup():
+    (table,) = markdown_tables(HTML)
+    assert table.texts() == [
+        ["Kind", "Fee & tax", "Fee & tax"],
+        ["Kind", "new", "old"],
+        ["Boat large", "10 20", ""],
+        ["Raft", "7", "5"],
+    ]
+    assert (table.caption, table.header_rows, table.row_header_columns()) == ("Table 3: Fees", 2, 1)
+    assert HTML[slice(*table.span)].startswith("<table class")
+    assert HTML[slice(*table.span)].endswith("</table>")
+    assert [HTML[slice(*cell.span)] for cell in table.cells if cell.row == 3] == ["Raft", "7<!-- no -->", "5"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<table><tr><td>a<table><tr><td>b</td></tr></table></td><td>c</td></tr></table>",
+        "<table><tr><td>a b</td><td>c</table>",
+        "<table><tr><td>a b<td>c",
+    ],
+)
+def test_html_that_is_nested_or_cut_off(source):
+    (table,) = markdown_tables(source)
+    assert table.texts() == [["a b", "c"]]
+
+
+def test_html_without_a_table():
+    assert html_table("<p>x</p>").cells == ()
+    assert html_table("<table></table>").texts() == []
+
+
+def test_captions_after_and_before():
+    grid = "| a | b |\n| - | - |\n| 1 | 2 |\n"
+    text = f"Table 1: First.\n\n{grid}\nProse between.\n\n{grid}\n**Table 2.** Second\nline\n\n{grid}\nNo caption."
+    tables = markdown_tables(text)
+    assert [table.caption for table in tables] == ["Table 1: First.", "Table 2. Second line", ""]
+    assert text[slice(*tables[1].caption_span)] == "**Table 2.** Second\nline"
+
+
+# The printed paper
+
+
+def test_the_tables_of_the_printed_paper():
+    tables = markdown_tables(printed_paper())
+    assert [(table.row_count, table.column_count) for table in tables] == [(4, 2), (4, 3), (22, 14), (23, 14), (9, 3)]
+    assert [table.label for table in tables] == ["", "Table 1", "Table 2", "Table 3", "Table 4"]
+    assert [table.header_rows for table in tables] == [0, 1, 2, 3, 1]
+    assert [sum(1 for _ in table.rows()) for table in tables] == [3, 3, 18, 18, 4]
+    wrapped = [cell.text for cell in tables[4].cells if cell.row == 6]
+    assert wrapped[0].endswith("infection and blunt trauma, and lubricates the heart's movements.")
+    assert wrapped[2].endswith("lubri- cates the heart.")
+
+
+@pytest.mark.parametrize(("number", "first_line"), [(2, "| SimCSE | Passage | 28.8"), (3, "| SimCSE | Passage | 8.1")])
+def test_every_number_of_the_large_tables(number, first_line):
+    text = printed_paper()
+    table = markdown_tables(text)[number]
+    lines = text[text.index(first_line) :].splitlines()
+    printed = [numbers for line in lines if len(numbers := re.findall(r"\d+\.\d", line)) == 12][:18]
+    assert [[cell.text for cell in row.cells[2:]] for row in table.rows()] == printed
+    retrievers = ["SimCSE", "Contriever", "DPR", "ANCE", "TAS-B", "GTR"]
+    kinds = ["Passage", "Sentence", "Proposition"]
+    names = [tuple(cell.text for cell in row.cells[:2]) for row in table.rows()]
+    assert names == [(retriever, kind) for retriever in retrievers for kind in kinds]
+    groups = [row.description for row in table.rows()]
+    assert groups == ["Unsupervised Dense Retrievers"] * 6 + ["Supervised Dense Retrievers"] * 12
+    measures = ["R@5", "R@20"] if number == 2 else ["@100", "@500"]
+    assert [levels[-1] for levels in table.headers()[2:]] == measures * 6
+
+
+@pytest.mark.parametrize(("number", "equal"), [(2, 16), (3, 16)])
+def test_the_large_tables_against_another_reading_of_the_paper(number, equal):
+    """Another program read the PDF and lost most decimal points; in two rows of each table it lost digits, too."""
+    table = markdown_tables(printed_paper())[number]
+    lines = (SHARED / "papers" / "dense-x-retrieval.txt").read_text(encoding="utf-8").splitlines()
+    end = next(position for position, line in enumerate(lines) if line.startswith(f"Table {number}:"))
+    named = (re.search(r"(?:Passage|Sentence|Proposition) (.*)", line) for line in lines[end - 24 : end])
+    other = [re.sub(r"\D", "", match[1]) for match in named if match]
+    digits = ["".join(re.sub(r"\D", "", cell.text) for cell in row.cells[2:]) for row in table.rows()]
+    assert sum(ours == theirs for ours, theirs in zip(digits, other, strict=True)) == equal

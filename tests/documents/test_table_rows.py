@@ -1,0 +1,100 @@
+"""Row propositions: every value once, with its headers, as it is printed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from factoid.documents.table_parsers import markdown_tables
+from factoid.documents.table_rows import row_propositions
+from factoid.documents.tables import Cell, Table, table_of
+from tests.documents.seeds import printed_paper
+from tests.documents.test_tables import HARBOURS
+
+
+def texts(table, **options):
+    return [proposition.text for proposition in row_propositions(table, **options)]
+
+
+def test_a_value_has_its_headers_and_its_evidence():
+    assert texts(HARBOURS) == [
+        "In Table 7, Narvik has 2021 of 1,204 for Ships.",
+        "In Table 7, Narvik has 2022 of 1,310 for Ships.",
+        "In Table 7, Genoa has 2021 of 6,001 for Ships.",
+    ]
+    first = row_propositions(HARBOURS)[0]
+    assert (first.row, first.column, [cell.text for cell in first.cells]) == (3, 1, ["1,204", "Narvik"])
+
+
+def test_averages_totals_and_rows_with_two_names():
+    cells = [
+        ["Model", "Size", "Recall", "Recall"],
+        ["Model", "Size", "Avg.", "Total"],
+        ["Owl", "Small", "1", "2"],
+        ["Owl", "Large", "3", "4"],
+    ]
+    flipped = [["Model", "Size", "Avg.", "Total"], ["Model", "Size", "Recall", "Count"], *cells[2:]]
+    assert texts(table_of(flipped, header_rows=2), text="a small owl, a large one")[:2] == [
+        "Owl with small size has Recall of 1 on average.",
+        "Owl with small size has Count of 2 in total.",
+    ]
+    assert texts(table_of(flipped, header_rows=2))[2] == "Owl with Large size has Recall of 3 on average."
+
+
+def test_rows_that_could_be_mixed_up_name_what_describes_them():
+    rows = [["Port", "Ships"], ["2021", ""], ["Bergen", "5"], ["2022 (estimate)", ""], ["Bergen", "6"]]
+    table = table_of([["Port", "Ships"], ["In spring", ""], *rows[2:3], *rows[3:]], caption="Table 1: Calls")
+    assert texts(table) == [
+        "In Table 1, under “In spring”, Bergen has Ships of 5.",
+        "In Table 1, under “2022 (estimate)”, Bergen has Ships of 6.",
+    ]
+
+
+def test_tables_without_headers_names_or_caption():
+    form = table_of([["Name: Ada", "Born: 1815"], ["Town: London", ":selected:"]], header_rows=0)
+    assert texts(form) == ["Name: Ada.", "Born: 1815.", "Town: London.", "selected."]
+    long = "It has a sentence of more than eight words in it."
+    table = table_of([["Question", "Answer"], ["Why does it rain on the coast", long]], caption="Weather of the coast.")
+    assert texts(table) == [f"In the table “Weather of the coast”, Why does it rain on the coast, Answer: {long}"]
+
+
+def test_a_merged_value_is_said_once_and_an_empty_one_not_at_all():
+    cells = (*table_of([["a", "b", "c"], ["x", "", ""]]).cells[:3], Cell(1, 0, "x"), Cell(1, 1, "1", column_span=2))
+    assert texts(Table(cells, 2, 3)) == ["x has b of 1."]
+    assert texts(Table((), 3, 3)) == texts(Table((), 0, 0)) == []
+
+
+# The printed paper
+
+
+def test_the_sentence_of_the_issue():
+    text = printed_paper()
+    assert "In Table 2, Contriever with proposition granularity has R@5 of 52.7 on average." in texts(
+        markdown_tables(text)[2], text=text
+    )
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_every_numeric_cell_is_one_sentence(number):
+    text = printed_paper()
+    table = markdown_tables(text)[number]
+    propositions = row_propositions(table, text=text)
+    grid = table.texts()
+    names = 1 if number == 1 else 2
+    places = {
+        (row, column)
+        for row in range(table.header_rows, table.row_count)
+        for column in range(names, table.column_count)
+    }
+    places = {place for place in places if re.fullmatch(r"[\d,.]+", grid[place[0]][place[1]])}
+    assert len(places) == {1: 6, 2: 216, 3: 216}[number]
+    assert {(proposition.row, proposition.column) for proposition in propositions} == places
+    assert len({proposition.text for proposition in propositions}) == len(places)
+    for proposition in propositions:
+        row, column = proposition.row, proposition.column
+        assert f" of {grid[row][column]}" in proposition.text
+        assert proposition.text.startswith(f"In Table {number}, {grid[row][0]} ")
+        headers = [header.replace("Avg.", "average") for header in table.headers()[column]]
+        assert all(header in proposition.text for header in headers)
+        assert names == 1 or f" with {grid[row][1].lower()} granularity " in proposition.text

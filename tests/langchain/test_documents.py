@@ -1,0 +1,180 @@
+"""Output of LangChain's own loader, raw results and Markdown, through the transformer into splitters and stores."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import pytest
+from langchain_classic.retrievers.multi_vector import MultiVectorRetriever
+from langchain_core.documents import Document
+from langchain_core.stores import InMemoryStore
+
+from factoid.documents import clean, read_layout
+from factoid.errors import InvalidInputError
+from factoid.testing import HashEncoder
+from langchain_factoid import (
+    DocumentIntelligenceTransformer,
+    EncoderEmbeddings,
+    MultiGranularFAISS,
+    PropositionTextSplitter,
+    TableSummarizer,
+    regions_of,
+)
+from tests.documents.seeds import samples
+from tests.documents.test_ingest import TEXT
+from tests.scripted_models import LangChainModel
+
+FORM = "form_sample_1.pdf.ocr.json"
+
+
+class Lakes:
+    """Answers with how many lines the prompt has, or fails for a table."""
+
+    def __init__(self, fail=""):
+        self.fail, self.asked = fail, []
+
+    def answer(self, prompt):
+        self.asked.append(prompt)
+        if self.fail and self.fail in prompt:
+            raise ValueError("no")
+        return {"text": f"A generated summary of table {len(self.asked)}."}
+
+    async def aanswer(self, prompt):
+        return self.answer(prompt)
+
+
+def loader_documents(result, mode):
+    """Return what LangChain's own parser makes of a result, with a stub in place of the service's client."""
+    pytest.importorskip("langchain_community")
+    models = pytest.importorskip("azure.ai.documentintelligence.models")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from langchain_community.document_loaders import AzureAIDocumentIntelligenceLoader
+
+        loader = AzureAIDocumentIntelligenceLoader("https://localhost", api_key="k", bytes_source=b"%PDF", mode=mode)
+
+    class Client:
+        def begin_analyze_document(self, *args, **kwargs):
+            return self
+
+        def result(self):
+            return models.AnalyzeResult(result)
+
+    loader.parser.client = Client()
+    return list(loader.lazy_load())
+
+
+@pytest.mark.parametrize("mode", ["single", "markdown"])
+def test_the_loader_with_whole_results(mode):
+    result = samples()[FORM]["analyzeResult"]
+    documents = DocumentIntelligenceTransformer().transform_documents(loader_documents(result, mode))
+    assert documents == DocumentIntelligenceTransformer().transform_result(result)
+    tables = [document for document in documents if document.metadata["kind"] == "table"]
+    assert [document.metadata["table"] for document in tables] == [0, 1, 2, 3]
+    assert "Gregory Lynch has Currency of $605.37." in tables[1].page_content
+    assert tables[1].metadata["title"] == "Sample Form Document"
+    json.dumps([document.metadata for document in documents])
+
+
+def test_the_loader_with_pages():
+    result = samples()[FORM]["analyzeResult"]
+    loaded = loader_documents(result, "page")
+    assert [document.metadata for document in loaded] == [{"page": 1}, {"page": 2}]
+    documents = DocumentIntelligenceTransformer().transform_documents(loaded)
+    text = " ".join(document.page_content for document in documents)
+    assert {page for document in documents for page in document.metadata["pages"]} == {1, 2}
+    assert "Trevor Malone" in text
+    assert ":selected:" not in text
+
+
+def test_objects_and_files_and_paths(tmp_path):
+    models = pytest.importorskip("azure.ai.documentintelligence.models")
+    result = samples()[FORM]["analyzeResult"]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(result), encoding="utf-8")
+    transformer = DocumentIntelligenceTransformer(kinds=["table"])
+    assert transformer.transform_result(models.AnalyzeResult(result)) == transformer.transform_result(path)
+    assert transformer.transform_result(path, metadata={"source": "x"})[0].metadata["source"] == "x"
+
+
+def test_markdown_becomes_parts_and_propositions():
+    loaded = [Document(page_content=TEXT, metadata={"source": "wells.md"})]
+    parts = DocumentIntelligenceTransformer().transform_documents(loaded)
+    assert [part.metadata["kind"] for part in parts] == ["text", "table"]
+    assert all(part.metadata["source"] == "wells.md" for part in parts)
+    units = PropositionTextSplitter().split_documents(parts)
+    rows = [unit.page_content for unit in units if unit.metadata["kind"] == "table"]
+    assert "In Table 1, New well has Depth (m) of 54." in rows
+    store = MultiGranularFAISS.from_documents(parts, EncoderEmbeddings(HashEncoder()))
+    (hit,) = store.similarity_search("Table 1 New well Depth", k=1)
+    assert "New well has Depth (m) of 54." in hit.page_content
+
+
+def test_boxes_come_along():
+    parts = DocumentIntelligenceTransformer().transform_result(samples()[FORM])
+    assert all(regions_of(part) for part in parts)
+    units = PropositionTextSplitter().split_documents(parts)
+    unit = next(unit for unit in units if unit.page_content == "Gregory Lynch has Currency of $605.37.")
+    found = regions_of(unit)
+    table = clean(read_layout(samples()[FORM])).tables[1]
+    cells = {cell.text: cell.regions[0].polygon for cell in table.cells if cell.row == 1}
+    assert {region.page for region in found} == {2}
+    for region, text in zip(found, ["$605.37", "Gregory Lynch"], strict=True):
+        assert cells[text][0] <= region.polygon[0] < region.polygon[2] <= cells[text][2]
+        assert cells[text][1] <= region.polygon[1] < region.polygon[5] <= cells[text][5]
+    assert regions_of(Document(page_content="x")) == []
+
+
+def test_a_summary_finds_its_table_in_langchains_retriever():
+    summarizer = TableSummarizer(LangChainModel(script=Lakes()))
+    parts = DocumentIntelligenceTransformer(summarizer=summarizer).transform_documents([Document(page_content=TEXT)])
+    assert [part.metadata["kind"] for part in parts] == ["text", "table", "table summary"]
+    store = MultiGranularFAISS(EncoderEmbeddings(HashEncoder()))
+    retriever = MultiVectorRetriever(vectorstore=store, docstore=InMemoryStore(), search_kwargs={"k": 1})
+    store.add_documents(parts[2:])
+    retriever.docstore.mset([(part.id, part) for part in parts[:2]])
+    (found,) = retriever.invoke("generated summary")
+    assert found == parts[1]
+    assert parts[2].metadata["generated_by"].startswith("scripted-1@")
+    (unit,) = PropositionTextSplitter().split_documents(parts[2:])
+    assert unit.page_content == "A generated summary of table 1."
+
+
+async def test_summaries_in_the_metadata_of_documents(tmp_path):
+    script = Lakes(fail="Fixed Rows")
+    options = {"max_concurrency": 1, "cache": tmp_path / "cache.sqlite"}
+    summarizer = TableSummarizer(LangChainModel(script=script), **options)
+    result = samples()[FORM]["analyzeResult"]
+    loaded = [Document(page_content=result["content"], metadata=result)]
+    (document,) = summarizer.transform_documents(loaded)
+    assert document.metadata == {
+        "title": "Sample Form Document",
+        "table_count": 4,
+        "table_summaries": [
+            "A generated summary of table 1.",
+            "A generated summary of table 2.",
+            "",
+            "A generated summary of table 4.",
+        ],
+        "table_summary_failures": {"2": "the model raised ValueError"},
+    }
+    script.fail, count = "", len(script.asked)
+    (again,) = await summarizer.atransform_documents(loaded)
+    assert len(script.asked) == count  # failures are cached, too, but for those that another try may mend
+    assert again == document
+    asynchronous = await DocumentIntelligenceTransformer(summarizer=summarizer).atransform_documents(loaded)
+    assert asynchronous == DocumentIntelligenceTransformer(summarizer=summarizer).transform_documents(loaded)
+
+
+def test_what_cannot_be_used():
+    with pytest.raises(InvalidInputError, match="expected a LangChain chat model, got str"):
+        TableSummarizer("gpt")
+    with pytest.raises(InvalidInputError, match=r"expected a langchain_factoid\.TableSummarizer"):
+        DocumentIntelligenceTransformer(summarizer=LangChainModel(script=Lakes()))
+    with pytest.raises(InvalidInputError, match=r"expected langchain_core\.documents\.Document, got str"):
+        DocumentIntelligenceTransformer().transform_documents(["x"])
+    with pytest.raises(InvalidInputError, match="damaged"):
+        DocumentIntelligenceTransformer().transform_documents(
+            [Document(page_content="", metadata={"content": "x", "pages": [{"spans": 5}]})]
+        )

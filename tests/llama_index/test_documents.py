@@ -1,0 +1,99 @@
+"""Results of document intelligence through LlamaIndex's reader, node parser and summarizer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.schema import Document, IndexNode, MetadataMode, NodeRelationship, TextNode
+
+from factoid.errors import InvalidInputError
+from langchain_factoid import DocumentIntelligenceTransformer
+from llama_index_factoid import (
+    DocumentIntelligenceNodeParser,
+    DocumentIntelligenceReader,
+    MultiGranularNodeParser,
+    TableSummarizer,
+    regions_of,
+)
+from tests.documents.seeds import samples
+from tests.documents.test_ingest import TEXT
+from tests.langchain.test_documents import FORM, Lakes
+from tests.scripted_models import LlamaIndexModel
+
+
+def test_the_reader_and_langchains_transformer_give_the_same_parts(tmp_path):
+    result = samples()[FORM]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(result), encoding="utf-8")
+    documents = DocumentIntelligenceReader().load_data(path, extra_info={"source": "x"})
+    others = DocumentIntelligenceTransformer().transform_result(result, metadata={"source": "x"})
+    assert [(part.id_, part.text, part.metadata) for part in documents] == [
+        (part.id, part.page_content, part.metadata) for part in others
+    ]
+    seen = documents[1].get_content(MetadataMode.EMBED)
+    assert "Item List" in seen
+    assert documents[1].metadata["layout"] not in seen
+    assert documents[1].metadata["layout"] not in documents[1].get_content(MetadataMode.LLM)
+
+
+@pytest.mark.parametrize("read", ["reader", "parser"])
+def test_units_of_parts_know_their_boxes(read):
+    result = samples()[FORM]["analyzeResult"]
+    if read == "reader":
+        parts = DocumentIntelligenceReader().load_data(result)
+    else:
+        parts = DocumentIntelligenceNodeParser().get_nodes_from_documents(
+            [Document(text=result["content"], metadata=result)]
+        )
+    nodes = MultiGranularNodeParser(granularities=("proposition",)).get_nodes_from_documents(parts)
+    (node,) = [node for node in nodes if node.text == "Gregory Lynch has Currency of $605.37."]
+    assert [region.page for region in regions_of(node)] == [2, 2]
+    assert all(regions_of(part) for part in parts)
+    assert regions_of(TextNode(text="x")) == []
+    assert all("content" not in node.metadata for node in nodes)
+
+
+def test_a_pipeline_with_summaries_that_point_at_tables():
+    summarizer = TableSummarizer(LlamaIndexModel(script=Lakes()))
+    document = Document(text=TEXT, metadata={"source": "wells.md"})
+    parser = DocumentIntelligenceNodeParser(summarizer=summarizer)
+    nodes = parser.get_nodes_from_documents([document])
+    assert [(type(node), node.metadata["kind"]) for node in nodes] == [
+        (TextNode, "text"),
+        (TextNode, "table"),
+        (IndexNode, "table summary"),
+    ]
+    assert nodes[2].index_id == nodes[1].node_id
+    assert {node.relationships[NodeRelationship.SOURCE].node_id for node in nodes} == {document.id_}
+    assert {node.metadata["source"] for node in nodes} == {"wells.md"}
+    pipeline = IngestionPipeline(transformations=[DocumentIntelligenceNodeParser(), MultiGranularNodeParser()])
+    texts = [node.text for node in pipeline.run(documents=[document])]
+    assert "In Table 1, New well has Depth (m) of 54." in texts
+
+
+async def test_summaries_in_the_metadata_of_documents(tmp_path):
+    script = Lakes(fail="Fixed Rows")
+    summarizer = TableSummarizer(LlamaIndexModel(script=script), max_concurrency=1, cache=tmp_path / "cache.sqlite")
+    result = samples()[FORM]["analyzeResult"]
+    loaded = [Document(text=result["content"], metadata=result)]
+    (document,) = summarizer.summarize_documents(loaded)
+    assert document.metadata["table_count"] == 4
+    assert document.metadata["table_summaries"][2] == ""
+    assert document.metadata["table_summary_failures"] == {"2": "the model raised ValueError"}
+    assert "generated" not in document.get_content(MetadataMode.LLM)
+    script.fail = ""
+    (again,) = await summarizer.asummarize_documents(loaded)
+    assert again.metadata["table_summaries"][0] == document.metadata["table_summaries"][0]
+    parser = DocumentIntelligenceNodeParser(summarizer=summarizer)
+    nodes, anodes = parser.get_nodes_from_documents(loaded), await parser.aget_nodes_from_documents(loaded)
+    assert [node.node_id for node in nodes] == [node.node_id for node in anodes]
+    assert sum(isinstance(node, IndexNode) for node in nodes) == 3
+
+
+def test_what_cannot_be_used():
+    with pytest.raises(InvalidInputError, match="expected a LlamaIndex LLM, got str"):
+        TableSummarizer("gpt")
+    with pytest.raises(ValueError, match="extra"):
+        DocumentIntelligenceNodeParser(words=5)

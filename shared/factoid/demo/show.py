@@ -7,8 +7,9 @@ from itertools import groupby
 from operator import attrgetter
 
 from factoid.demo.corpus import BUDGETS, CUTOFFS, Question, Scores, find_answer
-from factoid.late_interaction import CitedAnswer
+from factoid.late_interaction import Citation, CitedAnswer
 from factoid.propositions import Report
+from factoid.sentences import Span
 from factoid.store import GRANULARITIES
 from factoid.terminal import WIDTH, count, excerpt, place, plain, wrap
 from factoid.units import Granularity, Hit, Unit
@@ -57,11 +58,26 @@ def citations(question: str, answer: CitedAnswer, passages: int) -> str:
     note = f"Answer to: {question} The numbers are those of the {count(passages, 'best passage')}, in the order of the search."
     lines = [wrap(note), "", wrap(answer.text, indent=" " * 2)]
     for support, of_unit in groupby(answer.citations, key=attrgetter("support.unit")):
-        cited = list(of_unit)
+        cited = _widest(list(of_unit))
         lines += ["", *(wrap(f"[{one.number}] {one.claim}", indent=_INDENT, first="  ") for one in cited)]
         lines.append(wrap(place(cited[0].passage), indent=_INDENT))
         lines.append(wrap(plain(support.text), indent=_INDENT, first=f"{_INDENT}from: "))
     return "\n".join(lines)
+
+
+def _widest(citations: Sequence[Citation]) -> list[Citation]:
+    """Return the citations whose claim is no part of the claim of another."""
+
+    def lies_in(spans: Sequence[Span], others: Sequence[Span]) -> bool:
+        return all(any(first <= start and end <= last for first, last in others) for start, end in spans)
+
+    return [
+        citation
+        for citation in citations
+        if not any(
+            lies_in(citation.spans, other.spans) and not lies_in(other.spans, citation.spans) for other in citations
+        )
+    ]
 
 
 def table(scores: Mapping[str, Scores], questions: int) -> str:

@@ -32,7 +32,7 @@ MOST_CITATIONS = 3
 
 _MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
 _NUMBER = re.compile(r"\d+")
-_SPACED_MARKERS = re.compile(rf"\s*(?:{_MARKER.pattern}\s*)*{_MARKER.pattern}")
+_SPACED_MARKERS = re.compile(rf"(?<!\s)\s*+(?:{_MARKER.pattern}\s*)*{_MARKER.pattern}")
 
 
 class EntailmentModel(Protocol):

@@ -15,6 +15,8 @@ _WORD_END = re.compile(r"\S\s|[。！？｡][^\w\s]{0,20}\w")
 _BOUNDARY = re.compile(r"[.!?…‽؟۔।。！？｡\n]")
 _WORD = re.compile(r"\w")
 _FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
+_PARENTHESIS_END = re.compile(r"[)\n]")
+_CODE_END = re.compile(r"`|\n\s*\n")
 _LONGEST_WAIT = 300  # characters for a parenthesis to close: what the splitter takes for one
 
 _MARKER = re.compile(r"\[\d{1,3}(?:[,–-]\s?\d{1,3})*+\]")
@@ -164,6 +166,6 @@ def _is_open(text: str, start: int, end: int) -> bool:
     parenthesis = text.rfind("(", start, end)
     code = text.rfind("`", start, end) if text.count("`", start, end) % 2 else -1
     return any(
-        place >= 0 and len(text) - place <= _LONGEST_WAIT and not re.search(ends, text[place + 1 :])
-        for place, ends in ((parenthesis, r"[)\n]"), (code, r"`|\n\s*\n"))
+        place >= 0 and len(text) - place <= _LONGEST_WAIT and not end_of.search(text, place + 1)
+        for place, end_of in ((parenthesis, _PARENTHESIS_END), (code, _CODE_END))
     )

@@ -15,6 +15,8 @@ from tests.faults.content import opened, vector_of
 from tests.faults.model import State, check_hits, require
 
 PASSAGES = 12
+READING = "reading"  # a file that is there while readers are at work
+PATIENCE = 120  # seconds that a loaded machine may take longer
 
 
 def content(generation):
@@ -47,12 +49,13 @@ class Counter:
 
 
 def write(folder, seconds):
-    """Commit one generation after the other; return the last."""
+    """Commit one generation after the other for some seconds, and while readers are at work; return the last."""
     begun, committed = Counter(folder / "begun"), Counter(folder / "committed")
     end = time.monotonic() + seconds
+    latest = end + PATIENCE
     generation = committed.get()
     with opened(folder / "store") as store:
-        while time.monotonic() < end:
+        while time.monotonic() < end or ((folder / READING).exists() and time.monotonic() < latest):
             generation += 1
             state = content(generation)
             units, vectors = zip(*state.units.values(), strict=True)

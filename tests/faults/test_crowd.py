@@ -12,7 +12,7 @@ import pytest
 
 from factoid.errors import StoreError
 from tests.faults.content import opened, vector_of
-from tests.faults.crowd import Counter, check_answer, content, read
+from tests.faults.crowd import PATIENCE, READING, Counter, check_answer, content, read
 from tests.faults.worker import ENVIRONMENT, ROOT
 
 pytest.importorskip("faiss")
@@ -36,13 +36,14 @@ def until_committed(folder, generation=1):
 
 
 def finished(process):
-    output, errors = process.communicate(timeout=SECONDS + 120)
+    output, errors = process.communicate(timeout=SECONDS + PATIENCE)
     assert process.returncode == 0, errors[-3000:]
     return [int(number) for number in output.split()]
 
 
 @pytest.mark.slow
 def test_threads_and_processes_read_while_one_process_writes(tmp_path):
+    (tmp_path / READING).touch()
     writer = start("write", tmp_path)
     until_committed(tmp_path)
     readers = [start("read", tmp_path, number) for number in range(PROCESSES)]
@@ -55,13 +56,14 @@ def test_threads_and_processes_read_while_one_process_writes(tmp_path):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(SECONDS + 120)
+            thread.join(SECONDS + PATIENCE)
             assert not thread.is_alive(), "a thread hangs"
+        seen += [finished(process) for process in readers]
+        (tmp_path / READING).unlink()
         if failures:
             raise failures[0]
         (last,) = finished(writer)
         assert check_answer(store, tmp_path, 1) == last  # what was committed is seen by the next search
-    seen += [finished(process) for process in readers]
     assert last > 10
     for generations, searches in seen:
         assert searches > 1

@@ -12,8 +12,9 @@ from pydantic import ConfigDict, Field, field_validator
 from typing_extensions import override
 
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.late_interaction.rank import Parents, ranked_granularity
+from factoid.late_interaction.rank import ranked_granularity
 from factoid.metadata import with_fields
+from factoid.store.options import RankedParents
 from factoid.units import Granularity
 from langchain_factoid.convert import RetrievedDocument, match_entries, to_passage, unit_document
 
@@ -44,7 +45,7 @@ class AnyGranularityReranker(BaseDocumentCompressor):
 
     ranker: AnyGranularityRanker
     granularity: str = Granularity.SENTENCE.value
-    parents: Parents = "unit"
+    parents: RankedParents = "unit"
     k: int | None = Field(default=4, ge=1)
 
     @field_validator("granularity")

@@ -10,7 +10,8 @@ from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.late_interaction.rank import Parents, ranked_granularity
+from factoid.late_interaction.rank import ranked_granularity
+from factoid.store.options import RankedParents
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import to_core, to_nodes
 from llama_index_factoid.results import retrieved
@@ -39,7 +40,7 @@ class AnyGranularityRerank(BaseNodePostprocessor):
 
     ranker: AnyGranularityRanker = Field(exclude=True, repr=False)
     granularity: str = Granularity.SENTENCE.value
-    parents: Parents = "unit"
+    parents: RankedParents = "unit"
     k: int | None = Field(default=4, ge=1)
 
     @field_validator("granularity")

@@ -18,13 +18,15 @@ from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
 from factoid.late_interaction.answer import GrowingAnswer, Stretch, is_refusal, with_markers, without_markers
-from factoid.late_interaction.encoder import TokenEncoder, TokenVectors
+from factoid.late_interaction.encoder import TokenEncoder
 from factoid.late_interaction.rank import (
     AnyGranularityRanker,
-    Place,
+    Passages,
+    PlacedUnit,
     QueryScorer,
     SpanHit,
     as_passage,
+    as_passages,
     ranked_granularity,
 )
 from factoid.propositions import Propositionizer, SyntaxPropositionizer
@@ -32,13 +34,13 @@ from factoid.propositions.decompose import decompose
 from factoid.propositions.protocol import check_propositionizer
 from factoid.sentences import Span
 from factoid.store.options import whole_number
-from factoid.units import Document, Granularity, Unit, check_text
+from factoid.store.token_vectors import TokenVectors
+from factoid.units import Granularity, Unit, check_text
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
 
 Method = Literal["proposition", "proposition_text", "sentence"]
-Passages = Iterable[Unit | Document | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,15 +285,12 @@ class _Work:
     """The citing of one answer: its passages, encoded once, and how far its sentences have come."""
 
     def __init__(self, options: PropCite, passages: Passages) -> None:
-        if isinstance(passages, str | Document | Unit):
-            message = f"expected a list of passages, got a single {type(passages).__name__}"
-            raise InvalidInputError(message)
         self.report = CiteReport()
         self._options = options
         self._ranker = options.ranker
-        self._passages = [as_passage(passage) for passage in passages]
+        self._passages = as_passages(passages)
         self._tokens: list[TokenVectors] | None = None
-        self._places: dict[int, list[Place]] = {}
+        self._placed: dict[int, list[PlacedUnit]] = {}
         self._propositions: dict[str, list[Unit]] = {}
         self._length = 0  # of the cited answer so far
         self._count(passages=len(self._passages))
@@ -357,9 +356,9 @@ class _Work:
         if not self._passages:
             return
         if self._options.method == "sentence":
-            yield _Claim(sentence, whole, QueryScorer(encoder, sentence, None, alpha))
+            yield _Claim(sentence, whole, QueryScorer(encoder, sentence, alpha))
             return
-        scorer = None if self._options.method == "proposition_text" else QueryScorer(encoder, sentence, None, alpha)
+        scorer = None if self._options.method == "proposition_text" else QueryScorer(encoder, sentence, alpha)
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
             is_whole = "fallback" in proposition.metadata
@@ -368,7 +367,7 @@ class _Work:
             self._count(whole=is_whole, unaligned=not aligned)
             spans = spans if aligned else whole
             if scorer is None:
-                yield _Claim(proposition.text, spans, QueryScorer(encoder, proposition.text, None, alpha))
+                yield _Claim(proposition.text, spans, QueryScorer(encoder, proposition.text, alpha))
             elif tuple(spans) not in distinct and scorer.reads(spans):
                 distinct.add(tuple(spans))
                 yield _Claim(proposition.text, spans, scorer.limited_to(spans))
@@ -393,9 +392,9 @@ class _Work:
 
     def _support(self, claim: _Claim, position: int, tokens: TokenVectors, similarities: Sequence[Vectors]) -> SpanHit:
         kind, passage = self._options.support, self._passages[position]
-        if position not in self._places:
-            [self._places[position]], _ = self._ranker.places([passage], kind)
-        hits, _ = claim.scorer.hits(kind, passage, position, tokens, self._places[position], similarities)
+        if position not in self._placed:
+            [self._placed[position]], _ = self._ranker.placed_units([passage], kind)
+        hits, _ = claim.scorer.hits(kind, passage, position, tokens, self._placed[position], similarities)
         return max(hits, key=attrgetter("score"))
 
     def _count(self, **counts: int) -> None:

@@ -8,7 +8,6 @@ import logging
 import string
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -19,6 +18,7 @@ from factoid._optional import require
 from factoid.encode import Vectors, offline_model, quiet_loading
 from factoid.errors import InvalidInputError
 from factoid.sentences import Span
+from factoid.store.token_vectors import TokenVectors
 from factoid.units import check_text
 
 if TYPE_CHECKING:
@@ -31,24 +31,6 @@ _LEAST_TOKENS = 8  # of a window, beside marker and special tokens
 _ENDLESS = 10**9  # tokenizers without a limit name a far larger one
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TokenVectors:
-    """The tokens of a text that are scored.
-
-    Attributes:
-        vectors: float32. Shape: (tokens, dim).
-        spans: Start and end of each token in the text, without white space; (0, 0) for those that stand for no text: special
-            tokens, markers and the [MASK]s after a query. Shape: (tokens, 2).
-        windows: In how many windows the model read the text.
-        stored_bytes: Bytes that they take in the cache from which they came; 0 where the model made them.
-    """
-
-    vectors: Vectors
-    spans: NDArray[np.int64]
-    windows: int = 1
-    stored_bytes: int = 0
 
 
 @runtime_checkable

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState
-from factoid.store.options import SearchOptions
+from factoid.store.options import RankedParents, SearchOptions
 from factoid.store.search import Query, document_units, find, with_neighbours
 from factoid.units import Granularity, Hit, Unit
 
@@ -118,7 +118,7 @@ def _ranked(text: str, candidates: _Candidates, query: Query, kind: Granularity)
             [_within(unit, hit.unit, passage) for unit in of_passage]
             for of_passage, hit, passage in zip(candidates.units, candidates.passages, passages, strict=True)
         ]
-    level: Literal["passage", "unit"] = "unit" if options.parents == "unit" else "passage"
+    level: RankedParents = "unit" if options.parents == "unit" else "passage"
     hits: dict[str, Hit] = {}
     for hit in options.rerank.rank(text, passages, kind, k=None, parents=level, units=units):
         candidate = by_id.get(hit.unit.id) or by_id[hit.unit.parent_id]

@@ -1,4 +1,4 @@
-"""A LangChain document compressor that ranks what a retriever found down to the sentence."""
+"""A LangChain document compressor that ranks a retriever's results down to the sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from langchain_factoid.convert import RetrievedDocument, match_entries, to_passa
 class AnyGranularityReranker(BaseDocumentCompressor):
     """Ranks sentences, propositions or whole documents by the token vectors of the documents (AGRaME, §3.2).
 
-    Goes behind any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`. Each document is one
+    Follows any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`. Each document is one
     passage, with `title` and `section` of its metadata before it.
 
     With `parents="unit"` the best units come back as documents: the metadata of the document they stand in, `granularity`,
@@ -38,7 +38,7 @@ class AnyGranularityReranker(BaseDocumentCompressor):
         k: How many documents come back; None for all.
 
     Raises:
-        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
+        pydantic.ValidationError: A field has an invalid value. It is a ValueError.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, closing
-from math import isfinite
 from typing import Any
 
 from langchain_core.documents import Document
@@ -17,35 +16,35 @@ from pydantic import ConfigDict
 from typing_extensions import override
 
 from factoid.errors import InvalidInputError
-from factoid.late_interaction import Citation, CitedSentence, PropCite
+from factoid.late_interaction import CitedSentence, PropCite
 from langchain_factoid.convert import to_passage
 
 _VERSION = {"output_version": "v1"}  # the content is standard blocks already
 
 
 class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
-    """Adds citations to an answer by the documents that it was written from (PropCite: AGRaME, §4.3).
+    """Adds citations of its source documents to an answer (PropCite: AGRaME, §4.3).
 
-    Takes a mapping with the answer, a text or a message, and the documents: `{"answer": …, "documents": […]}`. Goes behind a
+    Takes a mapping with the answer, a text or a message, and the documents: `{"answer": …, "documents": […]}`. Follows a
     chain that makes both, `RunnablePassthrough.assign(answer=prompt | llm) | PropCiteRunnable(citer=…)`, or with `documents`
     behind anything that writes, `llm | StrOutputParser() | PropCiteRunnable(citer=…, documents=…)`. Streams a sentence with its
     citations as soon as the next one begins.
 
-    What comes out is a message with one block of text. Markers stand in the text, `[2]` for the second document, and for each
+    The output is a message with one block of text. Markers stand in the text, `[2]` for the second document, and for each
     citation there is a standard `Citation` annotation: the claim's place in the text, `title` and `url` of the document's
     metadata, the supporting text as `cited_text`, and as `extras` the document's `number` and `document_id`, the place of the
     supporting text in its page_content as `cited_start_index` and `cited_end_index`, and the `claim`, its `score` and `margin`
-    (absent where there is one document). Chunks of a stream add up to this message. A message that comes in keeps its id, usage
-    and other metadata; of its content the text is kept.
+    (absent where there is one document). Chunks of a stream add up to this message. An incoming message keeps its id, usage
+    and other metadata; of its content only the text is kept.
 
     Attributes:
         citer: The core's PropCite, which holds the model and all options.
-        documents: What every answer is written from; None to take documents from the input.
-        answer_key: Where the answer stands in the input.
-        documents_key: Where the documents stand there.
+        documents: The sources of every answer; None takes them from the input.
+        answer_key: Key of the answer in the input.
+        documents_key: Key of the documents in the input.
 
     Raises:
-        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
+        pydantic.ValidationError: A field has an invalid value. It is a ValueError.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -110,26 +109,26 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
             yield chunk
 
     def _invoke(self, item: Any) -> AIMessage:
-        parts = _Parts(self)
+        parts = _Input(self)
         answer, documents = parts.take(item), parts.checked()
         cited = self.citer.cite(answer, map(to_passage, documents))
         return parts.message(cited.sentences)
 
     async def _ainvoke(self, item: Any) -> AIMessage:
-        parts = _Parts(self)
+        parts = _Input(self)
         answer, documents = parts.take(item), parts.checked()
         cited = await self.citer.acite(answer, map(to_passage, documents))
         return parts.message(cited.sentences)
 
     def _transform(self, inputs: Iterator[Any]) -> Iterator[AIMessageChunk]:
-        parts, begun = _Parts(self), ""
+        parts, start = _Input(self), ""
         for item in inputs:
-            begun += parts.take(item)
-            if begun and parts.documents is not None:
+            start += parts.take(item)
+            if start and parts.documents is not None:
                 break
 
         def texts() -> Iterator[str]:
-            yield begun
+            yield start
             for item in inputs:
                 yield parts.take(item)
 
@@ -139,14 +138,14 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
         yield parts.rest()
 
     async def _atransform(self, inputs: AsyncIterator[Any]) -> AsyncIterator[AIMessageChunk]:
-        parts, begun = _Parts(self), ""
+        parts, start = _Input(self), ""
         async for item in inputs:
-            begun += parts.take(item)
-            if begun and parts.documents is not None:
+            start += parts.take(item)
+            if start and parts.documents is not None:
                 break
 
         async def texts() -> AsyncIterator[str]:
-            yield begun
+            yield start
             async for item in inputs:
                 yield parts.take(item)
 
@@ -156,8 +155,8 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
         yield parts.rest()
 
 
-class _Parts:
-    """What came in of one answer: its documents, and its message, if it is one."""
+class _Input:
+    """The input of one answer: its documents, and its message if it is one."""
 
     def __init__(self, runnable: PropCiteRunnable) -> None:
         self.documents = runnable.documents
@@ -167,10 +166,10 @@ class _Parts:
         self._begun = False
 
     def take(self, item: Any) -> str:
-        """Return the answer's text in an input or a part of it; keep the rest.
+        """Return the text of an input or a chunk of it, and keep the documents and the message.
 
         Raises:
-            InvalidInputError: Neither a text nor a message nor a mapping that holds one, or documents that come too late.
+            InvalidInputError: No text, message or mapping with one, or documents after the answer began.
         """
         answer = item
         if isinstance(item, Mapping):
@@ -227,7 +226,7 @@ class _Parts:
         return AIMessageChunk(content=[block], response_metadata=_VERSION)
 
     def rest(self) -> AIMessageChunk:
-        """Return what is not text of the message that came in, at the end of a stream."""
+        """Return the metadata of the incoming message, which ends a stream."""
         if not isinstance(self._message, AIMessageChunk):
             return AIMessageChunk(content=[], response_metadata=_VERSION)
         metadata = self._message.response_metadata | _VERSION
@@ -241,23 +240,8 @@ class _Parts:
             self._message = bare
 
     def _annotations(self, sentence: CitedSentence) -> list[CitationAnnotation]:
-        return [self._annotation(citation) for citation in sentence.citations]
-
-    def _annotation(self, citation: Citation) -> CitationAnnotation:
-        document = (self.documents or [])[citation.position]
-        title, url = (document.metadata.get(key) for key in ("title", "url"))
-        support = citation.support.unit
-        return create_citation(
-            title=title if isinstance(title, str) else None,
-            url=url if isinstance(url, str) else None,
-            start_index=citation.spans[0][0],
-            end_index=citation.spans[-1][1],
-            cited_text=support.text,
-            number=citation.number,
-            document_id=document.id,
-            cited_start_index=support.start,
-            cited_end_index=support.end,
-            claim=citation.claim,
-            score=citation.score,
-            margin=citation.margin if isfinite(citation.margin) else None,
-        )
+        annotations = []
+        for citation in sentence.citations:
+            document = (self.documents or [])[citation.position]
+            annotations.append(create_citation(document_id=document.id, **citation.fields(document.metadata)))
+        return annotations

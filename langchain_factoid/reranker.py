@@ -1,4 +1,4 @@
-"""A LangChain document compressor that ranks what a retriever found down to the sentence."""
+"""A LangChain document compressor that ranks a retriever's results down to the sentence."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pydantic import ConfigDict, Field, field_validator
 from typing_extensions import override
 
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.late_interaction.rank import Parents, ranked_granularity
+from factoid.late_interaction.rank import ranked_granularity
 from factoid.metadata import with_fields
+from factoid.store.options import RankedParents
 from factoid.units import Granularity
 from langchain_factoid.convert import RetrievedDocument, match_entries, to_passage, unit_document
 
@@ -21,7 +22,7 @@ from langchain_factoid.convert import RetrievedDocument, match_entries, to_passa
 class AnyGranularityReranker(BaseDocumentCompressor):
     """Ranks sentences, propositions or whole documents by the token vectors of the documents (AGRaME, §3.2).
 
-    Goes behind any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`. Each document is one
+    Follows any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`. Each document is one
     passage, with `title` and `section` of its metadata before it.
 
     With `parents="unit"` the best units come back as documents: the metadata of the document they stand in, `granularity`,
@@ -37,14 +38,14 @@ class AnyGranularityReranker(BaseDocumentCompressor):
         k: How many documents come back; None for all.
 
     Raises:
-        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
+        pydantic.ValidationError: A field has an invalid value. It is a ValueError.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     ranker: AnyGranularityRanker
     granularity: str = Granularity.SENTENCE.value
-    parents: Parents = "unit"
+    parents: RankedParents = "unit"
     k: int | None = Field(default=4, ge=1)
 
     @field_validator("granularity")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Iterable, Sequence
 from contextlib import aclosing, closing
-from math import isfinite
 from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -18,21 +17,21 @@ from llama_index.core.base.response.schema import (
 )
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.prompts.mixin import PromptMixinType
-from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.types import TokenAsyncGen, TokenGen
 
 from factoid.errors import InvalidInputError
-from factoid.late_interaction import Citation, CitedSentence, PropCite
+from factoid.late_interaction import CitedSentence, PropCite
 from factoid.units import Document
 from llama_index_factoid.convert import to_core
 
-_Sentences = Response | StreamingResponse | AsyncStreamingResponse
+_CitedResponse = Response | StreamingResponse | AsyncStreamingResponse
 
 
 class PropCiteQueryEngine(BaseQueryEngine):
-    """Adds citations to the answers of a query engine by their source nodes (PropCite: AGRaME, §4.3).
+    """Adds citations of the source nodes to the answers of a query engine (PropCite: AGRaME, §4.3).
 
-    Goes around any engine, streaming or not: `PropCiteQueryEngine(index.as_query_engine(streaming=True), citer=…)`. A stream
+    Wraps any engine, streaming or not: `PropCiteQueryEngine(index.as_query_engine(streaming=True), citer=…)`. A stream
     yields a sentence with its citations as soon as the next one begins.
 
     Responses come back with their source nodes and metadata. Markers stand in the text, `[2]` for the second source node. In
@@ -48,7 +47,7 @@ class PropCiteQueryEngine(BaseQueryEngine):
         callback_manager: As for any engine; None for the one of `query_engine`.
 
     Raises:
-        InvalidInputError: On a query, where the engine returns a `PydanticResponse`, which is no text.
+        InvalidInputError: On a query, if the engine returns a `PydanticResponse`, which has no text.
     """
 
     def __init__(
@@ -119,7 +118,7 @@ class PropCiteQueryEngine(BaseQueryEngine):
     def _texts(self, chunks: Iterable[str], response: StreamingResponse, metadata: dict[str, Any]) -> TokenGen:
         with closing(self._citer.stream(chunks, _passages(response))) as sentences:
             for sentence in sentences:
-                _record(sentence, response.source_nodes, metadata)
+                _add_citations(sentence, response.source_nodes, metadata)
                 yield sentence.text
 
     async def _atexts(
@@ -127,29 +126,29 @@ class PropCiteQueryEngine(BaseQueryEngine):
     ) -> TokenAsyncGen:
         async with aclosing(self._citer.astream(chunks, _passages(response))) as sentences:
             async for sentence in sentences:
-                _record(sentence, response.source_nodes, metadata)
+                _add_citations(sentence, response.source_nodes, metadata)
                 yield sentence.text
 
 
-def _passages(response: _Sentences) -> list[Document]:
+def _passages(response: _CitedResponse) -> list[Document]:
     return [to_core(source.node) for source in response.source_nodes]
 
 
 def _whole(response: Response, text: str | None, sentences: Sequence[CitedSentence]) -> Response:
     metadata = _metadata(response)
     for sentence in sentences:
-        _record(sentence, response.source_nodes, metadata)
+        _add_citations(sentence, response.source_nodes, metadata)
     return Response(text, source_nodes=response.source_nodes, metadata=metadata)
 
 
-def _metadata(response: _Sentences) -> dict[str, Any]:
+def _metadata(response: _CitedResponse) -> dict[str, Any]:
     return {**(response.metadata or {}), "citations": [], "citation_blocks": []}
 
 
-def _record(sentence: CitedSentence, nodes: Sequence[NodeWithScore], metadata: dict[str, Any]) -> None:
+def _add_citations(sentence: CitedSentence, nodes: Sequence[NodeWithScore], metadata: dict[str, Any]) -> None:
     for citation in sentence.citations:
         node = nodes[citation.position].node
-        entry = _entry(citation, node)
+        entry = {"node_id": node.node_id, **citation.fields(node.metadata)}
         metadata["citations"].append(entry)
         places = ("number", "start_index", "end_index", "cited_start_index", "cited_end_index")
         block = CitationBlock(
@@ -159,24 +158,6 @@ def _record(sentence: CitedSentence, nodes: Sequence[NodeWithScore], metadata: d
             additional_location_info={name: entry[name] for name in places},
         )
         metadata["citation_blocks"].append(block)
-
-
-def _entry(citation: Citation, node: BaseNode) -> dict[str, Any]:
-    support = citation.support.unit
-    headings = {key: node.metadata.get(key) for key in ("title", "url")}
-    entry = {
-        "number": citation.number,
-        "node_id": node.node_id,
-        **{key: value for key, value in headings.items() if isinstance(value, str)},
-        "start_index": citation.spans[0][0],
-        "end_index": citation.spans[-1][1],
-        "cited_text": support.text,
-        "cited_start_index": support.start,
-        "cited_end_index": support.end,
-        "claim": citation.claim,
-        "score": citation.score,
-    }
-    return entry | ({"margin": citation.margin} if isfinite(citation.margin) else {})
 
 
 async def _once(text: str) -> TokenAsyncGen:

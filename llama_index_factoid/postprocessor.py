@@ -1,4 +1,4 @@
-"""A LlamaIndex node postprocessor that ranks what a retriever found down to the sentence."""
+"""A LlamaIndex node postprocessor that ranks a retriever's results down to the sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.late_interaction.rank import Parents, ranked_granularity
+from factoid.late_interaction.rank import ranked_granularity
+from factoid.store.options import RankedParents
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import to_core, to_nodes
 from llama_index_factoid.results import retrieved
@@ -19,7 +20,7 @@ from llama_index_factoid.results import retrieved
 class AnyGranularityRerank(BaseNodePostprocessor):
     """Ranks sentences, propositions or whole nodes by the token vectors of the nodes (AGRaME, §3.2).
 
-    Goes behind any retriever: `index.as_query_engine(node_postprocessors=[…])`. Each node is one passage, with `title` and
+    Follows any retriever: `index.as_query_engine(node_postprocessors=[…])`. Each node is one passage, with `title` and
     `section` of its metadata before it.
 
     With `parents="unit"` the best units come back as nodes, as our parsers make them of a node: its metadata, its source as
@@ -34,12 +35,12 @@ class AnyGranularityRerank(BaseNodePostprocessor):
         k: How many nodes come back; None for all.
 
     Raises:
-        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
+        pydantic.ValidationError: A field has an invalid value. It is a ValueError.
     """
 
     ranker: AnyGranularityRanker = Field(exclude=True, repr=False)
     granularity: str = Granularity.SENTENCE.value
-    parents: Parents = "unit"
+    parents: RankedParents = "unit"
     k: int | None = Field(default=4, ge=1)
 
     @field_validator("granularity")

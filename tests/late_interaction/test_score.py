@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from factoid.late_interaction import blend, maxsim, span_scores, token_mask
+from factoid.late_interaction import maxsim, span_scores, token_mask
 
 NUMBERS = st.floats(-8, 8, width=32)
 
@@ -99,10 +99,3 @@ def test_a_token_is_in_a_span_if_they_share_a_character(pairs, start, end):
     assert token_mask(tokens, [(0, 3), (start, end)]).tolist() == [
         one or other for one, other in zip(expected, token_mask(tokens, [(0, 3)]), strict=True)
     ]
-
-
-def test_the_passage_counts_alpha_times():
-    spans = np.array([1.0, -2.0, -np.inf])
-    assert blend(spans, 3.0).tolist() == [4.0, 1.0, -np.inf]
-    assert blend(spans, 3.0, 0.5).tolist() == [2.5, -0.5, -np.inf]
-    assert blend(spans, -3.0, 0).tolist() == spans.tolist()

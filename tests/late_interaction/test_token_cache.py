@@ -7,6 +7,7 @@ import multiprocessing
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from factoid import AnyGranularityRanker, Document, Granularity, UnitStore
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors, maxsim
-from factoid.store.token_vectors import TOKENS, StoredTokens
+from factoid.store.token_vectors import TOKENS
 from factoid.testing import HashEncoder
 from tests.late_interaction.test_rank import OSLO, PARIS, PASSAGES, VASA
 from tests.late_interaction.word_vectors import WordVectors
@@ -81,7 +82,7 @@ def test_scores_are_within_the_stated_bound(tmp_path_factory: pytest.TempPathFac
     vectors, query = case
     cache = TokenVectorCache(tmp_path_factory.mktemp("cache") / "tokens", dtype=dtype)
     spans = np.arange(2 * len(vectors)).reshape(-1, 2)
-    cache.put("model", {"text": ("text", StoredTokens(vectors, spans, 3))})
+    cache.put("model", {"text": ("text", TokenVectors(vectors, spans, 3))})
     stored = cache.get("model", ["text"])["text"]
     assert stored.windows == 3
     np.testing.assert_array_equal(stored.spans, spans)
@@ -112,10 +113,10 @@ def test_a_models_scores_are_within_the_bound(colbert: Path, tmp_path: Path, dty
 
 
 def test_values_that_a_dtype_cannot_hold_are_refused(tmp_path: Path) -> None:
-    huge = StoredTokens(np.full((1, 2), 1e6, np.float32), np.zeros((1, 2), np.int64), 1)
+    huge = TokenVectors(np.full((1, 2), 1e6, np.float32), np.zeros((1, 2), np.int64), 1)
     with pytest.raises(InvalidInputError, match=r"up to 1e\+06 cannot be stored as float16"):
         TokenVectorCache(tmp_path / "a").put("model", {"text": ("text", huge)})
-    broken = huge._replace(vectors=np.full((1, 2), np.nan, np.float32))
+    broken = replace(huge, vectors=np.full((1, 2), np.nan, np.float32))
     with pytest.raises(InvalidInputError, match="cannot be stored as int8"):
         TokenVectorCache(tmp_path / "b", dtype="int8").put("model", {"text": ("text", broken)})
 

@@ -245,7 +245,7 @@ def _similarity(name: str) -> Similarity:
 def _fitted(folder: Path, record: RankerRecord) -> str:
     last = record.loss[-1]
     parts = ", ".join(f"{name} {last[name]:.3f}" for name in ("passage", "sentence") if name in last)
-    dropped = "".join(f", {number:,} dropped: {reason}" for reason, number in record.dropped.items())
+    dropped = f", {record.dropped:,} dropped: fewer passages than ways" if record.dropped else ""
     return (
         f"trained on {record.training_examples:,} queries with {record.ways} passages in {record.steps:,} steps, "
         f"loss {last['loss']:.3f} ({parts}){dropped}\n"

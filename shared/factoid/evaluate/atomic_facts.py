@@ -1,12 +1,11 @@
-"""Atomic fact retrieval: a proposition finds those that say the same, all as parts of sentences (AGRaME, §4.2 and Table 7).
+"""Atomic fact retrieval: a proposition retrieves those that state the same fact (AGRaME, §4.2 and Table 7).
 
-Sentences are encoded as a whole: as queries under the marker m_q, of which the proposition's tokens count, and as passages, of
-which those of the other proposition count.
+All propositions are parts of sentences, which are encoded as a whole, as queries under m_q and as passages. Only the tokens of
+the two propositions count.
 
-The measures are those of the sub-sentence encoder's program (Chen et al., 2023). For each query its 21 best propositions are
-taken, and the query itself is left out. P@1 is the share of queries whose first proposition is a label, R@5 the mean share of a
-query's labels among the first five. For sentences, propositions and labels stand for their sentences, each of which counts once;
-the query's own sentence stays.
+The measures are those of the sub-sentence encoder's program (Chen et al., 2023): of a query's 21 best propositions, without the
+query itself, P@1 is the share of queries whose first is a label, R@5 the mean share of a query's labels among the first five.
+Sentence measures replace propositions and labels by their sentences, each of which counts once; the query's sentence stays.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class FactCorpus:
-    """What is asked and what is searched; a query may be among the targets under the same id."""
+    """Queries and targets; a query may be among the targets under the same id."""
 
     queries: Sequence[Fact]
     targets: Sequence[Fact]
@@ -101,11 +100,11 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
     columns = [firsts[fact.sentence] + np.flatnonzero(_mask(of_text[fact.sentence], fact)) for fact in targets]
     starts = np.cumsum([0, *map(len, columns)])[:-1]
     gathered = np.concatenate(columns)
-    asked = {text: encoder.encode_query(text) for text in dict.fromkeys(fact.sentence for fact in queries)}
+    query_tokens = {text: encoder.encode_query(text) for text in dict.fromkeys(fact.sentence for fact in queries)}
     counts = np.zeros(4)
     for query in queries:
         # Sentences are multiplied once, as each of their tokens may be in several propositions.
-        tokens = asked[query.sentence]
+        tokens = query_tokens[query.sentence]
         similarities = products(tokens.vectors[_mask(tokens, query)], vectors.T)[:, gathered]
         scores = np.maximum.reduceat(similarities, starts, axis=1).sum(axis=0, dtype=np.float64)
         best = [place for place in np.argsort(-scores, kind="stable")[:_READ].tolist() if ids[place] != query.id]

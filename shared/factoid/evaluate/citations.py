@@ -1,4 +1,4 @@
-"""How good the citations of an answer are: by an entailment model, as ALCE defines it, or by gold labels (AGRaME, §4.3).
+"""Precision and recall of an answer's citations, by an entailment model (ALCE) or by gold labels (AGRaME, §4.3).
 
 ALCE (Gao et al., 2023) asks of each sentence of an answer:
 
@@ -28,7 +28,7 @@ from factoid.sentences import sentence_spans
 from factoid.units import Document, Unit
 
 MOST_CITATIONS = 3
-"""The first citations of a sentence, which are judged; ALCE's program leaves out the others."""
+"""Number of citations of a sentence that are judged, as in ALCE's program."""
 
 _MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
 _NUMBER = re.compile(r"\d+")
@@ -39,19 +39,19 @@ class EntailmentModel(Protocol):
     """Anything that tells whether a text follows from another, such as `factoid.evaluate.nli.NliModel`."""
 
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
-        """Return of each premise whether the hypothesis at its place follows from it."""
+        """Tell for each pair whether the hypothesis follows from the premise."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """An answer, what it can cite, what it cites and, where that is known, what it should.
+    """An answer with its passages, its citations and maybe its gold citations.
 
     Attributes:
-        sentences: What is said, without markers; or claims, or an answer as a whole where its gold citations are.
-        passages: What can be cited. A title stands before the text in what an entailment model reads, as in ALCE.
-        citations: For each sentence the places of the passages that it cites, from 0 on.
-        gold: For each sentence the places of those that support it, none where none does; None where nobody judged it.
+        sentences: The answer's sentences or claims without markers, or the whole answer, at the level of the gold citations.
+        passages: The passages. An entailment model reads a title before the text, as in ALCE.
+        citations: For each sentence the indices of the passages that it cites, from 0.
+        gold: For each sentence the indices of the passages that support it; None for a sentence that nobody judged.
 
     Raises:
         InvalidInputError: Something is no list, or lists have other lengths than the sentences.
@@ -74,13 +74,13 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True)
 class CitationScores:
-    """How good the citations of one answer are, or of several; from 0 to 1.
+    """Precision and recall of the citations of one or more answers, from 0 to 1.
 
     Attributes:
         precision: Share of the citations that support their sentence; 0 where there are none.
         recall: Share of the sentences that are supported; by gold labels, mean share of the passages to cite that are cited.
-        sentences: Number of sentences that were judged.
-        citations: Number of citations that were judged.
+        sentences: Number of judged sentences.
+        citations: Number of judged citations.
     """
 
     precision: float
@@ -92,13 +92,13 @@ class CitationScores:
 def score_citations(
     answers: Iterable[CitedText], model: EntailmentModel, *, most_citations: int | None = MOST_CITATIONS
 ) -> list[CitationScores]:
-    """Judge the citations of each answer as ALCE does; `mean_scores` makes one figure of them.
+    """Judge the citations of each answer as ALCE does; `mean_scores` averages them.
 
-    The model is called up to three times, with all texts that are to be compared.
+    The model is called up to three times, with all pairs at once.
 
     Args:
         answers: The answers.
-        model: Tells what follows from what. Figures of different models cannot be compared with each other.
+        model: The entailment model. Scores by different models cannot be compared.
         most_citations: Judge only the first so many citations of each sentence; None for all.
 
     Raises:
@@ -149,7 +149,7 @@ def score_citations(
 
 
 def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
-    """Judge the citations of each answer by its gold citations; `mean_scores` makes one figure of them.
+    """Judge the citations of each answer by its gold citations; `mean_scores` averages them.
 
     Precision is the share of an answer's citations that are gold ones of their sentence; a sentence cites a passage once. Recall
     is the mean, over the sentences that have gold citations, of the share of those that is cited; 1 where there is nothing to
@@ -174,7 +174,7 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
 
 
 def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
-    """Return the means over answers, without those of which no sentence was judged.
+    """Return the means over the answers with judged sentences.
 
     Raises:
         InvalidInputError: Nothing was judged.
@@ -192,10 +192,10 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
 
 
 def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
-    """Return the sentences of an answer without their markers [n], and the passages that each cites, by place from 0 on.
+    """Return the sentences of an answer without their markers [n], and the indices of the passages that each cites, from 0.
 
     Markers may stand before or after the mark that ends a sentence; "[2, 3]" is two citations. A sentence that consists of
-    markers belongs to the one before. [0] becomes -1, which is no place.
+    markers belongs to the one before. [0] becomes -1, which is out of range.
     """
     sentences: list[str] = []
     citations: list[list[int]] = []

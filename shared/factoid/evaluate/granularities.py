@@ -1,4 +1,4 @@
-"""How well sentences and passages are ranked by what is encoded: P@1 and R@5 of both (AGRaME, Tables 1, 3 and 4).
+"""P@1 and R@5 of ranked sentences and passages, by encoding level (AGRaME, Tables 1, 3 and 4).
 
 With passages encoded, a late-interaction model ranks their sentences by `S(q, sentence) + α·S(q, passage)` and the passages by
 the latter; an encoder of one vector for each text ranks passages alone. With sentences encoded one by one, both rank a passage by
@@ -35,7 +35,7 @@ class AskedPassages:
     Attributes:
         query: The question.
         passages: In the order in which the retriever returned them.
-        answers: Strings of which one makes a text relevant.
+        answers: A text with any of them is relevant.
     """
 
     query: str
@@ -45,11 +45,11 @@ class AskedPassages:
 
 @dataclass(frozen=True, slots=True)
 class LevelScores:
-    """One row of Table 3: what is ranked how well, from 0 to 1, where so much is encoded at once.
+    """One row of Table 3, from 0 to 1.
 
     Attributes:
-        encoding: "sentence" or "passage".
-        sentence_p1, sentence_r5: Of ranked sentences; None where the model cannot rank them.
+        encoding: What is encoded at once, "sentence" or "passage".
+        sentence_p1, sentence_r5: Of ranked sentences; None if the model cannot rank them.
         passage_p1, passage_r5: Of ranked passages.
         questions: Number of questions.
     """
@@ -65,19 +65,19 @@ class LevelScores:
 def score_levels(
     model: AnyGranularityRanker | Encoder, questions: Iterable[AskedPassages], *, has_answer: HasAnswer = has_answer_dpr
 ) -> list[LevelScores]:
-    """Return how well sentences and passages are ranked, with sentences encoded and with passages encoded.
+    """Measure rankings with sentences encoded and with passages encoded.
 
     Args:
         model: A ranker, or an encoder of one vector for each text; headings stand before texts as in the ranker's template,
             or `EMBED_TEMPLATE`.
         questions: Questions with their passages.
-        has_answer: Tells whether a text holds one of the answers.
+        has_answer: Tells whether a text has one of the answers.
 
     Raises:
-        InvalidInputError: There is no question, or one without passages or answers.
+        InvalidInputError: There are no questions, or one has no passages or answers.
     """
-    asked = list(questions)
-    for question in asked:
+    questions = list(questions)
+    for question in questions:
         check_list(question.passages, "passages")
         if not question.passages:
             message = f"expected passages to rank, got none for {question.query!r:.80}: leave such questions out"
@@ -86,7 +86,7 @@ def score_levels(
     rows = []
     for level in (Granularity.SENTENCE, Granularity.PASSAGE):
         of_sentences, of_passages = [], []
-        for question in asked:
+        for question in questions:
             sentences, passages = rank(model, question, level)
             order = sorted(passages, key=lambda position: (-passages[position], position))[:_FEW]
             of_passages.append([has_answer(question.passages[position].text, question.answers) for position in order])
@@ -100,7 +100,7 @@ def score_levels(
                 top_k_accuracy(of_sentences, _FEW) if of_sentences else None,
                 top_k_accuracy(of_passages, 1),
                 top_k_accuracy(of_passages, _FEW),
-                len(asked),
+                len(questions),
             )
         )
     return rows

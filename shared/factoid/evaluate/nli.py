@@ -1,4 +1,4 @@
-"""Entailment by a model of Hugging Face Transformers: classifiers, and sequence-to-sequence models such as TRUE."""
+"""Entailment by Hugging Face models: classifiers, and sequence-to-sequence models such as TRUE."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from factoid.evaluate.checks import check_list
 
 _PROMPT = "premise: {} hypothesis: {}"  # of google/t5_xxl_true_nli_mixture, which ALCE uses
 _YES = "1"
-_ENDLESS = 10**9  # tokenizers without a limit name a far larger one
+_ENDLESS = 10**9  # tokenizers without a limit have a far larger one
 _NEW_TOKENS = 10  # as in ALCE's program
 
 
 class NliModel:
-    """A model that was trained for natural language inference.
+    """A model trained for natural language inference.
 
-    A classifier says yes where the label "entailment" is the most probable one. A sequence-to-sequence model reads
-    "premise: … hypothesis: …" and says yes where it writes 1 (Honovich et al., 2022).
+    A classifier says yes if "entailment" is its most probable label. A sequence-to-sequence model reads
+    "premise: … hypothesis: …" and says yes by writing 1 (Honovich et al., 2022).
 
-    A classifier has a limit of tokens: what is above it is cut off the end of the longer text, which is the premise as a rule,
-    and counted in `truncated`. Models that write get the whole text, as in ALCE.
+    Pairs longer than a classifier's limit lose the end of the longer text, usually the premise, and are counted in `truncated`.
+    Sequence-to-sequence models get the whole text, as in ALCE.
 
     Args:
         model: A name of the Hugging Face hub or a folder, such as "google/t5_xxl_true_nli_mixture" (ALCE's and the paper's, 11
@@ -36,7 +36,7 @@ class NliModel:
         model_options: For `from_pretrained`, such as `{"dtype": "bfloat16"}`.
 
     Attributes:
-        truncated: Number of pairs that were cut so far.
+        truncated: Number of pairs cut so far.
 
     Raises:
         InvalidInputError: On first use, if the model cannot be loaded or has no label that says entailment.
@@ -60,7 +60,7 @@ class NliModel:
         self._lock = Lock()
 
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
-        """Return of each premise whether the hypothesis at its place follows from it."""
+        """Tell for each pair whether the hypothesis follows from the premise."""
         check_list(premises, "premises")
         check_list(hypotheses, "hypotheses")
         pairs = list(zip(premises, hypotheses, strict=True))

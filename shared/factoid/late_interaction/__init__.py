@@ -1,11 +1,10 @@
 """AGRaME: rank sentences, propositions and passages with the token vectors of the passage (Gangi Reddy et al., 2024)."""
 
 from factoid.late_interaction.cite import Citation, CitedAnswer, CitedSentence, CiteReport, PropCite
-from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder, TokenVectors
-from factoid.late_interaction.passages import passage_tokens
+from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder
 from factoid.late_interaction.rank import AnyGranularityRanker, RankReport, SpanHit
-from factoid.late_interaction.score import blend, maxsim, span_scores, token_mask
-from factoid.store.token_vectors import TokenVectorCache
+from factoid.late_interaction.score import maxsim, span_scores, token_mask
+from factoid.store.token_vectors import TokenVectorCache, TokenVectors
 
 __all__ = [
     "AnyGranularityRanker",
@@ -20,9 +19,7 @@ __all__ = [
     "TokenEncoder",
     "TokenVectorCache",
     "TokenVectors",
-    "blend",
     "maxsim",
-    "passage_tokens",
     "span_scores",
     "token_mask",
 ]

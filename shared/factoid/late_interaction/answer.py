@@ -55,19 +55,19 @@ class Stretch(NamedTuple):
 
 
 class GrowingAnswer:
-    """Cuts an answer into stretches of one sentence, each of which is returned when a word of the next sentence is complete.
+    """Splits a streaming answer into sentences; each is returned when the first word of the next one is complete.
 
-    The stretches add up to the answer, and depend on it alone, not on the chunks in which it came. Sentences are those that
-    `factoid.sentences` sees up to that word. One with an open parenthesis or open inline code waits until this is closed.
+    The stretches add up to the answer, however it is cut into chunks. Sentences are those of `factoid.sentences` up to that
+    word. A sentence with an open parenthesis or open inline code waits for it to close.
     """
 
     def __init__(self) -> None:
         self._text = ""
-        self._block = 0  # where the block of text begins that is split again
-        self._done = 0  # how much was returned
-        self._settled = 0  # up to here every end of a sentence is known
-        self._word = 0  # where the latest word begins, or white space before it
-        self._at = 0  # where to look for the end of the next word
+        self._block = 0  # start of the text that is split again
+        self._returned = 0  # characters returned
+        self._settled = 0  # all ends of sentences before this place are known
+        self._word = 0  # start of the latest word, or of the white space before it
+        self._at = 0  # where the search for the next end of a word starts
 
     def feed(self, chunk: str) -> list[Stretch]:
         """Return the stretches that are complete with this chunk."""
@@ -88,15 +88,15 @@ class GrowingAnswer:
         return stretches
 
     def finish(self) -> list[Stretch]:
-        """Return what is left, once the answer has ended."""
+        """Return the rest at the end of the answer."""
         spans = sentence_spans(self._text[self._block :])
-        stretches = self._stretches([span for span in spans if self._block + span[1] > self._done], len(self._text))
+        stretches = self._stretches([span for span in spans if self._block + span[1] > self._returned], len(self._text))
         if stretches:
             last = stretches[-1]
-            stretches[-1] = last._replace(text=last.text + self._text[self._done :])
-        elif self._text[self._done :]:
-            stretches = [Stretch(self._text[self._done :], 0, 0)]
-        self._done = len(self._text)
+            stretches[-1] = last._replace(text=last.text + self._text[self._returned :])
+        elif self._text[self._returned :]:
+            stretches = [Stretch(self._text[self._returned :], 0, 0)]
+        self._returned = len(self._text)
         return stretches
 
     def _complete(self, stop: int) -> tuple[list[Stretch], bool]:
@@ -105,14 +105,14 @@ class GrowingAnswer:
         complete: list[Span] = []
         waits = False
         for (start, end), following in pairwise(sentence_spans(text)):
-            if self._block + end <= self._done:
+            if self._block + end <= self._returned:
                 continue
             waits = not _WORD.search(text, *following) or _is_open(text, start, end)
             if waits:
                 break
             complete.append((start, end))
         stretches = self._stretches(complete, stop)
-        blank = self._text.rfind("\n\n", self._block, self._done)
+        blank = self._text.rfind("\n\n", self._block, self._returned)
         if blank >= 0 and len(_FENCE.findall(self._text, self._block, blank)) % 2 == 0:
             self._block = blank
         return stretches, waits
@@ -124,9 +124,9 @@ class GrowingAnswer:
         stretches = []
         for start, end in spans:
             is_prose = not any(part.start < end and part.end > start for part in blocks)
-            begin, start, end = self._done, max(block + start, self._done), block + end
+            begin, start, end = self._returned, max(block + start, self._returned), block + end
             stretches.append(Stretch(self._text[begin:end], start - begin, end - begin, is_prose))
-            self._done = end
+            self._returned = end
         return stretches
 
 
@@ -134,22 +134,19 @@ def without_markers(sentence: str) -> str:
     """Return a sentence without marks such as `[1]` or `[2, 3]` and the spaces before them; links and code stay."""
     if not _MARKER.search(sentence):
         return sentence
-    seen, offsets, code = visible(sentence)
-    kept, at = "", 0
-    for match in _MARKER.finditer(seen):
+    plain, offsets, code = visible(sentence)
+    text, at = "", 0
+    for match in _MARKER.finditer(plain):
         start, end = offsets[match.start()], offsets[match.end() - 1] + 1
         in_code = any(first < match.end() and last > match.start() for first, last in code)
-        if (
-            in_code
-            or sentence[start:end] != match[0]
-            or (sentence[end : end + 1] == ":" and not sentence[:start].strip())
-        ):
+        is_definition = sentence[end : end + 1] == ":" and not sentence[:start].strip()
+        if in_code or sentence[start:end] != match[0] or is_definition:
             continue
         before = sentence[at:start].rstrip(" \t")
-        kept, at = kept + before, end
-        if not kept:
+        text, at = text + before, end
+        if not text:
             at += len(sentence[end:]) - len(sentence[end:].lstrip(" \t"))
-    return kept + sentence[at:]
+    return text + sentence[at:]
 
 
 def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:

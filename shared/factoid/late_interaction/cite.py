@@ -7,24 +7,27 @@ against the whole of every passage: the sentence gives a proposition its context
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan
 from operator import attrgetter
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
 from factoid.late_interaction.answer import GrowingAnswer, Stretch, is_refusal, with_markers, without_markers
-from factoid.late_interaction.encoder import TokenEncoder, TokenVectors
+from factoid.late_interaction.encoder import TokenEncoder
 from factoid.late_interaction.rank import (
     AnyGranularityRanker,
-    Place,
+    Passages,
+    PlacedUnit,
     QueryScorer,
     SpanHit,
     as_passage,
+    as_passages,
     ranked_granularity,
 )
 from factoid.propositions import Propositionizer, SyntaxPropositionizer
@@ -32,13 +35,13 @@ from factoid.propositions.decompose import decompose
 from factoid.propositions.protocol import check_propositionizer
 from factoid.sentences import Span
 from factoid.store.options import whole_number
-from factoid.units import Document, Granularity, Unit, check_text
+from factoid.store.token_vectors import TokenVectors
+from factoid.units import Granularity, Unit, check_text
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
 
 Method = Literal["proposition", "proposition_text", "sentence"]
-Passages = Iterable[Unit | Document | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Citation:
     """A passage that is cited for a claim of a sentence.
 
     Attributes:
-        position: Where the passage stands among those that were given; its number in markers is one more.
+        position: Index of the passage in the input; its number in markers is one more.
         score: MaxSim of the claim with the whole passage. It grows with the number of the claim's tokens.
         margin: How far the score lies above that of the next passage; infinite if there is none.
         claim: Text of the proposition, or the sentence.
@@ -71,14 +74,34 @@ class Citation:
         """Return the passage that is cited."""
         return self.support.passage
 
+    def fields(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the citation as JSON fields, the same in both frameworks.
+
+        Args:
+            metadata: Of the cited document or node; its `title` and `url` are taken if they are strings.
+        """
+        support = self.support.unit
+        return {
+            "number": self.number,
+            **{key: metadata[key] for key in ("title", "url") if isinstance(metadata.get(key), str)},
+            "start_index": self.spans[0][0],
+            "end_index": self.spans[-1][1],
+            "cited_text": support.text,
+            "cited_start_index": support.start,
+            "cited_end_index": support.end,
+            "claim": self.claim,
+            "score": self.score,
+            **({"margin": self.margin} if isfinite(self.margin) else {}),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
     """A sentence of an answer with its citations.
 
     Attributes:
-        text: The sentence with its markers, and with what stands before it in the answer: the texts of all sentences add up to
-            the cited answer.
+        text: The sentence with its markers, after the text between it and the sentence before: the texts of all sentences add
+            up to the cited answer.
         sentence: The sentence alone, without markers, as the model read it.
         start, end: Span of the sentence with its markers, in characters of the cited answer; equal where there is none, as
             in a stretch of white space.
@@ -119,18 +142,18 @@ class CitedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CiteReport:
-    """Counts of what became of one answer.
+    """Counts of one answer.
 
     Attributes:
         passages: Number of passages.
         sentences: Number of sentences.
-        silent: Sentences that claim nothing: headings, code, refusals and those without a word. They are not cited.
-        marked: Sentences that were left with the markers that they had (`overwrite=False`).
-        claims: Number of queries: propositions, and whole sentences.
-        whole: Claims that are a whole sentence because no proposition was made of it.
-        unaligned: Claims that are a whole sentence because the model reads no word of it that their proposition has.
-        below_margin: Claims that were left without a citation by `min_margin`.
-        windowed: Passages above the model's limit, which were read in several windows.
+        silent: Sentences without a claim, which are not cited: headings, code, refusals and those without a word.
+        marked: Sentences that keep their markers (`overwrite=False`).
+        claims: Number of queries: propositions and whole sentences.
+        whole: Sentences without propositions, cited as a whole.
+        unaligned: Propositions that share no word with their sentence; the whole sentence is cited.
+        below_margin: Claims without a citation because of `min_margin`.
+        windowed: Passages longer than the model's limit, read in several windows.
     """
 
     passages: int = 0
@@ -145,27 +168,27 @@ class CiteReport:
 
 
 class PropCite:
-    """Adds citations to an answer, whatever model wrote it: for each proposition the passage that matches it best.
+    """Adds citations to any model's answer: for each proposition the passage that matches it best.
 
-    Markers that the answer has are taken out, and those of a sentence go before its final punctuation. Sentences that claim
-    nothing, such as headings, code and refusals, are not cited. Nothing else of the answer is changed.
+    Existing markers are removed; new ones go before a sentence's final punctuation. Sentences without a claim, such as headings,
+    code and refusals, are not cited. Nothing else in the answer changes.
 
     Args:
         model: An `AnyGranularityRanker`, or what it takes: the name or folder of a late-interaction model, or a `TokenEncoder`.
         propositionizer: Makes propositions of the answer's sentences; None for `SyntaxPropositionizer(atomic=True)`.
-        method: What is looked for. "proposition" is PropCite; the others are its ablations (Table 9): "proposition_text"
+        method: The query. "proposition" is PropCite; the others are its ablations (Table 9): "proposition_text"
             encodes each proposition alone, "sentence" takes each sentence as one query.
-        top: How many passages are cited for each claim: 1 in the paper, 2 in an ablation of "sentence".
+        top: Number of passages cited for each claim: 1 in the paper, 2 in an ablation of "sentence".
         min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant of higher precision (footnote
-            5). None cites whatever is best. Two passages with the same text have no margin between them.
-        support: Granularity of the span in the cited passage that is named as support: "sentence", "proposition" or "passage".
-        overwrite: False leaves a sentence as it is if it has markers already.
+            5). None always cites the best. Two passages with the same text have no margin between them.
+        support: Granularity of the supporting span in the cited passage: "sentence", "proposition" or "passage".
+        overwrite: False keeps sentences that have markers unchanged.
 
     Attributes:
-        last_report: A `CiteReport` on the latest answer that has ended; None before the first.
+        last_report: The `CiteReport` of the latest finished answer; None before the first.
 
     Raises:
-        InvalidInputError: An option has a value that it cannot have.
+        InvalidInputError: An option is out of its range.
     """
 
     def __init__(
@@ -202,109 +225,110 @@ class PropCite:
 
         Args:
             answer: The answer, plain or Markdown.
-            passages: What it was written from, in the order in which they are numbered; as `AnyGranularityRanker.rank` takes
-                them. They are encoded once.
+            passages: The answer's sources, numbered in this order; as in `AnyGranularityRanker.rank`.
 
         Raises:
-            InvalidInputError: An answer that is no string, or passages as in `AnyGranularityRanker.rank`.
+            InvalidInputError: The answer is not a string, or as `AnyGranularityRanker.rank`.
             MissingDependencyError: Sentence Transformers is absent.
         """
         check_text(answer, "answer")
-        work = _Work(self, passages)
+        citer = _AnswerCiter(self, passages)
         growing = GrowingAnswer()
         stretches = [*growing.feed(answer), *growing.finish()]
-        work.decompose(stretches)
-        sentences = tuple(work.cite(stretch) for stretch in stretches)
-        self.last_report = work.report
+        citer.decompose(stretches)
+        sentences = tuple(citer.cite(stretch) for stretch in stretches)
+        self.last_report = citer.report
         return CitedAnswer(sentences)
 
     async def acite(self, answer: str, passages: Passages) -> CitedAnswer:
-        """Do as `cite` in another thread, so that the event loop is not blocked."""
+        """Do as `cite` in another thread."""
         return await asyncio.to_thread(self.cite, answer, passages)
 
     def stream(self, chunks: Iterable[str], passages: Passages) -> Generator[CitedSentence, None, None]:
         """Yield each sentence of an answer with its citations when the next one begins, and the last one at the end.
 
-        The sentences are those of `cite`, and do not depend on how the answer is cut into chunks. A generator of chunks is closed
-        with this one.
+        The sentences are those of `cite`, however the answer is cut into chunks. Closing this generator closes that of the
+        chunks.
 
         Args:
-            chunks: The answer as it is written.
+            chunks: The answer in parts.
             passages: As in `cite`; they are encoded when the first sentence is complete.
 
         Raises:
             InvalidInputError: As `cite`.
             MissingDependencyError: Sentence Transformers is absent.
         """
-        work, growing = _Work(self, passages), GrowingAnswer()
+        citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
         try:
             for chunk in chunks:
                 check_text(chunk, "chunk")
                 for stretch in growing.feed(chunk):
-                    yield work.cite(stretch)
+                    yield citer.cite(stretch)
             for stretch in growing.finish():
-                yield work.cite(stretch)
+                yield citer.cite(stretch)
         finally:
             if isinstance(chunks, Generator):
                 chunks.close()
-        self.last_report = work.report
+        self.last_report = citer.report
 
     async def astream(self, chunks: AsyncIterable[str], passages: Passages) -> AsyncGenerator[CitedSentence, None]:
         """Do as `stream`, with splitting and the model in another thread; passages are encoded while the answer begins."""
-        work, growing = _Work(self, passages), GrowingAnswer()
-        ready = asyncio.ensure_future(asyncio.to_thread(work.encode))
+        citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
+        ready = asyncio.ensure_future(asyncio.to_thread(citer.encode))
         try:
             async for chunk in chunks:
                 check_text(chunk, "chunk")
                 for stretch in await asyncio.to_thread(growing.feed, chunk):
                     await ready
-                    yield await asyncio.to_thread(work.cite, stretch)
+                    yield await asyncio.to_thread(citer.cite, stretch)
             await ready
             for stretch in await asyncio.to_thread(growing.finish):
-                yield await asyncio.to_thread(work.cite, stretch)
+                yield await asyncio.to_thread(citer.cite, stretch)
         finally:
             ready.cancel()
             await asyncio.gather(ready, return_exceptions=True)
             if isinstance(chunks, AsyncGenerator):
                 await chunks.aclose()
-        self.last_report = work.report
+        self.last_report = citer.report
 
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """What is cited: a text, where its words stand in the sentence, and a scorer by it."""
+    """A claim: its text, its words' spans in the sentence, and the scorer of passages for it."""
 
     text: str
     spans: list[Span]
     scorer: QueryScorer
 
 
-class _Work:
-    """The citing of one answer: its passages, encoded once, and how far its sentences have come."""
+class _AnswerCiter:
+    """Cites the sentences of one answer in order; its passages are encoded once."""
 
     def __init__(self, options: PropCite, passages: Passages) -> None:
-        if isinstance(passages, str | Document | Unit):
-            message = f"expected a list of passages, got a single {type(passages).__name__}"
-            raise InvalidInputError(message)
-        self.report = CiteReport()
+        self._counts: Counter[str] = Counter()
         self._options = options
         self._ranker = options.ranker
-        self._passages = [as_passage(passage) for passage in passages]
+        self._passages = as_passages(passages)
         self._tokens: list[TokenVectors] | None = None
-        self._places: dict[int, list[Place]] = {}
+        self._placed: dict[int, list[PlacedUnit]] = {}
         self._propositions: dict[str, list[Unit]] = {}
         self._length = 0  # of the cited answer so far
-        self._count(passages=len(self._passages))
+        self._counts["passages"] = len(self._passages)
+
+    @property
+    def report(self) -> CiteReport:
+        """Return the counts so far."""
+        return CiteReport(**self._counts)
 
     def encode(self) -> list[TokenVectors]:
         """Return the tokens of the passages, which are encoded on the first call."""
         if self._tokens is None:
             self._tokens = self._ranker.tokens(self._passages) if self._passages else []
-            self._count(windowed=sum(tokens.windows > 1 for tokens in self._tokens))
+            self._counts["windowed"] = sum(tokens.windows > 1 for tokens in self._tokens)
         return self._tokens
 
     def decompose(self, stretches: Iterable[Stretch]) -> None:
-        """Make the propositions of sentences, all at once, since some propositionizers work on many at a time."""
+        """Make the propositions of sentences in one call, since some propositionizers work in batches."""
         if self._options.method == "sentence" or not self._passages:
             return
         sentences = dict.fromkeys(_plain(stretch) for stretch in stretches if self._claims_something(stretch))
@@ -322,11 +346,11 @@ class _Work:
             self.decompose([stretch])
             claims = list(self._claims(plain))
         elif original:
-            self._count(**{"marked" if self._stays(stretch) else "silent": 1})
-        self._count(sentences=bool(original), claims=len(claims))
+            self._counts["marked" if self._keeps_markers(stretch) else "silent"] += 1
+        self._counts.update(sentences=bool(original), claims=len(claims))
         cited = [(claim, citation) for claim in claims for citation in self._citations(claim)]
         numbers = dict.fromkeys(citation.number for _, citation in cited)
-        sentence, place = with_markers(original if self._stays(stretch) else plain, list(numbers))
+        sentence, place = with_markers(original if self._keeps_markers(stretch) else plain, list(numbers))
         start, added = self._length + stretch.start, len(sentence) - len(plain)
         citations = tuple(
             replace(
@@ -342,33 +366,38 @@ class _Work:
         self._length += len(text)
         return CitedSentence(text, plain, start, start + len(sentence), citations)
 
-    def _stays(self, stretch: Stretch) -> bool:
-        """Tell whether a sentence keeps the markers that it has."""
+    def _keeps_markers(self, stretch: Stretch) -> bool:
+        """Tell whether a sentence keeps its markers."""
         return not self._options.overwrite and _plain(stretch) != stretch.text[stretch.start : stretch.end]
 
     def _claims_something(self, stretch: Stretch) -> bool:
         plain = _plain(stretch)
-        return stretch.is_prose and any(map(str.isalnum, plain)) and not is_refusal(plain) and not self._stays(stretch)
+        return (
+            stretch.is_prose
+            and any(map(str.isalnum, plain))
+            and not is_refusal(plain)
+            and not self._keeps_markers(stretch)
+        )
 
     def _claims(self, sentence: str) -> Iterator[_Claim]:
-        """Yield the claims of a sentence, none twice; without passages there is nothing to look them up in."""
+        """Yield the distinct claims of a sentence; none without passages."""
         whole = [(0, len(sentence))]
         encoder, alpha = self._ranker.encoder, self._ranker.alpha
         if not self._passages:
             return
         if self._options.method == "sentence":
-            yield _Claim(sentence, whole, QueryScorer(encoder, sentence, None, alpha))
+            yield _Claim(sentence, whole, QueryScorer(encoder, sentence, alpha))
             return
-        scorer = None if self._options.method == "proposition_text" else QueryScorer(encoder, sentence, None, alpha)
+        scorer = None if self._options.method == "proposition_text" else QueryScorer(encoder, sentence, alpha)
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
             is_whole = "fallback" in proposition.metadata
             spans = whole if is_whole else align(proposition.text, sentence)
             aligned = bool(spans) and (scorer is None or scorer.reads(spans))
-            self._count(whole=is_whole, unaligned=not aligned)
+            self._counts.update(whole=is_whole, unaligned=not aligned)
             spans = spans if aligned else whole
             if scorer is None:
-                yield _Claim(proposition.text, spans, QueryScorer(encoder, proposition.text, None, alpha))
+                yield _Claim(proposition.text, spans, QueryScorer(encoder, proposition.text, alpha))
             elif tuple(spans) not in distinct and scorer.reads(spans):
                 distinct.add(tuple(spans))
                 yield _Claim(proposition.text, spans, scorer.limited_to(spans))
@@ -386,20 +415,17 @@ class _Work:
         for position, following in zip(order[: self._options.top], [*order[1:], None], strict=False):
             margin = inf if following is None else scores[position] - scores[following]
             if self._options.min_margin is not None and margin < self._options.min_margin:
-                self._count(below_margin=1)
+                self._counts["below_margin"] += 1
                 return
             support = self._support(claim, position, tokens[position], similarities[position])
             yield Citation(position, scores[position], margin, claim.text, tuple(claim.spans), support)
 
     def _support(self, claim: _Claim, position: int, tokens: TokenVectors, similarities: Sequence[Vectors]) -> SpanHit:
         kind, passage = self._options.support, self._passages[position]
-        if position not in self._places:
-            [self._places[position]], _ = self._ranker.places([passage], kind)
-        hits, _ = claim.scorer.hits(kind, passage, position, tokens, self._places[position], similarities)
+        if position not in self._placed:
+            [self._placed[position]], _ = self._ranker.placed_units([passage], kind)
+        hits, _ = claim.scorer.hits(kind, passage, position, tokens, self._placed[position], similarities)
         return max(hits, key=attrgetter("score"))
-
-    def _count(self, **counts: int) -> None:
-        self.report = replace(self.report, **{name: getattr(self.report, name) + n for name, n in counts.items()})
 
 
 def _plain(stretch: Stretch) -> str:

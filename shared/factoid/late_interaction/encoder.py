@@ -1,4 +1,4 @@
-"""Texts into a vector for each token, with the place of the token in the text, by a ColBERT-like model."""
+"""Encode texts as one vector for each token, with the token's span, by a ColBERT-like model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import logging
 import string
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -19,76 +18,58 @@ from factoid._optional import require
 from factoid.encode import Vectors, offline_model, quiet_loading
 from factoid.errors import InvalidInputError
 from factoid.sentences import Span
+from factoid.store.token_vectors import TokenVectors
 from factoid.units import check_text
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
 
 FINER_PROMPT = "query_sentence"
-"""Name of the prompt that holds the marker m'_q in a model trained for finer units (AGRaME, §3.2)."""
+"""Name of the prompt with the marker m'_q in a model trained for finer units (AGRaME, §3.2)."""
 
-_LEAST_TOKENS = 8  # of a window, beside marker and special tokens
-_ENDLESS = 10**9  # tokenizers without a limit name a far larger one
+_LEAST_TOKENS = 8  # of a window, besides marker and special tokens
+_ENDLESS = 10**9  # tokenizers without a limit have a far larger one
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TokenVectors:
-    """The tokens of a text that are scored.
-
-    Attributes:
-        vectors: float32. Shape: (tokens, dim).
-        spans: Start and end of each token in the text, without white space; (0, 0) for those that stand for no text: special
-            tokens, markers and the [MASK]s after a query. Shape: (tokens, 2).
-        windows: In how many windows the model read the text.
-        stored_bytes: Bytes that they take in the cache from which they came; 0 where the model made them.
-    """
-
-    vectors: Vectors
-    spans: NDArray[np.int64]
-    windows: int = 1
-    stored_bytes: int = 0
-
-
 @runtime_checkable
 class TokenEncoder(Protocol):
-    """Anything that turns texts into token vectors; for a cache it also has `fingerprint()`, as `LateInteractionEncoder`."""
+    """Turns texts into token vectors; a cache also needs a method `fingerprint`, as `LateInteractionEncoder` has."""
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-        """Return the token vectors of a query, with the marker m_q, or with m'_q for units finer than what is encoded."""
+        """Return the token vectors of a query, with the marker m_q, or m'_q to score units finer than a passage."""
         ...
 
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """Return the token vectors of passages; every word of a text is in some token, unless the model skips its kind."""
+        """Return the token vectors of passages; each word is in some token, unless the model skips such words."""
         ...
 
 
 class LateInteractionEncoder:
-    """A Sentence Transformers `MultiVectorEncoder` that says where its tokens stand.
+    """A Sentence Transformers `MultiVectorEncoder` that also returns the spans of its tokens.
 
-    Passages above the model's limit are read in windows that overlap by a quarter. Each token has its vector from the window
-    in which it stands further from the edge, so that long passages have one vector for each token, as short ones do. Tokens
-    that the model does not score, such as punctuation, are left out.
+    Passages longer than the model's limit are read in windows that overlap by a quarter; each token's vector comes from the
+    window in which it is further from the edge. Tokens that the model does not score, such as punctuation, are left out.
 
-    A query that is longer than the width to which a model fills queries up (32 in ColBERT) is read whole if the model was loaded
-    here. A model that was given loaded is used as it is, and a warning is logged for each query that it cuts.
+    Queries longer than the width to which a model pads them (32 in ColBERT) are read whole, unless the model was passed in
+    loaded; then a warning is logged for each query that it cuts.
 
     Args:
         model: A model name, a local folder, or a loaded `MultiVectorEncoder`: checkpoints of Sentence Transformers, PyLate and
-            Stanford's ColBERT. Any other checkpoint gets random weights for its projection and ranks by chance, unless it is
-            taken without one.
+            Stanford's ColBERT. Other checkpoints get a random projection and rank by chance, unless `projection` is
+            False.
         device: For example "cpu" or "cuda"; None lets Sentence Transformers choose.
         batch_size: Windows in one forward pass.
-        max_tokens: Most tokens of a window, marker and special tokens included; None for what the model was trained on.
-        projection: False takes the normalised hidden states of a model of sentences, such as all-MiniLM-L6-v2, as they are; None
-            for the model is then the one of `SentenceTransformerEncoder`, which needs no download.
+        max_tokens: Most tokens of a window, with marker and special tokens; None for the length that the model was trained on.
+        projection: False uses the normalised hidden states of a sentence encoder, such as all-MiniLM-L6-v2; model=None is then
+            the one of `SentenceTransformerEncoder`, which needs no download.
         show_progress: Show progress bars while loading and encoding.
 
     Raises:
-        MissingDependencyError: On first use, where Sentence Transformers is absent.
-        InvalidInputError: A model that cannot be taken with this `projection`; or, on first use, where the model cannot read so
-            many tokens, its tokenizer does not tell where tokens stand, or it pools them.
+        MissingDependencyError: On first use, if Sentence Transformers is absent.
+        InvalidInputError: The model does not fit `projection`; or, on first use, the model cannot read so many tokens, has no
+            fast tokenizer, or pools its tokens.
     """
 
     def __init__(
@@ -112,13 +93,13 @@ class LateInteractionEncoder:
         self.max_tokens = max_tokens
         self.show_progress = show_progress
         self.projection = projection
-        self._given = fspath(model) if isinstance(model, PathLike) else model
+        self._source = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: Any = None
         self._fingerprint: str | None = None
         self._lock = threading.RLock()  # fast tokenizers cannot be used by two threads at once
 
     def has_finer_marker(self) -> bool:
-        """Tell whether the model has a marker m'_q of its own; without one the two kinds of query vectors are equal."""
+        """Tell whether the model has a marker m'_q; without it, both kinds of query vectors are equal."""
         return FINER_PROMPT in self._model().prompts
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
@@ -126,8 +107,8 @@ class LateInteractionEncoder:
 
         Args:
             text: The query.
-            finer: Mark the query with m'_q, to score units finer than what is encoded, where the model has such a marker;
-                a model trained without one is best served with m_q for both (Table 5).
+            finer: Mark the query with m'_q, to score units finer than a passage, if the model has that marker; a model
+                trained without it does best with m_q for both (Table 5).
         """
         check_text(text, "query")
         with self._lock:
@@ -164,10 +145,10 @@ class LateInteractionEncoder:
         ]
 
     def fingerprint(self) -> str:
-        """Return a digest of all that the vectors of passages depend on: weights, tokenizer, prompt, settings, limit.
+        """Return a digest of everything that passage vectors depend on: weights, tokenizer, prompt, settings, limit.
 
-        Made of what was loaded, and not of its name: a folder may hold another model tomorrow. Takes about a second for each
-        gigabyte of weights, once.
+        The model's name plays no part, since a folder may hold another model tomorrow. Takes about a second for each gigabyte
+        of weights, once.
         """
         with self._lock:
             if self._fingerprint is None:
@@ -193,7 +174,7 @@ class LateInteractionEncoder:
 
     def _options(self, text: dict[str, Any]) -> dict[str, Any]:
         return {
-            "output_value": None,  # all that the model knows of each token, and not the vectors alone
+            "output_value": None,  # all features of each token, not only the vectors
             "processing_kwargs": {"text": {"return_offsets_mapping": True, **text}},
             "batch_size": self.batch_size,
             "show_progress_bar": self.show_progress,
@@ -212,10 +193,12 @@ class LateInteractionEncoder:
         with self._lock:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
-                model: Any = self._given
+                model: Any = self._source
                 if not self.projection:
                     with quiet_loading(self.show_progress):
-                        model = _without_projection(library, model, self.device)
+                        name = offline_model() if model is None else model
+                        transformer = library.SentenceTransformer(name, device=self.device)[0]
+                        model = build_model(transformer, device=self.device)
                 elif isinstance(model, str):
                     with quiet_loading(self.show_progress):
                         model = library.MultiVectorEncoder(model, device=self.device)
@@ -224,20 +207,20 @@ class LateInteractionEncoder:
                         model[0].query_expansion = {**expansion, "strategy": "min"}
                 if not getattr(model.tokenizer, "is_fast", False):
                     message = (
-                        f"the tokenizer of {self._given!r:.60} does not tell where tokens stand: expected a fast one"
+                        f"the tokenizer of {self._source!r:.60} does not tell where tokens stand: expected a fast one"
                     )
                     raise InvalidInputError(message)
                 self._loaded = model
             return self._loaded
 
 
-def _without_projection(library: Any, model: str | None, device: str | None) -> Any:
-    """Return a model of sentences as a late-interaction model: hidden states of length 1, without punctuation, as in ColBERT."""
+def build_model(transformer: Any, *layers: Any, device: str | None) -> Any:
+    """Return a `MultiVectorEncoder` of hidden states after some layers: vectors of length 1, none of punctuation (ColBERT)."""
+    library = require("sentence_transformers", extra="models")
     modules = require("sentence_transformers.multi_vector_encoder.modules", extra="models")
-    states = library.SentenceTransformer(offline_model() if model is None else model, device=device)[0]
-    skip = modules.MultiVectorMask(skiplist_words=list(string.punctuation))
-    unit = library.base.modules.Normalize(module_input_name="token_embeddings")
-    return library.MultiVectorEncoder(modules=[states, skip, unit], device=device)
+    mask = modules.MultiVectorMask(skiplist_words=list(string.punctuation))
+    normalize = library.base.modules.Normalize(module_input_name="token_embeddings")
+    return library.MultiVectorEncoder(modules=[transformer, *layers, mask, normalize], device=device)
 
 
 def _tokens(features: Any, prompt: str, text: str) -> tuple[Vectors, NDArray[np.int64], NDArray[np.bool_]]:
@@ -255,15 +238,15 @@ def _tokens(features: Any, prompt: str, text: str) -> tuple[Vectors, NDArray[np.
     return vectors, spans, features["attention_mask"].bool().cpu().numpy()
 
 
-Window = tuple[int, int, int]  # where it starts and ends, and where the next window takes over
+Window = tuple[int, int, int]  # start, end, and where the next window takes over
 
 
 def _windows(text: str, tokenizer: Any, budget: int) -> list[Window]:
-    """Return stretches of a text of at most so many tokens, 0 for no limit, which begin and end between words if they can."""
+    """Return stretches of a text of at most `budget` tokens (0: no limit), cut between words where possible."""
     tokens = _offsets(text, tokenizer) if budget else []
 
     def fits(first: int, last: int) -> bool:
-        """A stretch that begins or ends within a word may have more tokens by itself."""
+        """Count again, since a stretch cut within a word may have more tokens by itself."""
         if last - first > budget:
             return False
         return (first, last) == (0, len(tokens)) or len(
@@ -300,7 +283,7 @@ def _offsets(text: str, tokenizer: Any) -> list[Span]:
 
 
 def _merged(parts: Sequence[tuple[Vectors, NDArray[np.int64], NDArray[np.bool_], int, int]]) -> TokenVectors:
-    """Return the tokens of windows as those of one text: each from one window, special tokens from all."""
+    """Merge windows into one text: each token from one window, special tokens from all."""
     vectors, spans = [], []
     begin = 0
     for rows, places, mask, start, cut in parts:

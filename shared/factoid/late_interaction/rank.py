@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import attrgetter
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, Vectors, check_template
+from factoid.encode import EMBED_TEMPLATE, Vectors, check_template, with_heading
 from factoid.errors import InvalidInputError
 from factoid.inner_products import products
 from factoid.late_interaction.align import align
-from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder, TokenVectors
-from factoid.late_interaction.passages import passage_tokens
-from factoid.late_interaction.score import ALPHA, Mask, blend, span_scores, token_mask
+from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder
+from factoid.late_interaction.score import Mask, span_scores, token_mask
 from factoid.progress import progress_bar
 from factoid.propositions import Propositionizer, Report
 from factoid.propositions.decompose import decompose
 from factoid.sentences import Span
 from factoid.split import split_sentences
-from factoid.store.options import whole_number
-from factoid.store.token_vectors import TokenVectorCache
+from factoid.store.options import RankedParents, whole_number
+from factoid.store.token_vectors import TokenVectorCache, TokenVectors
 from factoid.units import Document, Granularity, Hit, Unit
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
 
-Parents = Literal["passage", "unit"]
-Place = tuple[Unit, list[Span]]  # a unit, and where the tokens stand that it is scored by
+Passages = Iterable[Unit | Document | str]
+PlacedUnit = tuple[Unit, list[Span]]  # a unit, and the spans in the document whose tokens score it
 
 UNALIGNED = "unaligned proposition"
 _BATCH = 128  # passages whose token vectors are in memory at once
@@ -42,11 +42,11 @@ _BATCH = 128  # passages whose token vectors are in memory at once
 
 @dataclass(frozen=True, slots=True)
 class SpanHit(Hit):
-    """A ranked unit. `parts` says what its score is made of: the unit's own, by its granularity, and the passage's.
+    """A ranked unit. `parts` holds the unit's score, under its granularity, and the passage's.
 
     Attributes:
         passage: The passage that was encoded.
-        position: Where that passage stands among those that were given.
+        position: Index of that passage in the input.
     """
 
     passage: Unit = field(kw_only=True)
@@ -55,19 +55,19 @@ class SpanHit(Hit):
 
 @dataclass(frozen=True, slots=True)
 class RankReport:
-    """Counts of what became of the passages of one call.
+    """Counts of one call.
 
     Attributes:
         passages: Number of passages.
-        windowed: Passages above the model's limit, which were read in several windows.
+        windowed: Passages longer than the model's limit, read in several windows.
         units: Number of units scored.
-        unaligned: Propositions that share no word with their sentence; they are scored by the whole sentence.
-        unscored: Units without any token that the model scores, such as a line of punctuation; they are left out.
-        whole: Passages without a unit that can be scored, which are ranked as a whole.
+        unaligned: Propositions that share no word with their sentence; the whole sentence scores them.
+        unscored: Units without a scored token, such as a line of punctuation; they are left out.
+        whole: Passages without a scored unit, which are ranked as a whole.
         encoded: Passages that the model read in this call.
         stored: Passages whose token vectors came from the cache.
-        stored_bytes: Bytes of the latter on disk.
-        propositions: What became of the passages in the propositionizer, where one was used.
+        stored_bytes: Size of these vectors on disk.
+        propositions: The propositionizer's report, where one was used.
     """
 
     passages: int = 0
@@ -83,7 +83,7 @@ class RankReport:
 
 
 def ranked_granularity(granularity: str) -> Granularity:
-    """Return the granularity of this name, if it can be ranked.
+    """Return the granularity of this name.
 
     Raises:
         InvalidInputError: There is no such granularity, or it is "document".
@@ -104,24 +104,25 @@ class AnyGranularityRanker:
     Args:
         model: What `LateInteractionEncoder` takes, such as "colbert-ir/colbertv2.0" or a local folder; or any `TokenEncoder`,
             such as a `LateInteractionEncoder` with other options. It is loaded on first use.
-        alpha: Weight of the passage's score, 1 as in §2 (see `factoid.late_interaction.blend`).
+        alpha: Weight of the passage's score. The model learns to compare the spans of one passage; the passage's score makes
+            spans of different passages comparable. The paper gives no value; §2 adds the two, which is 1. 0 compares spans alone.
         propositionizer: Makes the propositions; None for `SyntaxPropositionizer()`.
         template: What is encoded of a passage, ending in {text}; "{text}" leaves out title and section.
-        cache: Keeps the token vectors of passages, so that ranking a known passage encodes only the query: a
-            `TokenVectorCache`, a file, or the folder of a store. None for encoding them in each call.
+        cache: Stores the token vectors of passages, so that ranking a known passage encodes only the query: a
+            `TokenVectorCache`, a file, or the folder of a store. None encodes passages in each call.
 
     Attributes:
-        last_report: A `RankReport` on the latest call that has ended; None before the first.
+        last_report: The `RankReport` of the latest finished call; None before the first.
 
     Raises:
-        InvalidInputError: The template does not end in {text}, or alpha is no finite number.
+        InvalidInputError: The template does not end in {text}, or alpha is not a finite number.
     """
 
     def __init__(
         self,
         model: str | PathLike[str] | MultiVectorEncoder | TokenEncoder,
         *,
-        alpha: float = ALPHA,
+        alpha: float = 1.0,
         propositionizer: Propositionizer | None = None,
         template: str = EMBED_TEMPLATE,
         cache: TokenVectorCache | str | Path | None = None,
@@ -142,17 +143,17 @@ class AnyGranularityRanker:
     def rank(
         self,
         query: str,
-        passages: Iterable[Unit | Document | str],
+        passages: Passages,
         granularity: Granularity | str = Granularity.SENTENCE,
         *,
         k: int | None = None,
-        parents: Parents = "unit",
+        parents: RankedParents = "unit",
         query_span: Span | None = None,
         units: Sequence[Sequence[Unit]] | None = None,
     ) -> list[SpanHit]:
         """Return the best units of some passages, or the passages with the best unit of each, best first.
 
-        Equal scores keep the order of the passages. A passage without a unit that can be scored is ranked as a whole.
+        Equal scores keep the order of the passages. A passage without a scored unit is ranked as a whole.
 
         Args:
             query: The query.
@@ -160,60 +161,60 @@ class AnyGranularityRanker:
             granularity: "sentence", "proposition" or "passage".
             k: How many hits; None for all.
             parents: "unit" for the units; "passage" for the passages by their own score, with their best unit in `matches`.
-            query_span: The part of the query to rank by, in characters; all of the query gives it context (§4.2).
-            units: The units of each passage that are to be ranked, of this granularity, such as those that a store holds;
-                None for those made here. Their spans count characters of the document, as the passage's does.
+            query_span: The part of the query to rank by, in characters; the whole query is its context (§4.2).
+            units: The units of each passage to rank, of this granularity, such as those in a store; None cuts the passages.
+                Their spans count characters of the document, as the passage's does.
 
         Raises:
-            InvalidInputError: Another granularity, k or parents than these, a proposition as a passage, a part of the query
-                that holds no token, or units for another number of passages.
+            InvalidInputError: An unknown granularity, k or parents, a proposition as a passage, a query_span without a token, or
+                units for another number of passages.
             MissingDependencyError: Sentence Transformers is absent.
         """
         kind = ranked_granularity(granularity)
-        if parents not in get_args(Parents):
+        if parents not in get_args(RankedParents):
             message = f"parents must be 'passage' or 'unit', got {parents!r}"
             raise InvalidInputError(message)
         limit = None if k is None else whole_number("k", k)
-        if isinstance(passages, str | Document | Unit):
-            message = f"expected a list of passages, got a single {type(passages).__name__}"
-            raise InvalidInputError(message)
-        whole = [as_passage(passage) for passage in passages]
+        whole = as_passages(passages)
         if units is not None and len(units) != len(whole):
-            message = f"units are lists, one for each passage: got {len(units)} for {len(whole)} passages"
+            message = f"expected a list of units for each of {len(whole)} passages, got {len(units)}"
             raise InvalidInputError(message)
         if not whole:
             self.last_report = RankReport()
             return []
-        places, report = self.places(whole, kind, units)
-        scorer = QueryScorer(self.encoder, query, query_span, self.alpha)
+        placed, decomposed = self.placed_units(whole, kind, units)
+        counts = Counter(
+            passages=len(whole),
+            unaligned=sum(unit.metadata.get("fallback") == UNALIGNED for row in placed for unit, _ in row),
+        )
+        scorer = self._scorer(query, query_span)
         hits: list[SpanHit] = []
         for start in range(0, len(whole), _BATCH):
-            tokens = self.tokens(whole[start : start + _BATCH])
-            products_of = scorer.similarities(tokens)
-            for position, (encoded, similarities) in enumerate(zip(tokens, products_of, strict=True), start):
-                passage = whole[position]
-                of_passage, counts = scorer.hits(kind, passage, position, encoded, places[position], similarities)
-                if parents == "passage" and kind is not Granularity.PASSAGE:
-                    of_passage = [_rolled_up(of_passage)]
-                hits += of_passage
-                report = _added(report, counts | _sources(encoded))
-        self.last_report = report
+            batch = self.tokens(whole[start : start + _BATCH])
+            for position, (tokens, similarities) in enumerate(
+                zip(batch, scorer.similarities(batch), strict=True), start
+            ):
+                row, scored = scorer.hits(kind, whole[position], position, tokens, placed[position], similarities)
+                hits += [_rolled_up(row)] if parents == "passage" and kind is not Granularity.PASSAGE else row
+                counts.update(scored)
+                counts.update(_token_counts(tokens))
+        self.last_report = RankReport(**counts, propositions=decomposed)
         return sorted(hits, key=attrgetter("score"), reverse=True)[:limit]
 
     async def arank(
         self,
         query: str,
-        passages: Iterable[Unit | Document | str],
+        passages: Passages,
         granularity: Granularity | str = Granularity.SENTENCE,
         **options: Any,
     ) -> list[SpanHit]:
-        """Do as `rank` in another thread, so that the event loop is not blocked."""
+        """Do as `rank` in another thread."""
         return await asyncio.to_thread(self.rank, query, passages, granularity, **options)
 
-    def encode_passages(self, passages: Iterable[Unit | Document | str], *, show_progress: bool = False) -> RankReport:
+    def encode_passages(self, passages: Passages, *, show_progress: bool = False) -> RankReport:
         """Fill the cache with the token vectors of passages, such as all of a store, before they are ranked.
 
-        An interrupted call leaves whole batches, and can be made again.
+        Each batch is stored as it is ready, so that a second call continues after an interrupted one.
 
         Args:
             passages: As in `rank`; read as they are needed.
@@ -229,21 +230,23 @@ class AnyGranularityRanker:
         if self.cache is None:
             message = "there is no cache to fill: AnyGranularityRanker(model, cache=...)"
             raise InvalidInputError(message)
-        report, units = RankReport(), map(as_passage, passages)
+        counts: Counter[str] = Counter()
+        units = map(as_passage, passages)
         with progress_bar(show=show_progress, unit=" passages") as bar:
             while batch := list(islice(units, _BATCH)):
-                for encoded in self.tokens(batch):
-                    report = _added(report, {"passages": 1, "windowed": int(encoded.windows > 1)} | _sources(encoded))
+                counts["passages"] += len(batch)
+                for tokens in self.tokens(batch):
+                    counts.update(_token_counts(tokens))
                 bar.update(len(batch))
-        self.last_report = report
-        return report
+        self.last_report = RankReport(**counts, propositions=None)
+        return self.last_report
 
     def score_spans(
         self, query: str, passage: Unit | Document | str, spans: Sequence[Span], *, query_span: Span | None = None
     ) -> list[float]:
         """Return the score of any spans of a passage, in characters of its own text.
 
-        A span without a token that the model scores has the score minus infinity.
+        The score of a span without a scored token is minus infinity.
 
         Raises:
             InvalidInputError: A span that does not lie in the passage, or as `rank`.
@@ -255,33 +258,53 @@ class AnyGranularityRanker:
                 raise InvalidInputError(message)
         [tokens] = self.tokens([unit])
         masks = [token_mask(tokens.spans, [span]) for span in spans]
-        scorer = QueryScorer(self.encoder, query, query_span, self.alpha)
+        scorer = self._scorer(query, query_span)
         _, _, scores = scorer.scores(scorer.similarities([tokens])[0], masks)
         return scores
 
-    def tokens(self, passages: Sequence[Unit]) -> list[TokenVectors]:
-        """Return the tokens of passages, from the cache where it has them."""
-        return passage_tokens(self.encoder, passages, template=self.template, cache=self.cache)
+    def _scorer(self, query: str, query_span: Span | None) -> QueryScorer:
+        scorer = QueryScorer(self.encoder, query, self.alpha)
+        return scorer if query_span is None else scorer.limited_to([query_span])
 
-    def places(
+    def tokens(self, passages: Sequence[Unit]) -> list[TokenVectors]:
+        """Return the tokens of passages, from the cache or encoded, with spans in characters of the passage's own text.
+
+        Equal texts are encoded once. With a cache, vectors are rounded to its dtype on the first call too.
+
+        Raises:
+            InvalidInputError: There is a cache, but the encoder has no `fingerprint`.
+            StoreError: The cache cannot be read or written.
+        """
+        texts = [with_heading(passage, self.template) for passage in passages]
+        bodies = {text: passage.text for text, passage in zip(texts, passages, strict=True)}
+        model = _fingerprint(self.encoder) if self.cache else ""
+        tokens = self.cache.get(model, bodies) if self.cache else {}
+        missing = [text for text in bodies if text not in tokens]
+        encoded = dict(zip(missing, self.encoder.encode_passages(missing) if missing else [], strict=True))
+        if self.cache and missing:
+            encoded = self.cache.put(model, {text: (bodies[text], new) for text, new in encoded.items()})
+        tokens |= encoded
+        return [
+            _without_heading(tokens[text], len(text) - len(passage.text))
+            for text, passage in zip(texts, passages, strict=True)
+        ]
+
+    def placed_units(
         self, passages: Sequence[Unit], kind: Granularity, units: Sequence[Sequence[Unit]] | None = None
-    ) -> tuple[list[list[Place]], RankReport]:
-        """Return the units of each passage, made here if there are none, with their tokens' spans in the document."""
-        report = RankReport(passages=len(passages))
+    ) -> tuple[list[list[PlacedUnit]], Report | None]:
+        """Return the units of each passage with the spans that score them, and the propositionizer's report if it ran."""
         if kind is Granularity.PASSAGE:
-            return [[] for _ in passages], report
+            return [[] for _ in passages], None
         sentences = [split_sentences(passage) for passage in passages]
         if kind is Granularity.SENTENCE:
-            return [[(unit, [(unit.start, unit.end)]) for unit in of] for of in units or sentences], report
+            return [[(unit, [(unit.start, unit.end)]) for unit in row] for row in units or sentences], None
+        report = None
         if units is None:
-            units, decomposed = self._propositions(passages)
-            report = replace(report, propositions=decomposed)
-        places = [
-            [_aligned(unit, passage, around) for unit in of_passage]
-            for of_passage, passage, around in zip(units, passages, sentences, strict=True)
-        ]
-        unaligned = sum(unit.metadata.get("fallback") == UNALIGNED for of_passage in places for unit, _ in of_passage)
-        return places, replace(report, unaligned=unaligned)
+            units, report = self._propositions(passages)
+        return [
+            [_aligned(unit, passage, around) for unit in row]
+            for row, passage, around in zip(units, passages, sentences, strict=True)
+        ], report
 
     def _propositions(self, passages: Sequence[Unit]) -> tuple[list[list[Unit]], Report]:
         if self._propositionizer is None:
@@ -297,44 +320,54 @@ class AnyGranularityRanker:
 
 
 class QueryScorer:
-    """A query under both markers, and the part of it that counts."""
+    """Scores passages and spans of passages by a query, under m_q and, if the model has it, m'_q."""
 
-    def __init__(self, encoder: TokenEncoder, query: str, part: Span | None, alpha: float) -> None:
-        self._alpha = alpha
+    def __init__(self, encoder: TokenEncoder, query: str, alpha: float) -> None:
         self._query = query
-        self._tokens = _both(encoder, query)
-        self._sides = [(tokens.vectors, _part(tokens, query, part and [part])) for tokens in self._tokens]
+        self._alpha = alpha
+        self._tokens = [encoder.encode_query(query)]
+        if not isinstance(encoder, LateInteractionEncoder) or encoder.has_finer_marker():
+            self._tokens.append(encoder.encode_query(query, finer=True))
+        self._masks: list[Mask | None] = [None] * len(self._tokens)
 
-    def limited_to(self, parts: Sequence[Span]) -> QueryScorer:
-        """Return a scorer by other parts of the query, which is not encoded again."""
+    def limited_to(self, spans: Sequence[Span]) -> QueryScorer:
+        """Return a scorer by parts of the query, which is not encoded again.
+
+        Raises:
+            InvalidInputError: The parts hold no token.
+        """
+        masks = [token_mask(tokens.spans, spans) for tokens in self._tokens]
+        if not all(mask.any() for mask in masks):
+            message = f"expected a part of the query that holds a token, got {tuple(spans[0])} of {self._query!r:.80}"
+            raise InvalidInputError(message)
         scorer = copy(self)
-        scorer._sides = [(tokens.vectors, _part(tokens, self._query, parts)) for tokens in self._tokens]
+        scorer._masks = [*masks]
         return scorer
 
-    def reads(self, parts: Sequence[Span]) -> bool:
+    def reads(self, spans: Sequence[Span]) -> bool:
         """Tell whether some parts of the query hold a token."""
-        return bool(token_mask(self._tokens[0].spans, parts).any())
-
-    def passage_score(self, similarities: Sequence[Vectors]) -> float:
-        """Return the score of a whole passage, with the query under m_q."""
-        whole = np.ones(similarities[0].shape[1], bool)
-        return float(span_scores(similarities[0], [whole], query_mask=self._sides[0][1])[0])
+        return bool(token_mask(self._tokens[0].spans, spans).any())
 
     def similarities(self, passages: Sequence[TokenVectors]) -> list[list[Vectors]]:
-        """Return for each passage the products of its tokens with those of the query, under one marker or both.
+        """Return for each passage the products of its tokens with the query's, for each marker.
 
         Shape of each: (query tokens, passage tokens). One product for all passages takes a fraction of the time of many.
         """
         ends = np.cumsum([len(tokens.vectors) for tokens in passages])[:-1]
-        every = np.concatenate([tokens.vectors for tokens in passages])
-        sides = [np.split(products(vectors, every.T), ends, axis=1) for vectors, _ in self._sides]
-        return [list(of_passage) for of_passage in zip(*sides, strict=True)]
+        vectors = np.concatenate([tokens.vectors for tokens in passages])
+        by_marker = [np.split(products(query.vectors, vectors.T), ends, axis=1) for query in self._tokens]
+        return [list(of_passage) for of_passage in zip(*by_marker, strict=True)]
+
+    def passage_score(self, similarities: Sequence[Vectors]) -> float:
+        """Return the score of a whole passage, with the query under m_q."""
+        mask = np.ones(similarities[0].shape[1], bool)
+        return float(span_scores(similarities[0], [mask], query_mask=self._masks[0])[0])
 
     def scores(self, similarities: Sequence[Vectors], masks: Sequence[Mask]) -> tuple[float, list[float], list[float]]:
-        """Return the score of the passage, those of spans by themselves, and those of spans with the passage."""
+        """Return the passage's score, the spans' own scores, and the sums `S(q, span) + α·S(q, passage)` (§3.2)."""
         passage = self.passage_score(similarities)
-        alone = span_scores(similarities[-1], masks, query_mask=self._sides[-1][1])
-        return passage, alone.tolist(), blend(alone, passage, self._alpha).tolist()
+        spans = span_scores(similarities[-1], masks, query_mask=self._masks[-1])
+        return passage, spans.tolist(), (spans + self._alpha * passage).tolist()
 
     def hits(
         self,
@@ -342,64 +375,76 @@ class QueryScorer:
         passage: Unit,
         position: int,
         tokens: TokenVectors,
-        places: Sequence[Place],
+        placed: Sequence[PlacedUnit],
         similarities: Sequence[Vectors],
     ) -> tuple[list[SpanHit], dict[str, int]]:
-        """Return the hits of one passage, and what to count."""
-        counts = {"windowed": int(tokens.windows > 1)}
+        """Return the hits of one passage, and counts for the report."""
         masks = [
             token_mask(tokens.spans, [(start - passage.start, end - passage.start) for start, end in spans])
-            for _, spans in places
+            for _, spans in placed
         ]
-        scored = [(unit, mask) for (unit, _), mask in zip(places, masks, strict=True) if mask.any()]
-        counts |= {"units": len(scored), "unscored": len(places) - len(scored)}
+        scored = [(unit, mask) for (unit, _), mask in zip(placed, masks, strict=True) if mask.any()]
+        counts = {"units": len(scored) or 1, "unscored": len(placed) - len(scored)}
         if not scored:
             scored = [(passage, np.ones(len(tokens.spans), bool))]
-            counts |= {"units": 1, "whole": int(kind is not Granularity.PASSAGE)}
-        whole, alone, together = self.scores(similarities, [mask for _, mask in scored])
-        of: dict[str, Any] = {"passage": passage, "position": position}
+            counts["whole"] = int(kind is not Granularity.PASSAGE)
+        whole, alone, sums = self.scores(similarities, [mask for _, mask in scored])
         if kind is Granularity.PASSAGE:
-            return [SpanHit(passage, whole, parts={kind.value: whole}, **of)], counts
-        rows = zip(scored, alone, together, strict=True)
-        around = Granularity.PASSAGE.value
-        return [
-            SpanHit(unit, score, parts={kind.value: own, around: whole}, **of) for (unit, _), own, score in rows
-        ], counts
+            return [SpanHit(passage, whole, parts={kind.value: whole}, passage=passage, position=position)], counts
+        hits = []
+        for (unit, _), score, total in zip(scored, alone, sums, strict=True):
+            parts = {kind.value: score, Granularity.PASSAGE.value: whole}
+            hits.append(SpanHit(unit, total, parts=parts, passage=passage, position=position))
+        return hits, counts
 
 
-def _sources(tokens: TokenVectors) -> dict[str, int]:
-    """Return what to count of where the tokens of a passage came from."""
+def _token_counts(tokens: TokenVectors) -> dict[str, int]:
     stored = int(tokens.stored_bytes > 0)
-    return {"encoded": 1 - stored, "stored": stored, "stored_bytes": tokens.stored_bytes}
+    return {
+        "windowed": int(tokens.windows > 1),
+        "encoded": 1 - stored,
+        "stored": stored,
+        "stored_bytes": tokens.stored_bytes,
+    }
 
 
-def _added(report: RankReport, counts: Mapping[str, int]) -> RankReport:
-    return replace(report, **{name: getattr(report, name) + number for name, number in counts.items()})
-
-
-def _both(encoder: TokenEncoder, query: str) -> list[TokenVectors]:
-    """Return the query under m_q and, where the model has one, under m'_q."""
-    coarse = encoder.encode_query(query)
-    if isinstance(encoder, LateInteractionEncoder) and not encoder.has_finer_marker():
-        return [coarse]
-    return [coarse, encoder.encode_query(query, finer=True)]
-
-
-def _part(tokens: TokenVectors, query: str, parts: Sequence[Span] | None) -> Mask | None:
-    if parts is None:
-        return None
-    mask = token_mask(tokens.spans, parts)
-    if not mask.any():
-        message = f"expected a part of the query that holds a token, got {tuple(parts[0])} of {query!r:.80}"
+def _fingerprint(encoder: TokenEncoder) -> str:
+    fingerprint = getattr(encoder, "fingerprint", None)
+    if not callable(fingerprint):
+        message = (
+            f"{type(encoder).__name__} has no method `fingerprint`, by which a cache tells its vectors from those of other "
+            "models: add one that returns a digest of weights and settings, or leave the cache out"
+        )
         raise InvalidInputError(message)
-    return mask
+    return str(fingerprint())
+
+
+def _without_heading(tokens: TokenVectors, heading: int) -> TokenVectors:
+    """Return tokens with spans after a heading of so many characters; the heading's own tokens get (0, 0)."""
+    if not heading:
+        return tokens
+    spans = np.maximum(tokens.spans - heading, 0)
+    spans[spans[:, 1] == 0] = 0
+    return replace(tokens, spans=spans)
+
+
+def as_passages(passages: Passages) -> list[Unit]:
+    """Return passages as units.
+
+    Raises:
+        InvalidInputError: A single passage instead of a list, or as `as_passage`.
+    """
+    if isinstance(passages, str | Document | Unit):
+        message = f"expected a list of passages, got a single {type(passages).__name__}"
+        raise InvalidInputError(message)
+    return [as_passage(passage) for passage in passages]
 
 
 def as_passage(passage: Unit | Document | str) -> Unit:
-    """Return what is to be encoded as one passage, as a unit.
+    """Return a text, document or unit as the unit of one passage.
 
     Raises:
-        InvalidInputError: Something else, or a unit whose text is not that of its span, such as a proposition.
+        InvalidInputError: Another type, or a unit whose text does not stand at its span, such as a proposition.
     """
     document = Document(passage) if isinstance(passage, str) else passage
     if isinstance(document, Document):  # a passage under the document's own id
@@ -417,8 +462,8 @@ def as_passage(passage: Unit | Document | str) -> Unit:
     return document
 
 
-def _aligned(unit: Unit, passage: Unit, sentences: Sequence[Unit]) -> Place:
-    """Return a proposition with the spans of its words in its sentence, or in all sentences that its own span touches."""
+def _aligned(unit: Unit, passage: Unit, sentences: Sequence[Unit]) -> PlacedUnit:
+    """Return a proposition with the spans of its words in the sentences that its own span touches."""
     touched = [sentence for sentence in sentences if sentence.start < unit.end and sentence.end > unit.start]
     start, end = (touched[0].start, touched[-1].end) if touched else (passage.start, passage.end)
     spans = align(unit.text, passage.text[start - passage.start : end - passage.start])

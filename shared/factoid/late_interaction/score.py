@@ -18,8 +18,6 @@ from factoid.sentences import Span
 Mask = NDArray[np.bool_]
 Scores = NDArray[np.float64]
 
-ALPHA = 1.0
-
 
 def maxsim(
     query: Vectors, passage: Vectors, *, query_mask: Mask | None = None, passage_mask: Mask | None = None
@@ -69,18 +67,3 @@ def token_mask(tokens: NDArray[np.int64], spans: Iterable[Span]) -> Mask:
         if start < end:
             mask |= (tokens[:, 0] < end) & (tokens[:, 1] > start)
     return mask
-
-
-def blend(spans: Scores, passage: float, alpha: float = ALPHA) -> Scores:
-    """Return `S(q, span) + α·S(q, passage)` for the spans of one passage (§3.2).
-
-    The model learns to tell the spans of one passage apart, and not those of different passages, so that their own scores
-    cannot be compared across passages: the passage's score makes them comparable. The paper names α without a value. §2 adds
-    the two scores as they are, which is 1, the default here; 0 compares spans alone.
-
-    Args:
-        spans: `span_scores` with the query vectors of the finer marker m'_q.
-        passage: `maxsim` over the whole passage with those of the marker m_q.
-        alpha: Weight of the passage.
-    """
-    return spans + alpha * passage

@@ -1,4 +1,4 @@
-"""What a search may be told, and what of it is refused."""
+"""The options of a search and their checks."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from factoid.search import Fusion, Weights
 from factoid.units import Granularity, Hit, Unit
 
 Parents = Literal["passage", "document", "unit"]
+RankedParents = Literal["passage", "unit"]
 
 
 @runtime_checkable
@@ -30,10 +31,10 @@ class Reranker(Protocol):
         granularity: Granularity,
         *,
         k: int | None = None,
-        parents: Literal["passage", "unit"] = "unit",
+        parents: RankedParents = "unit",
         units: Sequence[Sequence[Unit]] | None = None,
     ) -> Sequence[Hit]:
-        """Return the k best of the units, or of the passages, best first; units that are not given are made of passages."""
+        """Return the k best units, or passages, best first. With units=None the ranker cuts the passages into units itself."""
 
 
 MIXED = "mixed"
@@ -42,7 +43,7 @@ FINEST_FIRST = (Granularity.PROPOSITION, Granularity.SENTENCE, Granularity.PASSA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """What a search may be told beside the query and k.
+    """The options of a search besides the query and k.
 
     Attributes:
         granularity: The units that are compared with the query: one granularity, several, or "mixed" for all. None for
@@ -142,7 +143,7 @@ class SearchOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
-        """Return options given by name.
+        """Return options from keyword arguments.
 
         Raises:
             TypeError: An option that no search has.
@@ -158,11 +159,11 @@ class SearchOptions:
             raise TypeError(message) from None
 
     def blend(self, default: Weights, *, has_texts: bool) -> Weights | None:
-        """Return what each channel counts, None where units are fused.
+        """Return the weight of each channel, or None if units are fused.
 
         Raises:
-            InvalidInputError: Words are to count, and there is no text to take them from.
-            MissingDependencyError: Words are to count, and tantivy is not installed.
+            InvalidInputError: Words have a weight, but the query has no text.
+            MissingDependencyError: Words have a weight, but tantivy is not installed.
         """
         if self.fusion is not None:
             return None
@@ -186,12 +187,12 @@ class SearchOptions:
         """Return the granularities to compare with the query.
 
         Raises:
-            InvalidInputError: None, an unknown one, or one that the store does not search; several, and hits are to be ranked
-                again.
+            InvalidInputError: No granularity, an unknown one, one that the store does not search, or several together with
+                `rerank`.
         """
         if self.rerank is not None:
-            asked = self.ranked(searched)
-            return [asked if asked in searched else _finest(searched)]
+            kind = self.ranked(searched)
+            return [kind if kind in searched else _finest(searched)]
         if self.granularity is None:
             return [_finest(searched)]
         if self.granularity == MIXED:
@@ -208,7 +209,7 @@ class SearchOptions:
         return kinds
 
     def ranked(self, searched: Sequence[Granularity]) -> Granularity:
-        """Return the granularity that `rerank` is to rank."""
+        """Return the granularity that `rerank` ranks."""
         if self.granularity is None:
             return _finest(searched)
         if not isinstance(self.granularity, str) or self.granularity in (MIXED, Granularity.DOCUMENT):
@@ -220,7 +221,7 @@ class SearchOptions:
 
 
 def whole_number(name: str, value: object, *, least: int = 1) -> int:
-    """Return a number as an int, whatever integer type it came as.
+    """Return any integer type as an int.
 
     Raises:
         InvalidInputError: Not a whole number, or below the least.
@@ -241,7 +242,7 @@ def _finest(searched: Sequence[Granularity]) -> Granularity:
 
 
 def _usable(weights: Weights, *, has_texts: bool) -> Weights:
-    """Return the weights of a search that names none, without words where they cannot be searched."""
+    """Return the default weights, without words where these cannot be searched."""
     if not weights.lexical:
         return weights
     if not has_texts:

@@ -1,17 +1,17 @@
-"""A search whose best passages are ranked again: a reranker behind the blended scores, by one option."""
+"""Search with a reranker: the best passages of the blended search are ranked again."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState
-from factoid.store.options import SearchOptions
+from factoid.store.options import RankedParents, SearchOptions
 from factoid.store.search import Query, document_units, find, with_neighbours
 from factoid.units import Granularity, Hit, Unit
 
@@ -23,12 +23,12 @@ RERANK = "rerank"
 
 
 class _Candidates(NamedTuple):
-    """What is ranked again for one query.
+    """The input of the reranker for one query.
 
     Attributes:
         passages: Hits of the search.
-        units: The stored units of each; None where the reranker makes them.
-        documents: By id, where documents are wanted.
+        units: The stored units of each passage; None if the reranker cuts them.
+        documents: By id, if hits are documents.
     """
 
     passages: Sequence[Hit]
@@ -39,42 +39,43 @@ class _Candidates(NamedTuple):
 def answer(
     store: UnitStore, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Mapping[str, Any]
 ) -> list[list[Hit]]:
-    """Return the k best hits for each query, ranked again where the options say so; see `UnitStore.search`.
+    """Return the k best hits for each query, reranked if `rerank` is set; see `UnitStore.search`.
 
-    The reranker works after the search has ended: neither writes nor other searches wait for its model.
+    The reranker runs after the search has ended, so neither writes nor other searches wait for its model.
     """
-    wanted = SearchOptions.of(options)
-    query = Query.of(wanted, texts, vectors, k, store.granularities, store.encoder, store.weights)
+    search_options = SearchOptions.of(options)
+    query = Query.of(search_options, texts, vectors, k, store.granularities, store.encoder, store.weights)
     indexes = query.indexes(store.granularities)
-    if wanted.rerank is None:
+    if search_options.rerank is None:
         return store.views.at(indexes, partial(find, query))
     if texts is None:
         message = "rerank needs the text of the query: give text, or leave rerank out"
         raise InvalidInputError(message)
-    kind = wanted.ranked(store.granularities)
+    kind = search_options.ranked(store.granularities)
     stored = kind in store.granularities and kind is not Granularity.PASSAGE
     candidates = store.views.at(indexes, partial(_candidates, query, kind if stored else None))
     ranked = [_ranked(text, of_query, query, kind) for text, of_query in zip(texts, candidates, strict=True)]
-    if not wanted.expand:
+    if not search_options.expand:
         return ranked
     with store.connections.reading() as connection:
         snapshot = Snapshot(connection)
-        return [[with_neighbours(snapshot, hit, wanted.expand) for hit in hits] for hits in ranked]
+        return [[with_neighbours(snapshot, hit, search_options.expand) for hit in hits] for hits in ranked]
 
 
 def _candidates(
     query: Query, kind: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState[Any]]
 ) -> list[_Candidates]:
-    """Return the best passages of a search: those asked for and, where they are of too few documents, the best of others."""
+    """Return the best passages of a search and, for document hits, the best passage of each further document."""
     options = replace(query.options, parents="passage", min_score=None, expand=0, rerank=None)
     first = replace(query, k=max(query.k, options.candidates), options=options)
     results = find(first, snapshot, states)
     documents: dict[str, Unit] = {}
     if query.options.parents == "document":
         by_document = replace(first, k=query.k, options=replace(options, parents="document"))
-        found = find(by_document, snapshot, states)
+        document_hits = find(by_document, snapshot, states)
         results = [
-            [*passages, *_of_others(snapshot, passages, best)] for passages, best in zip(results, found, strict=True)
+            [*passages, *_of_others(snapshot, passages, best)]
+            for passages, best in zip(results, document_hits, strict=True)
         ]
         ids = {hit.unit.document_id for passages in results for hit in passages}
         rows = snapshot.document_rows(sorted(ids)).tolist()
@@ -93,7 +94,7 @@ def _candidates(
 
 
 def _of_others(snapshot: Snapshot, passages: Sequence[Hit], best: Sequence[Hit]) -> list[Hit]:
-    """Return the best passage of each document that is among the best and has no passage among the others."""
+    """Return the best passage of each of the best documents that has none among the passages."""
     known = {hit.unit.document_id for hit in passages}
     hits = []
     for document in best:
@@ -105,7 +106,7 @@ def _of_others(snapshot: Snapshot, passages: Sequence[Hit], best: Sequence[Hit])
 
 
 def _ranked(text: str, candidates: _Candidates, query: Query, kind: Granularity) -> list[Hit]:
-    """Return the k best of what is ranked again, as hits of the search."""
+    """Return the k best reranked hits, as hits of the search."""
     options = query.options
     if options.rerank is None or not candidates.passages:
         return []
@@ -118,7 +119,7 @@ def _ranked(text: str, candidates: _Candidates, query: Query, kind: Granularity)
             [_within(unit, hit.unit, passage) for unit in of_passage]
             for of_passage, hit, passage in zip(candidates.units, candidates.passages, passages, strict=True)
         ]
-    level: Literal["passage", "unit"] = "unit" if options.parents == "unit" else "passage"
+    level: RankedParents = "unit" if options.parents == "unit" else "passage"
     hits: dict[str, Hit] = {}
     for hit in options.rerank.rank(text, passages, kind, k=None, parents=level, units=units):
         candidate = by_id.get(hit.unit.id) or by_id[hit.unit.parent_id]
@@ -136,14 +137,14 @@ def _ranked(text: str, candidates: _Candidates, query: Query, kind: Granularity)
 
 
 def _placed(passage: Unit) -> Unit:
-    """Return a passage whose text stands at its span; that of a framework's node may have no known place."""
+    """Return a passage whose text stands at its span; the place of a framework's node may be unknown."""
     if passage.end - passage.start != len(passage.text):
         passage = replace(passage, start=0, end=len(passage.text))
     return replace(passage, granularity=Granularity.PASSAGE)
 
 
 def _within(unit: Unit, original: Unit, passage: Unit) -> Unit:
-    """Return a unit with its span where the passage was placed: the whole passage where it is not known."""
+    """Return a unit with its span in the placed passage, or the whole passage if its place is unknown."""
     same = (original.start, original.end) == (passage.start, passage.end)
     if same and passage.start <= unit.start < unit.end <= passage.end:
         return unit

@@ -1,7 +1,7 @@
 """Token vectors of passages on disk: a cache of what a late-interaction model makes of them, in a file of its own.
 
-In a store's folder it lies beside the database. It is never the truth: whatever is missing, damaged or deleted is encoded
-again. Copies of a store leave it out, and `verify` does not look at it, since every entry is checked when it is read.
+In a store's folder it lies beside the database. Whatever is missing, damaged or deleted is encoded again. Copies of
+a store leave it out, and `verify` skips it, since every entry is checked when it is read.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,27 +49,32 @@ _STEPS = 127  # of int8, on each side of 0
 logger = logging.getLogger(__name__)
 
 
-class StoredTokens(NamedTuple):
-    """The tokens of a text: float32 vectors (tokens, dim), spans (tokens, 2), windows read, and the bytes on disk."""
+Shape = tuple[int, int, int]  # tokens, dim, windows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenVectors:
+    """The scored tokens of a text.
+
+    Attributes:
+        vectors: float32. Shape: (tokens, dim).
+        spans: Start and end of each token in the text, without white space; (0, 0) for special tokens, markers and the [MASK]s
+            after a query, which stand for no text. Shape: (tokens, 2).
+        windows: Number of windows in which the model read the text.
+        stored_bytes: Size in the cache that they were read from; 0 if the model computed them.
+    """
 
     vectors: Vectors
     spans: NDArray[np.int64]
-    windows: int
-    bytes: int = 0
-
-
-class _Shape(NamedTuple):
-    tokens: int
-    dim: int
-    windows: int
+    windows: int = 1
+    stored_bytes: int = 0
 
 
 class TokenVectorCache:
     """Stores the token vectors of passages on disk, for several threads and processes at once.
 
-    The key of an entry is the model's fingerprint, the text that was encoded and the dtype. An entry that is not what was
-    written is left out, and a line in the log says so. The file is open only while it is used; one that cannot be written
-    to is read, and takes no new entries.
+    The key of an entry is the model's fingerprint, the text that was encoded and the dtype. Damaged entries are skipped and
+    logged. The file is open only while it is used. A file without write permission is read, and takes no new entries.
 
     Args:
         path: A file, created if absent, or the folder of a store, in which it is called `tokens.sqlite`.
@@ -99,8 +105,8 @@ class TokenVectorCache:
         """The file; in a folder it counts as part of the store that is there."""
         return self.path / TOKENS if self.path.is_dir() else self.path
 
-    def get(self, model: str, texts: Iterable[str]) -> dict[str, StoredTokens]:
-        """Return the tokens of the texts that the cache holds.
+    def get(self, model: str, texts: Iterable[str]) -> dict[str, TokenVectors]:
+        """Return the tokens of those texts that are in the cache.
 
         Args:
             model: A fingerprint of all that the vectors depend on besides the text.
@@ -109,22 +115,23 @@ class TokenVectorCache:
         keys = {self._key(model, text): text for text in texts}
         stored, damaged = {}, 0
         with self._session() as connection:
-            wanted = list(keys) if connection else []
-            for start in range(0, len(wanted), _CHUNK):
-                chunk = wanted[start : start + _CHUNK]
+            digests = list(keys) if connection else []
+            for chunk in (digests[start : start + _CHUNK] for start in range(0, len(digests), _CHUNK)):
                 marks = ", ".join("?" * len(chunk))
                 sql = f"SELECT {_COLUMNS} FROM token_vectors WHERE key IN ({marks})"  # noqa: S608
-                for key, count, dim, windows, *rest in connection.execute(sql, chunk) if connection else ():
-                    tokens = self._read(key, _Shape(count, dim, windows), *rest)
-                    if tokens is None:
-                        damaged += 1
+                for key, tokens, dim, windows, checksum, content in (
+                    connection.execute(sql, chunk) if connection else ()
+                ):
+                    shape = (tokens, dim, windows)
+                    if isinstance(content, bytes) and _checksum(key, shape, content) == checksum:
+                        stored[keys[key]] = self._unpacked(shape, content)
                     else:
-                        stored[keys[key]] = tokens
+                        damaged += 1
         if damaged:
             logger.warning("%d entries of %s are damaged: they are encoded again", damaged, self.file)
         return stored
 
-    def put(self, model: str, entries: Mapping[str, tuple[str, StoredTokens]]) -> dict[str, StoredTokens]:
+    def put(self, model: str, entries: Mapping[str, tuple[str, TokenVectors]]) -> dict[str, TokenVectors]:
         """Store tokens in one transaction, and return them as they will be read.
 
         Args:
@@ -137,11 +144,10 @@ class TokenVectorCache:
         rows, stored = [], {}
         for text, (passage, tokens) in entries.items():
             key, content = self._key(model, text), self._packed(tokens)
-            count, dim = tokens.vectors.shape
-            shape = _Shape(count, dim, tokens.windows)
+            shape = (*tokens.vectors.shape, tokens.windows)
             rows.append((key, _digest(passage), *shape, _checksum(key, shape, content), content))
-            stored[text] = self._unpacked(shape, content)._replace(bytes=0)
-        with self._session(make=True) as connection:
+            stored[text] = replace(self._unpacked(shape, content), stored_bytes=0)
+        with self._session(create=True) as connection:
             if connection and self._writable():
                 with sqlite.committing(connection):
                     connection.executemany("INSERT OR REPLACE INTO token_vectors VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -166,9 +172,9 @@ class TokenVectorCache:
         with self._session() as connection:
             if connection is None:
                 return 0
-            rest = {_digest(text) for text in passages}
+            used = {_digest(text) for text in passages}
             stored = connection.execute("SELECT DISTINCT passage FROM token_vectors").fetchall()
-            unused = [(digest,) for (digest,) in stored if digest not in rest]
+            unused = [(digest,) for (digest,) in stored if digest not in used]
             if not unused:
                 return 0
             with sqlite.committing(connection):
@@ -181,7 +187,7 @@ class TokenVectorCache:
     def _key(self, model: str, text: str) -> bytes:
         return _digest(json.dumps([_KEY_VERSION, model, self.dtype, text]))
 
-    def _packed(self, tokens: StoredTokens) -> bytes:
+    def _packed(self, tokens: TokenVectors) -> bytes:
         """Return spans, the scales of int8, and vectors."""
         vectors = np.asarray(tokens.vectors, "<f4")
         scales = np.empty(0, "<f4")
@@ -201,7 +207,7 @@ class TokenVectorCache:
             raise InvalidInputError(message)
         return b"".join(part.tobytes() for part in (np.asarray(tokens.spans, _SPANS), scales, packed))
 
-    def _unpacked(self, shape: _Shape, content: bytes) -> StoredTokens:
+    def _unpacked(self, shape: Shape, content: bytes) -> TokenVectors:
         tokens, dim, windows = shape
         spans, rest = content[: 8 * tokens], content[8 * tokens :]
         if self.dtype == "int8":
@@ -210,23 +216,17 @@ class TokenVectorCache:
         else:
             vectors = np.frombuffer(rest, np.dtype(self.dtype).newbyteorder("<")).reshape(tokens, dim)
         places = np.frombuffer(spans, _SPANS).reshape(tokens, 2).astype(np.int64)
-        return StoredTokens(vectors.astype(np.float32), places, windows, len(content))
-
-    def _read(self, key: bytes, shape: _Shape, checksum: int, content: bytes) -> StoredTokens | None:
-        """Return the tokens of a row; None where it is not what was written."""
-        if not isinstance(content, bytes) or _checksum(key, shape, content) != checksum:
-            return None
-        return self._unpacked(shape, content)
+        return TokenVectors(vectors.astype(np.float32), places, windows, len(content))
 
     @contextmanager
-    def _session(self, *, make: bool = False) -> Iterator[sqlite3.Connection | None]:
-        """Open the file for the time of a block; None where there is none and none is to be, or can be, made."""
+    def _session(self, *, create: bool = False) -> Iterator[sqlite3.Connection | None]:
+        """Open the file for a block; None if it does not exist and is not to be, or cannot be, created."""
         file = self.file
         if self.path.is_dir() and not (self.path / FILE).is_file():
             message = f"{self.path} is a folder without {FILE}: token vectors go into a file, or the folder of a store"
             raise StoreFormatError(message)
         try:
-            if not file.exists() and not (make and self._writable()):
+            if not file.exists() and not (create and self._writable()):
                 yield None
                 return
             with closing(self._open(file)) as connection:
@@ -262,7 +262,7 @@ class TokenVectorCache:
 
 
 def _check(connection: sqlite3.Connection, file: Path) -> bool:
-    """Refuse what holds no token vectors; tell whether the file is still empty. Only reads."""
+    """Raise StoreFormatError for a foreign file; return whether the file is still empty. Only reads."""
     application_id, version, tables = sqlite.identify(connection)
     if (application_id, version) != (APPLICATION_ID, FORMAT) and (application_id, version, tables) != (0, 0, 0):
         message = (
@@ -277,5 +277,5 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def _checksum(key: bytes, shape: _Shape, content: bytes) -> int:
-    return zlib.crc32(content, zlib.crc32(key + repr(tuple(shape)).encode()))
+def _checksum(key: bytes, shape: Shape, content: bytes) -> int:
+    return zlib.crc32(content, zlib.crc32(key + repr(shape).encode()))

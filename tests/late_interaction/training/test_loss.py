@@ -16,7 +16,7 @@ pytest.importorskip("sentence_transformers")
 from sentence_transformers import MultiVectorEncoder  # noqa: E402
 
 from factoid.late_interaction.encoder import FINER_PROMPT  # noqa: E402
-from factoid.late_interaction.training.fit import _rows  # noqa: E402
+from factoid.late_interaction.training.fit import training_rows  # noqa: E402
 from factoid.late_interaction.training.loss import MultiGranularLoss, collator, sentence_divergences  # noqa: E402
 
 INFINITE = float("inf")
@@ -110,7 +110,7 @@ def rows():
     second = TrainingExample(
         "Who sank the old ship?", TEXTS[::-1], (-1.0, 0.0, 2.5), (), (None, (0.0, 0.0), (1.0, 2.0, 9.0))
     )
-    return _rows([first, second], 3, FINER_PROMPT, {})
+    return training_rows([first, second], 3, FINER_PROMPT)
 
 
 def test_each_token_knows_its_sentence(model, rows):
@@ -214,7 +214,7 @@ def test_sentences_beyond_what_the_model_reads_take_no_part(model):
     model[0].document_length = 24
     text = " ".join(["The ship sank."] * 12)
     scores = tuple(float(place % 3) for place in range(12))
-    rows = _rows([TrainingExample("the ship", (text, "No."), (1.0, 0.0), (), (scores, None))], 2, FINER_PROMPT, {})
+    rows = training_rows([TrainingExample("the ship", (text, "No."), (1.0, 0.0), (), (scores, None))], 2, FINER_PROMPT)
     batch = collator(model, finer_prompt=FINER_PROMPT, ways=2)(rows)
     read = batch["document_1_sentence_ids"].max().item()
     assert 1 < read < 12

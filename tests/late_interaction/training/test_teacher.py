@@ -98,7 +98,7 @@ def test_scores_that_are_there_stay_and_others_are_made_once(taught, examples, b
 
 def test_a_trained_teacher_is_not_trained_again(taught, plain, bare, monkeypatch):
     monkeypatch.setattr(
-        "factoid.late_interaction.training.fit.run_trainer", lambda *_, **__: pytest.fail("trained again")
+        "factoid.propositions.training.fine_tune.run_trainer", lambda *_, **__: pytest.fail("trained again")
     )
     train_teacher(bare, taught, settings=settings(plain, device_batch_size=2), use_cpu=True)
     for others, changes in ((bare[1:], {}), (bare, {"epochs": 3})):

@@ -1,4 +1,4 @@
-"""What the training learns from: queries with passages and the scores of a teacher (AGRaME, §3.1 and §3.3).
+"""Training data: queries with passages and a teacher's scores (AGRaME, §3.1 and §3.3).
 
 Two formats are read: JSON lines with the passages' texts, and ColBERTv2's 64-way format, whose lines name queries and passages by
 their numbers in two TSV files, those of MS MARCO.
@@ -10,7 +10,7 @@ import codecs
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ class TrainingExample:
         scores: S_CE(q, passage), the teacher's score of each passage, unbounded as a cross-encoder's logits.
         answers: Short answers to the query, from which the teacher of sentences can be trained; may be empty.
         sentence_scores: S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None for a
-            passage whose sentences are not learned from, and instead of all of them where no teacher has scored any.
+            passage without scores, and for an example without any.
 
     Raises:
         InvalidInputError: Texts are empty, scores are not finite, or numbers of passages, sentences and scores differ.
@@ -134,15 +134,14 @@ def read_colbert_examples(
         with located(place):
             query, ranked = _ranked(parse_json(line.removeprefix(codecs.BOM_UTF8)))
             rows.append((place, query, ranked[:ways]))
-    asked = _texts(Path(queries), {query for _, query, _ in rows})
-    texts = _texts(Path(collection), {key for _, _, ranked in rows for key, _ in ranked})
+    query_texts = _read_texts(Path(queries), {query for _, query, _ in rows})
+    texts = _read_texts(Path(collection), {key for _, _, ranked in rows for key, _ in ranked})
     examples = []
     for place, query, ranked in rows:
         with located(place):
             passages = tuple(_text(texts, key, collection) for key, _ in ranked)
-            examples.append(
-                TrainingExample(_text(asked, query, queries), passages, tuple(score for _, score in ranked))
-            )
+            scores = tuple(score for _, score in ranked)
+            examples.append(TrainingExample(_text(query_texts, query, queries), passages, scores))
     return examples
 
 
@@ -178,12 +177,9 @@ def _ranked(row: Any) -> tuple[str, list[tuple[str, float]]]:
     return str(row[0]), [(str(key), float(score)) for key, score in pairs]
 
 
-def _texts(path: Path, keys: set[str]) -> dict[str, str]:
-    """Return those texts of a TSV file that are wanted, by their id."""
-    return {key: text for key, text in _tsv(path) if key in keys}
-
-
-def _tsv(path: Path) -> Iterator[tuple[str, str]]:
+def _read_texts(path: Path, keys: set[str]) -> dict[str, str]:
+    """Return the texts of a TSV file with these ids."""
+    texts = {}
     for number, line in filled_lines(path):
         with located(f"{path}:{number}"):
             try:
@@ -194,7 +190,9 @@ def _tsv(path: Path) -> Iterator[tuple[str, str]]:
             if len(columns) < 2 or not columns[1].strip():
                 message = f"expected an id, a tab and a text, got {columns!r:.80}"
                 raise InvalidInputError(message)
-        yield columns[0], columns[1]
+        if columns[0] in keys:
+            texts[columns[0]] = columns[1]
+    return texts
 
 
 def _text(texts: Mapping[str, str], key: str, path: str | os.PathLike[str]) -> str:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import torch
 from datasets import Dataset
 from sentence_transformers import MultiVectorEncoderTrainer, MultiVectorEncoderTrainingArguments
 from sentence_transformers.base.evaluation import BaseEvaluator
-from transformers.trainer_callback import PrinterCallback
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.encoder import FINER_PROMPT
 from factoid.late_interaction.training.examples import TrainingExample
 from factoid.late_interaction.training.loss import MultiGranularLoss, collator
 from factoid.late_interaction.training.model import add_marker, load_model
-from factoid.late_interaction.training.train import FitSettings, Measure, RankerRecord, RankerSettings
-from factoid.propositions.training.fine_tune import Progress, Stop, last_checkpoint, quiet, stopping
+from factoid.late_interaction.training.train import Measure, RankerRecord, RankerSettings
+from factoid.propositions.training.fine_tune import quiet, run_trainer, training_arguments
 from factoid.sentences import sentence_spans
+from factoid.units import content_id
 
-LOGS = 100  # entries of the loss in a record, about
 _PARTS = ("step", "loss", "passage", "sentence")
 
 
@@ -41,10 +36,8 @@ def fit(
     show_progress: bool,
 ) -> RankerRecord:
     """Train, from the last checkpoint if there is one, and write the model."""
-    run = hashlib.sha256(json.dumps([settings.comparable(), identity]).encode()).hexdigest()[:12]
-    checkpoints = folder / "checkpoints" / run  # another training has its own
+    checkpoints = folder / "checkpoints" / content_id([settings.comparable(), identity])  # of this training alone
     finer = FINER_PROMPT if settings.sentence_weight else None
-    dropped: Counter[str] = Counter()
     ways = settings.ways or min((len(example.passages) for example in examples), default=2)
     with quiet():
         device = "cpu" if use_cpu else None
@@ -52,19 +45,22 @@ def fit(
         if finer:
             add_marker(model, finer)
         model.model_card_data.generate_widget_examples = False  # no model card is written
-        rows = _rows(examples, ways, finer, dropped)
+        rows = training_rows(examples, ways, finer)
         batches = collator(model, finer_prompt=finer, ways=ways)
         if settings.max_tokens:
             batches.max_length = {"document": settings.max_tokens}
         trainer = MultiVectorEncoderTrainer(
             model=model,
-            args=arguments(
+            args=training_arguments(
                 MultiVectorEncoderTrainingArguments,
                 settings,
                 checkpoints,
                 len(rows),
                 use_cpu=use_cpu,
-                measures=measure is not None,
+                warmup_steps=settings.warmup,
+                eval_strategy="steps" if measure else "no",
+                eval_steps=settings.checkpoint_steps,
+                eval_on_start=measure is not None,
             ),
             train_dataset=Dataset.from_list(rows),
             loss=MultiGranularLoss(model, sentence_weight=settings.sentence_weight),
@@ -84,7 +80,7 @@ def fit(
         examples=identity,
         training_examples=len(rows),
         ways=ways,
-        dropped=dict(sorted(dropped.items())),
+        dropped=len(examples) - len(rows),
         sentences=len(scored),
         steps=steps,
         loss=[{key: entry[key] for key in _PARTS if key in entry} for entry in log if "loss" in entry],
@@ -93,19 +89,17 @@ def fit(
     )
 
 
-def _rows(
-    examples: Sequence[TrainingExample], ways: int, finer: str | None, dropped: Counter[str]
-) -> list[dict[str, Any]]:
+def training_rows(examples: Sequence[TrainingExample], ways: int, finer: str | None) -> list[dict[str, Any]]:
     """Return the columns of each example with enough passages, as `SentenceCollator` takes them."""
     rows = []
     for example in examples:
         if len(example.passages) < ways:
-            dropped["fewer passages than ways"] += 1
             continue
+        passages = example.passages[:ways]
         row: dict[str, Any] = {"query": example.query}
         if finer:
             row["finer"] = example.query
-        row |= {f"document_{way}": text for way, text in enumerate(example.passages[:ways], 1)}
+        row |= {f"document_{way}": text for way, text in enumerate(passages, 1)}
         row["scores"] = [float(score) for score in example.scores[:ways]]
         scores = (example.sentence_scores or ())[:ways] if finer else ()
         row["sentences"] = [
@@ -113,11 +107,11 @@ def _rows(
                 [*map(float, span), float(score)]
                 for span, score in zip(sentence_spans(text), of_passage or (), strict=False)
             ]
-            for text, of_passage in zip(example.passages[:ways], scores or [None] * ways, strict=True)
+            for text, of_passage in zip(passages, scores or [None] * ways, strict=True)
         ]
         rows.append(row)
     if not rows:
-        message = f"no example is left to train on: {dict(dropped)} of {len(examples)} examples, ways={ways}"
+        message = f"no example is left to train on: all {len(examples)} have fewer passages than ways={ways}"
         raise InvalidInputError(message)
     if finer and not any(passage for row in rows for passage in row["sentences"]):
         message = (
@@ -126,53 +120,6 @@ def _rows(
         )
         raise InvalidInputError(message)
     return rows
-
-
-def arguments(
-    kind: type[Any], settings: FitSettings, folder: Path, rows: int, *, use_cpu: bool, measures: bool = False
-) -> Any:
-    """Return the training arguments, of a kind that belongs to the trainer, for so many rows."""
-    cuda = torch.cuda.is_available() and not use_cpu
-    batch = min(settings.device_batch_size, settings.batch_size)
-    return kind(
-        output_dir=str(folder),
-        num_train_epochs=settings.epochs,
-        per_device_train_batch_size=batch,
-        gradient_accumulation_steps=settings.batch_size // batch,
-        optim="adamw_torch",
-        learning_rate=settings.learning_rate,
-        warmup_steps=settings.warmup,
-        weight_decay=settings.weight_decay,
-        lr_scheduler_type="linear",
-        bf16=cuda and torch.cuda.is_bf16_supported(),
-        use_cpu=not cuda,
-        dataloader_pin_memory=cuda,
-        seed=settings.seed,
-        save_steps=settings.checkpoint_steps,
-        save_total_limit=2,
-        logging_steps=max(-(-rows // settings.batch_size) * settings.epochs // LOGS, 1),
-        eval_strategy="steps" if measures else "no",
-        eval_steps=settings.checkpoint_steps,
-        eval_on_start=measures,
-        disable_tqdm=True,
-        report_to="none",
-    )
-
-
-def run_trainer(trainer: Any, checkpoints: Path, *, show_progress: bool) -> None:
-    """Train from the last checkpoint, if there is one.
-
-    Raises:
-        KeyboardInterrupt: The run was ended by Ctrl-C or SIGTERM, after a checkpoint.
-    """
-    trainer.remove_callback(PrinterCallback)
-    if show_progress:
-        trainer.add_callback(Progress())
-    with quiet(), stopping() as stop:
-        trainer.add_callback(Stop(stop))
-        trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
-    if stop.is_set():
-        raise KeyboardInterrupt
 
 
 class _Evaluator(BaseEvaluator):

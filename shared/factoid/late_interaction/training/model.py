@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import string
 from typing import Any
 
 from factoid._optional import require
 from factoid.encode import quiet_loading
 from factoid.errors import InvalidInputError
-from factoid.late_interaction.encoder import FINER_PROMPT
+from factoid.late_interaction.encoder import FINER_PROMPT, build_model
 
 _MARKERS = {"query": ("[unused0]", "[Q]"), "document": ("[unused1]", "[D]"), FINER_PROMPT: ("[unused2]", "[S]")}
 
@@ -51,9 +50,7 @@ def load_model(name: str, *, projection: int | None = None, seed: int = 0, devic
 
 def _projected(name: str, size: int, seed: int, device: str | None) -> Any:
     torch = require("torch", extra="train")
-    from sentence_transformers import MultiVectorEncoder
-    from sentence_transformers.base.modules import Dense, Normalize, Transformer
-    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+    from sentence_transformers.base.modules import Dense, Transformer
 
     encoder = Transformer(name)
     width = encoder.get_embedding_dimension()
@@ -65,10 +62,7 @@ def _projected(name: str, size: int, seed: int, device: str | None) -> Any:
     dense = Dense(
         width, size, bias=False, activation_function=None, init_weight=weights, module_input_name="token_embeddings"
     )
-    mask = MultiVectorMask(skiplist_words=list(string.punctuation))
-    model = MultiVectorEncoder(
-        modules=[encoder, dense, mask, Normalize(module_input_name="token_embeddings")], device=device
-    )
+    model = build_model(encoder, dense, device=device)
     for prompt in ("query", "document"):
         add_marker(model, prompt)
     return model

@@ -57,7 +57,7 @@ def train_teacher(
     """
     for module in ("torch", "sentence_transformers", "accelerate", "datasets"):
         require(module, extra="train")
-    from factoid.late_interaction.training.fit import arguments, run_trainer
+    from factoid.propositions.training.fine_tune import run_trainer, training_arguments
 
     folder = Path(output)
     record = {"settings": settings.comparable(), "examples": content_id([asdict(example) for example in examples])}
@@ -82,7 +82,14 @@ def train_teacher(
     checkpoints = folder / "checkpoints" / content_id(record)
     trainer = CrossEncoderTrainer(
         model=model,
-        args=arguments(CrossEncoderTrainingArguments, settings, checkpoints, len(rows), use_cpu=use_cpu),
+        args=training_arguments(
+            CrossEncoderTrainingArguments,
+            settings,
+            checkpoints,
+            len(rows),
+            use_cpu=use_cpu,
+            warmup_steps=settings.warmup,
+        ),
         train_dataset=Dataset.from_list(rows),
         loss=BinaryCrossEntropyLoss(model),
     )

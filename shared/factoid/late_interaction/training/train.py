@@ -24,7 +24,7 @@ Measure = Callable[["MultiVectorEncoder"], Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings:
-    """How a teacher of sentences, or what learns from it, is trained. The paper states no number; these are for small data.
+    """How a teacher of sentences or a late-interaction model is trained. The paper gives no numbers; these suit small data.
 
     Raises:
         InvalidInputError: A number is out of its range.
@@ -73,9 +73,7 @@ class RankerSettings(FitSettings):
 
     projection: int | None = None  # size of token vectors that a plain encoder is projected to
     ways: int | None = None  # passages of each query, the first so many; None for as many as all examples have
-    sentence_weight: float = (
-        1.0  # of the loss over sentences; 0 for the loss over passages alone, without a second marker
-    )
+    sentence_weight: float = 1.0  # of the loss over sentences; 0 trains on passages alone, without a second marker
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,13 +96,11 @@ class RankerRecord:
     examples: str  # id of the contents of all examples
     training_examples: int
     ways: int  # passages of each
-    dropped: Mapping[str, int]  # examples left out, counted by reason
+    dropped: int  # examples left out, with fewer passages
     sentences: int  # that the teacher of sentences has scored, in all passages that are trained on
     steps: int
-    loss: Sequence[
-        Mapping[str, float]
-    ]  # step, and the mean loss since the entry before: "loss", its parts "passage", "sentence"
-    measures: Sequence[Mapping[str, float]]  # step, and what `measure` returned there
+    loss: Sequence[Mapping[str, float]]  # "step", and the mean "loss" since the last entry, of "passage" and "sentence"
+    measures: Sequence[Mapping[str, float]]  # "step", and what `measure` returned
     factoid: str  # version
 
 
@@ -117,7 +113,7 @@ def train_ranker(
     use_cpu: bool = False,
     show_progress: bool = False,
 ) -> RankerRecord:
-    """Train a model on passages and on the sentences in them. `AnyGranularityRanker(output)` loads what comes out.
+    """Train a model on passages and their sentences. `AnyGranularityRanker(output)` loads it.
 
     Ctrl-C and SIGTERM end the run after the step in hand with a checkpoint. After that or a kill, the same call goes on from
     the last checkpoint; once the training is finished, it returns the record. Checkpoints go when the model is written.
@@ -146,8 +142,15 @@ def train_ranker(
     identity = content_id([asdict(example) for example in examples])
     record = read_record(folder)
     if record is None:
-        options: dict[str, Any] = {"measure": measure, "use_cpu": use_cpu, "show_progress": show_progress}
-        record = fit(folder, examples, settings, identity=identity, **options)
+        record = fit(
+            folder,
+            examples,
+            settings,
+            identity=identity,
+            measure=measure,
+            use_cpu=use_cpu,
+            show_progress=show_progress,
+        )
         text = json.dumps(asdict(record), indent=2, ensure_ascii=False) + "\n"
         write_file(folder / RECORD, lambda file: file.write(text.encode()))
     elif settings.comparable() != record.settings.comparable() or record.examples != identity:

@@ -56,28 +56,30 @@ def fine_tune(
             raise InvalidInputError(message)
         trainer = transformers.Seq2SeqTrainer(
             model,
-            _arguments(settings, checkpoints, len(features), use_cpu=use_cpu, evaluates=bool(held_out)),
+            training_arguments(
+                transformers.Seq2SeqTrainingArguments,
+                settings,
+                checkpoints,
+                len(features),
+                use_cpu=use_cpu,
+                eval_strategy="epoch" if held_out else "no",
+                per_device_eval_batch_size=settings.device_batch_size,
+                prediction_loss_only=True,
+            ),
             data_collator=transformers.DataCollatorForSeq2Seq(tokenizer, model=model, pad_to_multiple_of=8),
             train_dataset=features,
             eval_dataset=_features(held_out, tokenizer, settings.max_tokens, counts) or None,
             processing_class=tokenizer,
         )
-        trainer.remove_callback(transformers.trainer_callback.PrinterCallback)
-        if show_progress:
-            trainer.add_callback(Progress())
-        with stopping() as stop:
-            trainer.add_callback(Stop(stop))
-            try:
-                trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
-            except torch.OutOfMemoryError as error:
-                message = (
-                    f"the device's memory does not suffice for {settings.device_batch_size} pairs of up to "
-                    f"{settings.max_tokens} tokens: make device_batch_size smaller (a step still takes "
-                    f"{settings.batch_size} pairs). The run goes on from its last checkpoint"
-                )
-                raise PropositionizerError(message) from error
-        if stop.is_set():
-            raise KeyboardInterrupt
+        try:
+            run_trainer(trainer, checkpoints, show_progress=show_progress)
+        except torch.OutOfMemoryError as error:
+            message = (
+                f"the device's memory does not suffice for {settings.device_batch_size} pairs of up to "
+                f"{settings.max_tokens} tokens: make device_batch_size smaller (a step still takes "
+                f"{settings.batch_size} pairs). The run goes on from its last checkpoint"
+            )
+            raise PropositionizerError(message) from error
         model.config.use_cache = True  # the trainer turns it off, and generation would be slow without
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -118,7 +120,22 @@ def _normal(texts: Sequence[str]) -> list[str]:
     return [unicodedata.normalize("NFKC", " ".join(text.split())) for text in texts]
 
 
-def _arguments(settings: TrainingSettings, folder: Path, pairs: int, *, use_cpu: bool, evaluates: bool) -> Any:
+def training_arguments(
+    kind: type[Any], settings: Any, folder: Path, examples: int, *, use_cpu: bool, **options: Any
+) -> Any:
+    """Return the arguments of a transformers trainer.
+
+    Args:
+        kind: The trainer's class of arguments.
+        settings: `TrainingSettings`, or the settings of a late-interaction model, which have the same names.
+        folder: Where checkpoints go.
+        examples: Number of examples.
+        use_cpu: Leave GPUs alone.
+        options: Arguments of this trainer alone.
+
+    Raises:
+        InvalidInputError: The batch cannot be divided among the devices.
+    """
     cuda = torch.cuda.is_available() and not use_cpu
     devices = max(torch.cuda.device_count(), 1) if cuda else 1
     device_batch = min(settings.device_batch_size, settings.batch_size)
@@ -128,12 +145,11 @@ def _arguments(settings: TrainingSettings, folder: Path, pairs: int, *, use_cpu:
             f"and {settings.device_batch_size} on {devices}"
         )
         raise InvalidInputError(message)
-    steps = -(-pairs // settings.batch_size) * settings.epochs
-    return transformers.Seq2SeqTrainingArguments(
+    steps = -(-examples // settings.batch_size) * settings.epochs
+    return kind(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=device_batch,
-        per_device_eval_batch_size=device_batch,
         gradient_accumulation_steps=settings.batch_size // (device_batch * devices),
         optim="adamw_torch",
         learning_rate=settings.learning_rate,
@@ -146,11 +162,26 @@ def _arguments(settings: TrainingSettings, folder: Path, pairs: int, *, use_cpu:
         save_steps=settings.checkpoint_steps,
         save_total_limit=2,
         logging_steps=max(steps // _LOGS, 1),
-        eval_strategy="epoch" if evaluates else "no",
-        prediction_loss_only=True,
         disable_tqdm=True,
         report_to="none",
+        **options,
     )
+
+
+def run_trainer(trainer: Any, checkpoints: Path, *, show_progress: bool) -> None:
+    """Train from the last checkpoint, if there is one.
+
+    Raises:
+        KeyboardInterrupt: The run was ended by Ctrl-C or SIGTERM, after a checkpoint.
+    """
+    trainer.remove_callback(transformers.trainer_callback.PrinterCallback)
+    if show_progress:
+        trainer.add_callback(Progress())
+    with quiet(), stopping() as stop:
+        trainer.add_callback(Stop(stop))
+        trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
+    if stop.is_set():
+        raise KeyboardInterrupt
 
 
 def last_checkpoint(folder: Path) -> str | None:

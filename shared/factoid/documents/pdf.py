@@ -13,8 +13,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
+from factoid.documents.azure import read_result
 from factoid.documents.layout import Layout
-from factoid.documents.read import read_layout
 from factoid.documents.table_parsers import is_caption
 from factoid.documents.tables import Region, is_number
 from factoid.errors import InvalidInputError, UnreadableFileError
@@ -91,7 +91,7 @@ def read_pdf(path: str | PathLike[str]) -> Layout:
     _give_furniture(paragraphs, {page["pageNumber"]: page["height"] for page in pages})
     _give_roles(paragraphs)
     result = {"content": "".join(content.parts), "pages": pages, "paragraphs": paragraphs, "tables": tables}
-    return read_layout(result | {"contentFormat": "text"})
+    return read_result(result | {"contentFormat": "text"})
 
 
 def _read_page(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from factoid.documents.flow import (
 from factoid.documents.headings import demote_headings, drop_stamps, with_sections, with_title
 from factoid.documents.hyphens import Evidence, evidence, hyphen_edits
 from factoid.documents.layout import Layout
-from factoid.documents.tables import Table
+from factoid.documents.tables import SELECTION, Table
 from factoid.documents.trace import Edit, TracedText, join
 from factoid.errors import InvalidInputError
 from factoid.sentences import Span
@@ -196,7 +195,7 @@ class _Cleaner:
     def _without_marks(self, table: Table) -> Table:
         if not self._options.selection_marks:
             return table
-        return table.map_texts(lambda text: " ".join(re.sub(r":(?:un)?selected:|[☐☑☒]", " ", text).split()))
+        return table.map_texts(lambda text: " ".join(SELECTION.sub(" ", text).split()))
 
     def _mapped(self, block: Block, change: Callable[[TracedText], TracedText]) -> Block:
         inside = change(TracedText.of(block.inside)).text if block.inside else ""

@@ -14,23 +14,11 @@ from factoid.documents.trace import TracedText, join
 from factoid.markdown import read_blocks
 from factoid.sentences import Span
 
-Kind = Literal[
-    "title",
-    "heading",
-    "text",
-    "code",
-    "formula",
-    "table",
-    "figure",
-    "caption",
-    "footnote",
-    "reference",
-    "header",
-    "footer",
-    "number",
-    "comment",
-]
+Furniture = Literal["header", "footer", "number", "comment"]
+Prose = Literal["title", "heading", "text", "code", "formula", "caption", "footnote", "reference"]
+Kind = Literal["table", "figure", Prose, Furniture]
 
+# By the roles of a service's paragraphs, which are also the names of comments in its Markdown.
 _KINDS: dict[str, Kind] = {
     "": "text",
     "title": "title",
@@ -40,14 +28,9 @@ _KINDS: dict[str, Kind] = {
     "pageNumber": "number",
     "footnote": "footnote",
     "formulaBlock": "formula",
+    "figureContent": "figure",
 }
-_COMMENTS: dict[str, Kind] = {
-    "Footnote": "footnote",
-    "PageHeader": "header",
-    "PageFooter": "footer",
-    "PageNumber": "number",
-    "FigureContent": "figure",
-}
+_NOTHING = TracedText("", ())
 _FIGURE = re.compile(r"<figure\b[^<>]*>.*?(?:</figure>|(?P<unclosed>\Z))", re.IGNORECASE | re.DOTALL)
 _FIGURE_TAG = re.compile(r"</?figure\b[^<>]*>", re.IGNORECASE)
 _CAPTION = re.compile(r"<figcaption\b[^<>]*>(.*?)</figcaption\s*>", re.IGNORECASE | re.DOTALL)
@@ -73,7 +56,7 @@ class Block:
     """
 
     kind: Kind
-    text: TracedText
+    text: TracedText = _NOTHING
     level: int = 0
     table: Table | None = None
     inside: str = ""
@@ -128,7 +111,7 @@ def _markdown_blocks(layout: Layout, marks: bool) -> Iterator[Block]:
         elif not table:  # inside of another one
             continue
         if kind == "table":
-            yield Block("table", TracedText("", ()), table=table)
+            yield Block("table", table=table)
         elif kind == "figure":
             yield _figure(content, start, end)
         elif kind == "comment":
@@ -146,10 +129,12 @@ def _tables(layout: Layout) -> list[Table]:
     tables = [table for table in layout.tables if table.span is None]
     for table in read:
         start, end = table.span or (0, 0)
-        of_service = [other for other in layout.tables if other.span and other.span[0] < end and start < other.span[1]]
-        for other in of_service[:1]:
-            caption = other.caption or table.caption
-            table = replace(other, span=(start, end), caption=caption, caption_span=table.caption_span)
+        overlapping = (
+            native for native in layout.tables if native.span and native.span[0] < end and start < native.span[1]
+        )
+        if native := next(overlapping, None):
+            caption = native.caption or table.caption
+            table = replace(native, span=(start, end), caption=caption, caption_span=table.caption_span)
         tables.append(table)
     return tables
 
@@ -184,8 +169,8 @@ def _comment(content: str, start: int, end: int) -> Block:
     if value is None:
         return Block("comment", TracedText.of(content, start, end))
     text = TracedText.of(content, start + value.start(2), start + value.end(2)).strip()
-    kind = _COMMENTS.get(value[1], "comment")
-    return Block("figure", TracedText("", ()), inside=text.text) if kind == "figure" else Block(kind, text)
+    kind = _KINDS.get(value[1][0].lower() + value[1][1:], "comment")
+    return Block("figure", inside=text.text) if kind == "figure" else Block(kind, text)
 
 
 # Text with its structure beside it
@@ -193,10 +178,9 @@ def _comment(content: str, start: int, end: int) -> Block:
 
 def _element_blocks(layout: Layout) -> Iterator[Block]:
     content = layout.content
-    islands = [(table.span, table) for table in layout.tables if table.span]
     loose = [table for table in layout.tables if table.span is None]
     pieces: list[tuple[int, int, Block | None]] = [
-        (*span, Block("table", TracedText("", ()), table=table)) for span, table in islands
+        (*table.span, Block("table", table=table)) for table in layout.tables if table.span
     ]
     pieces += [(*table.caption_span, None) for table in layout.tables if table.caption_span]
     for picture in layout.pictures:
@@ -217,12 +201,12 @@ def _element_blocks(layout: Layout) -> Iterator[Block]:
             continue
         yield from _uncovered(content, at, start)
         if start < at and block and not block.table:  # it overlaps another one: what is new of it
-            block = Block(block.kind, TracedText.of(content, at, end), block.level, None, block.inside)
+            block = replace(block, text=TracedText.of(content, at, end))
         if block:
             yield block
         at = max(at, end)
     yield from _uncovered(content, at, len(content))
-    yield from (Block("table", TracedText("", ()), table=table) for table in loose)
+    yield from (Block("table", table=table) for table in loose)
 
 
 def _uncovered(content: str, start: int, end: int) -> Iterator[Block]:

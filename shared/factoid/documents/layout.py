@@ -134,7 +134,13 @@ class Layout:
     def page_at(self, position: int) -> int | None:
         """Return the number of the page that a character of the content stands on; None if no page holds it."""
         place = bisect_right(self._page_spans, position, key=lambda span: span[0]) - 1
-        return self._page_spans[place][2] if place >= 0 and position < self._page_spans[place][1] else None
+        start, end, page = self._page_spans[place] if place >= 0 else (0, 0, 0)
+        return page if start <= position < end else None
+
+    def pages_of(self, spans: Iterable[Span]) -> tuple[int, ...]:
+        """Return the numbers of the pages on which spans of the content begin and end, in order."""
+        pages = {self.page_at(place) for start, end in spans for place in (start, end - 1)}
+        return tuple(sorted(page for page in pages if page is not None))
 
     def boxes(self, spans: Iterable[Span]) -> list[Box]:
         """Return the words that stand in spans of the content, with their spans in it."""

@@ -190,9 +190,9 @@ def _fields(line: str, start: int) -> list[_Field]:
     for left, right in pairwise(bounds):
         raw = line[left + 1 : right]
         begin = left + 1 + len(raw) - len(raw.lstrip())
-        seen = visible(_BREAK.sub(" ", raw.strip().replace("\\|", "|"))).text
+        shown = visible(_BREAK.sub(" ", raw.strip().replace("\\|", "|"))).text
         end = max(begin, left + 1 + len(raw.rstrip()))
-        fields.append(_Field(" ".join(seen.split()), start + begin, start + end, not raw))
+        fields.append(_Field(" ".join(shown.split()), start + begin, start + end, not raw))
     return fields
 
 

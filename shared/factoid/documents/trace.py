@@ -111,7 +111,7 @@ def _shifted(runs: Iterable[Run], by: int) -> list[Run]:
     return [Run(run.start + by, run.end + by, run.origin) for run in runs]
 
 
-def _shared(one: str, other: str) -> int:
+def _shared(first: str, second: str) -> int:
     """Return how many characters two texts begin with alike."""
-    pairs = zip(one, other, strict=False)
-    return next((place for place, (first, second) in enumerate(pairs) if first != second), min(len(one), len(other)))
+    pairs = zip(first, second, strict=False)
+    return next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))

@@ -16,12 +16,11 @@ from typing_extensions import override
 from factoid.documents import CleaningOptions, LayoutDocument, Region, clean, read_layout
 from factoid.documents.boxes import regions_in
 from factoid.documents.document import PartKind
-from factoid.documents.ingest import KINDS, summary_documents
-from factoid.documents.loaded import read_loaded
+from factoid.documents.ingest import KINDS, parts_with_summaries
+from factoid.documents.loaded import Loaded, read_loaded
 from factoid.documents.summarize import SUMMARIES, SummaryReport
 from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
 from factoid.errors import InvalidInputError
-from factoid.metadata import plain_metadata
 from factoid.propositions import PropositionCache
 from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import stored_document
@@ -62,13 +61,15 @@ class TableSummarizer(BaseDocumentTransformer):
     @override
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return a document for each one that was loaded, clean, with the summaries of its tables in its metadata."""
-        return [_whole(read, metadata, self.core.summarize(read.tables)) for read, metadata in _read(documents, None)]
+        return [_whole(loaded, self.core.summarize(loaded.document.tables)) for loaded in _read(documents)]
 
     @override
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Do as `transform_documents`, without blocking the event loop."""
-        pairs = await asyncio.to_thread(_read, documents, None)
-        return [_whole(read, metadata, await self.core.asummarize(read.tables)) for read, metadata in pairs]
+        return [
+            _whole(loaded, await self.core.asummarize(loaded.document.tables))
+            for loaded in await asyncio.to_thread(_read, documents)
+        ]
 
 
 class DocumentIntelligenceTransformer(BaseDocumentTransformer):
@@ -108,17 +109,18 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         """Return the parts of loaded documents, in order."""
         return [
             part
-            for read, metadata in _read(documents, self._options)
-            for part in self._parts(read, metadata, self._summary(read))
+            for loaded in _read(documents, self._options)
+            for part in self._parts(loaded.document, loaded.metadata, self._summarized(loaded.document))
         ]
 
     @override
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Do as `transform_documents`, without blocking the event loop."""
         parts: list[Document] = []
-        for read, metadata in await asyncio.to_thread(_read, documents, self._options):
-            report = await self._summarizer.core.asummarize(read.tables) if self._summarizer else None
-            parts += await asyncio.to_thread(self._parts, read, metadata, report)
+        for loaded in await asyncio.to_thread(_read, documents, self._options):
+            tables = loaded.document.tables
+            summaries = await self._summarizer.core.asummarize(tables) if self._summarizer else None
+            parts += await asyncio.to_thread(self._parts, loaded.document, loaded.metadata, summaries)
         return parts
 
     def transform_result(
@@ -130,25 +132,22 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
             UnreadableFileError: The file is missing, no JSON or cut off.
             InvalidInputError: It is JSON of something else.
         """
-        read = clean(read_layout(result), self._options)
-        return self._parts(read, metadata or {}, self._summary(read))
+        document = clean(read_layout(result), self._options)
+        return self._parts(document, metadata or {}, self._summarized(document))
 
-    def _summary(self, read: LayoutDocument) -> SummaryReport | None:
-        return self._summarizer.core.summarize(read.tables) if self._summarizer else None
+    def _summarized(self, document: LayoutDocument) -> SummaryReport | None:
+        return self._summarizer.core.summarize(document.tables) if self._summarizer else None
 
-    def _parts(self, read: LayoutDocument, metadata: dict[str, Any], report: SummaryReport | None) -> list[Document]:
-        documents = read.documents(self._kinds, metadata=metadata)
-        summaries = (
-            {part.metadata["table_id"]: part for part in summary_documents(read, report, documents)} if report else {}
-        )
-        parts = []
-        for document in documents:
-            parts.append(stored_document(document))
-            if summary := summaries.get(document.id):
-                made = stored_document(summary)
-                made.metadata["doc_id"] = document.id
-                parts.append(made)
-        return parts
+    def _parts(
+        self, document: LayoutDocument, metadata: dict[str, Any], summaries: SummaryReport | None
+    ) -> list[Document]:
+        documents = []
+        for part, summary in parts_with_summaries(document, self._kinds, summaries, metadata):
+            documents.append(stored_document(part))
+            if summary:
+                documents.append(stored_document(summary))
+                documents[-1].metadata["doc_id"] = part.id
+        return documents
 
 
 def regions_of(document: Document) -> list[Region]:
@@ -163,18 +162,16 @@ def regions_of(document: Document) -> list[Region]:
     return regions_in(document.metadata, start, document.metadata.get("end_index", start + len(document.page_content)))
 
 
-def _read(
-    documents: Iterable[Document], options: CleaningOptions | None
-) -> list[tuple[LayoutDocument, dict[str, Any]]]:
+def _read(documents: Iterable[Document], options: CleaningOptions | None = None) -> list[Loaded]:
     pairs = []
     for document in documents:
         if not isinstance(document, Document):
             message = f"expected langchain_core.documents.Document, got {type(document).__name__}"
             raise InvalidInputError(message)
         pairs.append((document.page_content, document.metadata))
-    return [(clean(part.layout, options), plain_metadata(part.metadata)[0]) for part in read_loaded(pairs)]
+    return read_loaded(pairs, options)
 
 
-def _whole(read: LayoutDocument, metadata: dict[str, Any], report: SummaryReport) -> Document:
-    title = {"title": read.title} if read.title else {}
-    return Document(page_content=read.text, metadata=metadata | title | report.metadata())
+def _whole(loaded: Loaded, summaries: SummaryReport) -> Document:
+    title = {"title": loaded.document.title} if loaded.document.title else {}
+    return Document(page_content=loaded.document.text, metadata=loaded.metadata | title | summaries.metadata())

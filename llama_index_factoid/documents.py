@@ -16,14 +16,13 @@ from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import BaseNode, Document, IndexNode, NodeRelationship, NodeWithScore, TextNode
 from llama_index.core.utils import get_tqdm_iterable
 
-from factoid.documents import CleaningOptions, LayoutDocument, Region, clean, read_layout
+from factoid.documents import CleaningOptions, Region, clean, read_layout
 from factoid.documents.boxes import regions_in
 from factoid.documents.document import PartKind
-from factoid.documents.ingest import KINDS, summary_documents
-from factoid.documents.loaded import read_loaded
+from factoid.documents.ingest import KINDS, parts_with_summaries
+from factoid.documents.loaded import Loaded, read_loaded
 from factoid.documents.summarize import SUMMARIES, SummaryReport
 from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
-from factoid.metadata import plain_metadata
 from factoid.propositions import PropositionCache
 from factoid.units import Document as CoreDocument
 from llama_index_factoid.convert import text_of
@@ -68,12 +67,14 @@ class TableSummarizer:
         Summaries are plain strings, in the order of the tables, "" where one failed (`table_summary_failures` says why); models
         do not get them with the text.
         """
-        return [_whole(read, metadata, self.core.summarize(read.tables)) for read, metadata in _read(documents)]
+        return [_whole(loaded, self.core.summarize(loaded.document.tables)) for loaded in _read(documents)]
 
     async def asummarize_documents(self, documents: Sequence[BaseNode]) -> list[Document]:
         """Do as `summarize_documents`, without blocking the event loop."""
-        pairs = await asyncio.to_thread(_read, documents)
-        return [_whole(read, metadata, await self.core.asummarize(read.tables)) for read, metadata in pairs]
+        return [
+            _whole(loaded, await self.core.asummarize(loaded.document.tables))
+            for loaded in await asyncio.to_thread(_read, documents)
+        ]
 
 
 class DocumentIntelligenceReader(BaseReader):
@@ -102,8 +103,8 @@ class DocumentIntelligenceReader(BaseReader):
             UnreadableFileError: The file is missing, no JSON or cut off.
             InvalidInputError: It is JSON of something else.
         """
-        read = clean(read_layout(result), self._options)
-        return [_document(part) for part in read.documents(self._kinds, metadata=extra_info)]
+        document = clean(read_layout(result), self._options)
+        return [Document(**_fields(part)) for part in document.documents(self._kinds, metadata=extra_info)]
 
 
 class DocumentIntelligenceNodeParser(NodeParser):
@@ -140,46 +141,34 @@ class DocumentIntelligenceNodeParser(NodeParser):
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         core = self.summarizer.core if self.summarizer else None
         parts: list[BaseNode] = []
-        for node, read, metadata in get_tqdm_iterable(self._read(nodes), show_progress, "Cleaning documents"):
-            parts += self._parts(node, read, metadata, core.summarize(read.tables) if core else None)
+        for loaded in get_tqdm_iterable(_read(nodes, self.options), show_progress, "Cleaning documents"):
+            summaries = core.summarize(loaded.document.tables) if core else None
+            parts += self._parts(nodes[loaded.position], loaded, summaries)
         return parts
 
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         core = self.summarizer.core if self.summarizer else None
         parts: list[BaseNode] = []
-        documents = await asyncio.to_thread(self._read, nodes)
-        for node, read, metadata in get_tqdm_iterable(documents, show_progress, "Cleaning documents"):
-            report = await core.asummarize(read.tables) if core else None
-            parts += await asyncio.to_thread(self._parts, node, read, metadata, report)
+        documents = await asyncio.to_thread(_read, nodes, self.options)
+        for loaded in get_tqdm_iterable(documents, show_progress, "Cleaning documents"):
+            summaries = await core.asummarize(loaded.document.tables) if core else None
+            parts += await asyncio.to_thread(self._parts, nodes[loaded.position], loaded, summaries)
         return parts
-
-    def _read(self, nodes: Sequence[BaseNode]) -> list[tuple[BaseNode, LayoutDocument, dict[str, Any]]]:
-        loaded = read_loaded((text_of(node), node.metadata) for node in nodes)
-        return [
-            (nodes[part.position], clean(part.layout, self.options), plain_metadata(part.metadata)[0])
-            for part in loaded
-        ]
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
         """Leave the nodes as they are: the framework would look for clean texts in the raw document."""
         del parent_doc_map
         return nodes
 
-    def _parts(
-        self, node: BaseNode, read: LayoutDocument, metadata: dict[str, Any], report: SummaryReport | None
-    ) -> list[BaseNode]:
-        documents = read.documents(self.kinds, metadata=metadata)
-        summaries = (
-            {part.metadata["table_id"]: part for part in summary_documents(read, report, documents)} if report else {}
-        )
+    def _parts(self, node: BaseNode, loaded: Loaded, summaries: SummaryReport | None) -> list[BaseNode]:
         parts: list[BaseNode] = []
-        for document in documents:
-            parts.append(TextNode(**_fields(document), start_char_idx=0, end_char_idx=len(document.text)))
-            if summary := summaries.get(document.id):
-                parts.append(IndexNode(**_fields(summary), index_id=document.id))
-        source = (node.source_node or node.as_related_node_info()).model_copy(update={"metadata": metadata})
-        for part in parts:
-            part.relationships[NodeRelationship.SOURCE] = source
+        for part, summary in parts_with_summaries(loaded.document, self.kinds, summaries, loaded.metadata):
+            parts.append(TextNode(**_fields(part), start_char_idx=0, end_char_idx=len(part.text)))
+            if summary:
+                parts.append(IndexNode(**_fields(summary), index_id=part.id))
+        source = (node.source_node or node.as_related_node_info()).model_copy(update={"metadata": loaded.metadata})
+        for part_node in parts:
+            part_node.relationships[NodeRelationship.SOURCE] = source
         return parts
 
 
@@ -198,9 +187,8 @@ def regions_of(node: BaseNode | NodeWithScore) -> list[Region]:
     return regions_in(node.metadata, *span)
 
 
-def _read(nodes: Iterable[BaseNode]) -> list[tuple[LayoutDocument, dict[str, Any]]]:
-    loaded = read_loaded((text_of(node), node.metadata) for node in nodes)
-    return [(clean(part.layout), plain_metadata(part.metadata)[0]) for part in loaded]
+def _read(nodes: Iterable[BaseNode], options: CleaningOptions | None = None) -> list[Loaded]:
+    return read_loaded(((text_of(node), node.metadata) for node in nodes), options)
 
 
 def _fields(part: CoreDocument) -> dict[str, Any]:
@@ -216,17 +204,12 @@ def _fields(part: CoreDocument) -> dict[str, Any]:
     }
 
 
-def _document(part: CoreDocument) -> Document:
-    return Document(**_fields(part))
-
-
-def _whole(read: LayoutDocument, metadata: dict[str, Any], report: SummaryReport) -> Document:
-    title = {"title": read.title} if read.title else {}
-    made = report.metadata()
-    hidden = [*made]
+def _whole(loaded: Loaded, summaries: SummaryReport) -> Document:
+    title = {"title": loaded.document.title} if loaded.document.title else {}
+    hidden = summaries.metadata()
     return Document(
-        text=read.text,
-        metadata=metadata | title | made,
-        excluded_embed_metadata_keys=hidden,
-        excluded_llm_metadata_keys=hidden,
+        text=loaded.document.text,
+        metadata=loaded.metadata | title | hidden,
+        excluded_embed_metadata_keys=list(hidden),
+        excluded_llm_metadata_keys=list(hidden),
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+from factoid.documents import Cell, Table
 
 
 def word(
@@ -56,3 +59,13 @@ def snake(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {"".join(f"_{c.lower()}" if c.isupper() else c for c in name): snake(part) for name, part in value.items()}
+
+
+def table_of(rows: Sequence[Sequence[str]], *, header_rows: int = 1, caption: str = "") -> Table:
+    """A table of plain rows of texts, the first of which are headers."""
+    cells = tuple(
+        Cell(row, column, text, kind="columnHeader" if row < header_rows else "content")
+        for row, texts in enumerate(rows)
+        for column, text in enumerate(texts)
+    )
+    return Table(cells, len(rows), max(map(len, rows), default=0), caption)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from factoid.documents.azure_tables import azure_tables
+from factoid.documents import read_layout
 from factoid.documents.table_parsers import markdown_tables
 from factoid.errors import InvalidInputError
 from tests.documents.seeds import samples
@@ -33,7 +31,7 @@ def raw_tables(node):
 def test_the_samples_of_all_versions():
     sizes = {}
     for name, result in samples().items():
-        tables = azure_tables(result)
+        tables = read_layout(result).tables
         sizes[name] = [(table.row_count, table.column_count, table.pages) for table in tables]
         grids = list(raw_tables(result))
         assert len(tables) == len(grids)
@@ -54,7 +52,7 @@ def test_spans_of_cells_are_their_text():
     for result in samples().values():
         inner = result.get("analyzeResult") or (result.get("result") or {}).get("contents", [None])[0] or result
         content = inner.get("content") or inner.get("markdown") or ""
-        for table in azure_tables(result):
+        for table in read_layout(result).tables:
             for cell in table.cells:
                 if cell.span:
                     assert content[slice(*cell.span)].split() == cell.text.split()
@@ -63,7 +61,7 @@ def test_spans_of_cells_are_their_text():
 def test_the_cells_of_a_result_are_those_of_its_markdown():
     result = samples()["policy_driver_1.pdf.result.json"]
     pytest.importorskip("lxml")
-    (ours,), (theirs,) = markdown_tables(result["result"]["contents"][0]["markdown"]), azure_tables(result)
+    (ours,), (theirs,) = markdown_tables(result["result"]["contents"][0]["markdown"]), read_layout(result).tables
     assert ours.texts() == theirs.texts()
     assert [cell.kind for cell in ours.cells] == [cell.kind for cell in theirs.cells]
     assert [cell.span for cell in ours.cells if cell.text] == [cell.span for cell in theirs.cells if cell.text]
@@ -73,19 +71,25 @@ CELL = {"rowIndex": 0, "columnIndex": 0, "content": "x", "kind": "columnHeader"}
 TABLE = {"rowCount": 1, "columnCount": 1, "cells": [CELL]}
 
 
+def read_tables(*tables):
+    return read_layout(
+        {"content": "😀😀 Table 1", "stringIndexType": "utf16CodeUnit", "pages": [], "tables": tables}
+    ).tables
+
+
 def test_captions_footnotes_and_kinds():
-    notes = {"caption": {"content": "Table 1", "spans": [{"offset": 3, "length": 7}]}, "footnotes": [{"content": "a"}]}
-    (table,) = azure_tables({"tables": [TABLE | notes]}, offset=lambda position: position * 2)
-    assert (table.caption, table.caption_span, table.footnotes) == ("Table 1", (6, 20), ("a",))
+    notes = {"caption": {"content": "Table 1", "spans": [{"offset": 5, "length": 7}]}, "footnotes": [{"content": "a"}]}
+    (table,) = read_tables(TABLE | notes)
+    assert (table.caption, table.caption_span, table.footnotes) == ("Table 1", (3, 10), ("a",))
     assert table.cells[0].kind == "columnHeader"
-    assert azure_tables({"tables": [{**TABLE, "cells": [{**CELL, "kind": "news"}]}]})[0].cells[0].kind == "content"
+    assert read_tables({**TABLE, "cells": [{**CELL, "kind": "news"}]})[0].cells[0].kind == "content"
 
 
 def test_a_grid_that_is_too_small_grows_and_one_without_cells_is_empty():
-    (table,) = azure_tables({"tables": [{**TABLE, "cells": [{**CELL, "rowIndex": 4, "columnSpan": 2}]}]})
+    (table,) = read_tables({**TABLE, "cells": [{**CELL, "rowIndex": 4, "columnSpan": 2}]})
     assert (table.row_count, table.column_count) == (5, 2)
-    assert azure_tables({"tables": [{"rowCount": 2, "columnCount": 3}]})[0].texts() == [[""] * 3] * 2
-    assert azure_tables({}) == azure_tables({"tables": None}) == azure_tables({"status": "succeeded"}) == []
+    assert read_tables({"rowCount": 2, "columnCount": 3})[0].texts() == [[""] * 3] * 2
+    assert read_tables() == read_layout({"content": "", "pages": [], "tables": None}).tables == ()
 
 
 @pytest.mark.parametrize(
@@ -98,10 +102,10 @@ def test_a_grid_that_is_too_small_grows_and_one_without_cells_is_empty():
         {"cells": [{**CELL, "rowIndex": -1}]},
         {"cells": [{**CELL, "content": 5}]},
         {"cells": [{**CELL, "spans": [{"length": 1}]}]},
-        {"boundingRegions": [{"pageNumber": 1}]},
+        {"boundingRegions": [{"polygon": [1] * 8}]},
         {"rowCount": 10**9, "columnCount": 10**9},
     ],
 )
 def test_damaged_tables(damage):
-    with pytest.raises(InvalidInputError, match=r"table 2 of the result is damaged"):
-        azure_tables(json.loads(json.dumps({"tables": [TABLE, TABLE | damage]})))
+    with pytest.raises(InvalidInputError, match=r"the layout is damaged|at least 0"):
+        read_tables(TABLE, TABLE | damage)

@@ -88,7 +88,7 @@ def annotated() -> list[tuple[str, str, str]]:
 @NEEDS_PAPERS
 def test_all_line_ends_of_a_paper() -> None:
     """283 cut words: what is joined should be (precision), and what should be joined is (recall)."""
-    text = without_marks(TracedText.of(body()))[0].text
+    text = without_marks(TracedText.of(body())).text
     known = evidence([text])
     rows = [(before.lstrip("("), after, decide(before, after, known)) for _, _, before, after in broken_words(text)]
     gold = annotated()

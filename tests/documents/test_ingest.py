@@ -117,18 +117,18 @@ def test_pages_of_loaders_become_one_document():
     pages = [("The mill was built by the", {"page": n, "source": "a"}) for n in (0,)]
     pages += [("town in 1802.", {"page": 1, "source": "a"}), ("Other.", {"page": 1, "source": "b"})]
     pages += [("Bare *text*.", {"x": 1}), ("Third.", {"page_label": "3"}), ("Fourth.", {"page_label": "4"})]
-    loaded = list(read_loaded(pages))
+    loaded = read_loaded(pages)
     assert [(part.metadata, part.position) for part in loaded] == [
         ({"source": "a"}, 0),
         ({"source": "b"}, 2),
         ({"x": 1}, 3),
         ({}, 4),
     ]
-    assert [[page.number for page in part.layout.pages] for part in loaded] == [[1, 2], [1], [], [3, 4]]
-    first = clean(loaded[0].layout)
+    assert [[page.number for page in part.document.layout.pages] for part in loaded] == [[1, 2], [1], [], [3, 4]]
+    first = loaded[0].document
     assert "The mill was built by the town in 1802." in first.text
     assert [region.page for region in first.locate(0, len(first.text))] == [1, 2]
-    assert list(read_loaded([])) == []
+    assert read_loaded([]) == []
 
 
 def test_regions_of_what_was_not_read_from_a_layout(store, document):

@@ -59,7 +59,6 @@ def test_the_same_result_in_every_form(source: Any) -> None:
         layout.content[start:end] for start, end in zip(layout.words.starts, layout.words.ends, strict=True)
     ] == TEXT.split()
     assert layout.words.polygons[0].tolist() == [1, 1, 1.6, 1, 1.6, 1.15, 1, 1.15]
-    assert layout.words.confidences[0] == 0.9
     assert (layout.pages[0].width, layout.pages[0].unit, layout.page_at(5)) == (8.5, "inch", 1)
     assert clean(layout).locate(4, 8)[0].polygon == (1.7, 1.0, 2.3, 1.0, 2.3, 1.15, 1.7, 1.15)
 

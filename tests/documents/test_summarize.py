@@ -10,9 +10,10 @@ import pytest
 from factoid import PromptPropositionizer
 from factoid.documents import clean, read_markdown
 from factoid.documents.summarize import PROMPT, TableSummarizer
-from factoid.documents.tables import Table, table_of
+from factoid.documents.tables import Table
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions.prompting.cost import Usage
+from tests.documents.results import table_of
 from tests.documents.seeds import printed_paper
 from tests.propositions.prompting.server import Server, completion, passage_of, refused, running
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid.documents.table_parsers import html_table, markdown_tables
-from factoid.documents.tables import Cell, Table, table_of
+from factoid.documents.tables import Cell, Table
 from factoid.errors import InvalidInputError, MissingDependencyError
+from tests.documents.results import table_of
 
 HARBOURS = Table(
     (

@@ -24,15 +24,14 @@ def test_an_edit_keeps_what_it_does_not_change() -> None:
     traced = TracedText.of(source).edit([(10, 12, "1"), (2, 4, "")])
     assert traced.text == "between 1. and"
     assert traced.sources() == [(0, 2), (4, 11), (12, 17)]
-    assert [traced.origin(place) for place in (0, 2, 9)] == [0, 4, 12]
+    assert [traced.sources(place, place + 1)[0][0] for place in (0, 2, 9)] == [0, 4, 12]
     check(traced, source)
 
 
 def test_what_is_put_in_stands_nowhere() -> None:
     traced = join([TracedText("# ", ()), TracedText.of("a heading", 2)], "")
     assert traced.text == "# heading"
-    assert traced.origin(0) is None
-    assert traced.origin(2) == 2
+    assert traced.sources(0, 2) == []
     assert traced.sources(0, 4) == [(2, 4)]
 
 

@@ -79,22 +79,22 @@ def tables(
         if table is not None and not 1 <= table <= len(document.tables):
             message = f"{file} has {len(document.tables)} tables: --table takes a number from 1 to that, got {table}"
             raise InvalidInputError(message)
-        for number, one in enumerate(document.tables, 1):
+        for number, grid in enumerate(document.tables, 1):
             if table not in (None, number):
                 continue
             if as_json:
-                opts.print_json({"source": Path(file).as_posix(), "table": number} | _record(one, document.text))
+                opts.print_json({"source": Path(file).as_posix(), "table": number} | _record(grid, document.text))
                 continue
             if not first:
                 print()
             first = False
             if as_csv:
                 writer = csv.writer(sys.stdout, lineterminator="\n")
-                writer.writerows([one.names(), *one.texts()[one.header_rows :]])
+                writer.writerows([grid.names(), *grid.texts()[grid.header_rows :]])
             elif sentences:
-                print("\n".join(_sentences(one, document.text)))
+                print("\n".join(_sentences(grid, document.text)))
             else:
-                print(one.to_markdown())
+                print(grid.to_markdown())
 
 
 def _read(file: str, rules: Any) -> LayoutDocument:

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from factoid.documents.layout import Element, Layout
-from factoid.documents.table_parsers import markdown_tables
-from factoid.documents.tables import Table
+from factoid.documents.table_parsers import COMMENT, FENCE, markdown_tables
+from factoid.documents.tables import SELECTION, TICK, Table
 from factoid.documents.trace import TracedText, join
 from factoid.markdown import read_blocks
 from factoid.sentences import Span
 
-Kind = Literal[
-    "title",
-    "heading",
-    "text",
-    "code",
-    "formula",
-    "table",
-    "figure",
-    "caption",
-    "footnote",
-    "reference",
-    "header",
-    "footer",
-    "number",
-    "comment",
-]
+Furniture = Literal["header", "footer", "number", "comment"]
+Prose = Literal["title", "heading", "text", "code", "formula", "caption", "footnote", "reference"]
+Kind = Literal["table", "figure", Prose, Furniture]
 
+# By the roles of a service's paragraphs, which are also the names of comments in its Markdown.
 _KINDS: dict[str, Kind] = {
     "": "text",
     "title": "title",
@@ -40,22 +28,16 @@ _KINDS: dict[str, Kind] = {
     "pageNumber": "number",
     "footnote": "footnote",
     "formulaBlock": "formula",
+    "figureContent": "figure",
 }
-_COMMENTS: dict[str, Kind] = {
-    "Footnote": "footnote",
-    "PageHeader": "header",
-    "PageFooter": "footer",
-    "PageNumber": "number",
-    "FigureContent": "figure",
-}
-_FIGURE = re.compile(r"<figure\b[^<>]*>", re.IGNORECASE)
+_NOTHING = TracedText("", ())
+_FIGURE = re.compile(r"<figure\b[^<>]*>.*?(?:</figure>|(?P<unclosed>\Z))", re.IGNORECASE | re.DOTALL)
+_FIGURE_TAG = re.compile(r"</?figure\b[^<>]*>", re.IGNORECASE)
 _CAPTION = re.compile(r"<figcaption\b[^<>]*>(.*?)</figcaption\s*>", re.IGNORECASE | re.DOTALL)
 _IMAGE = re.compile(r"!\[[^\[\]\n]*+\]\([^()\n]*+\)")
 _VALUE = re.compile(r'<!--\s*(\w+)\s*=\s*"(.*)"\s*-->\Z', re.DOTALL)
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
-_TICK = r"(?::(?:un)?selected:|[☐☑☒])"
-_MARKED_LINE = re.compile(rf"^[ \t]*+(?:{_TICK}[ \t]*+)++(?:\n|\Z)", re.MULTILINE)
-_MARK = re.compile(rf"(?<![ \t])[ \t]*+{_TICK}(?:[ \t]*+{_TICK})*+[ \t]*+")
+_MARKED_LINE = re.compile(rf"^[ \t]*+(?:{TICK}[ \t]*+)++(?:\n|\Z)", re.MULTILINE)
+_MARKS = re.compile(rf"(?<![ \t])[ \t]*+{TICK}(?:[ \t]*+{TICK})*+[ \t]*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +56,7 @@ class Block:
     """
 
     kind: Kind
-    text: TracedText
+    text: TracedText = _NOTHING
     level: int = 0
     table: Table | None = None
     inside: str = ""
@@ -82,19 +64,16 @@ class Block:
     section: tuple[str, ...] = ()
 
 
-def without_marks(text: TracedText) -> tuple[TracedText, int]:
-    """Return a text without the marks of boxes that are ticked or empty, and how many there were."""
-    count = sum(map(text.text.count, (":selected:", ":unselected:", "☐", "☑", "☒")))
-    if not count:
-        return text, 0
+def without_marks(text: TracedText) -> TracedText:
+    """Return a text without the marks of boxes that are ticked or empty."""
     text = text.edit((*match.span(), "") for match in _MARKED_LINE.finditer(text.text))
     content = text.text
     edits = []
-    for match in _MARK.finditer(content):
+    for match in _MARKS.finditer(content):
         start, end = match.span()
         inside = content[max(start - 1, 0) : start] not in ("", "\n") and content[end : end + 1] not in ("", "\n")
         edits.append((start, end, " " if inside else ""))
-    return text.edit(edits), count
+    return text.edit(edits)
 
 
 def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[Block], int]:
@@ -105,15 +84,11 @@ def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[Block], int]:
         marks: Take out selection marks.
     """
     blocks = list(_markdown_blocks(layout, marks) if layout.is_markdown else _element_blocks(layout))
-    if not marks:
-        return blocks, 0
-    pairs = [without_marks(block.text) for block in blocks]
-    count = sum(map(layout.content.count, (":selected:", ":unselected:", "☐", "☑", "☒")))
-    return [
-        Block(block.kind, text.strip(), block.level, block.table, block.inside)
-        for block, (text, _) in zip(blocks, pairs, strict=True)
-        if text.text.strip() or block.table or block.kind == "figure"
-    ], count
+    count = len(SELECTION.findall(layout.content)) if marks else 0
+    if count:
+        blocks = [replace(block, text=without_marks(block.text).strip()) for block in blocks]
+        blocks = [block for block in blocks if block.text.text or block.kind in ("table", "figure")]
+    return blocks, count
 
 
 # Markdown
@@ -122,29 +97,27 @@ def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[Block], int]:
 def _markdown_blocks(layout: Layout, marks: bool) -> Iterator[Block]:
     content = layout.content
     tables = _tables(layout)
-    islands: list[tuple[Span, str, Table | None]] = [(table.span, "table", table) for table in tables if table.span]
+    islands: list[tuple[Span, Kind, Table | None]] = [(table.span, "table", table) for table in tables if table.span]
     islands += [(table.caption_span, "caption", None) for table in tables if table.caption_span]
-    islands += [(span, "figure", None) for span in _figures(content)]
-    islands += [(span, "comment", None) for span in _comments(content)]
-    islands += [(span, "fence", None) for span in _fences(content)]
+    patterns: dict[Kind, re.Pattern[str]] = {"figure": _FIGURE, "comment": COMMENT, "code": FENCE}
+    for kind, pattern in patterns.items():
+        matches = pattern.finditer(content)
+        islands += [(match.span(), kind, None) for match in matches if match["unclosed"] is None]
     at = 0
     for (start, end), kind, table in sorted(islands, key=lambda island: (island[0][0], -island[0][1])):
-        if start < at:  # inside of another one
-            if table:
-                yield Block("table", TracedText("", ()), table=table)
+        if start >= at:
+            yield from _prose(content, at, start, marks)
+            at = end
+        elif not table:  # inside of another one
             continue
-        yield from _prose(content, at, start, marks)
         if kind == "table":
-            yield Block("table", TracedText("", ()), table=table)
-        elif kind == "caption":
-            yield Block("caption", TracedText.of(content, start, end))
+            yield Block("table", table=table)
         elif kind == "figure":
             yield _figure(content, start, end)
         elif kind == "comment":
             yield _comment(content, start, end)
         else:
-            yield Block("code", TracedText.of(content, start, end))
-        at = end
+            yield Block(kind, TracedText.of(content, start, end))
     yield from _prose(content, at, len(content), marks)
 
 
@@ -153,15 +126,15 @@ def _tables(layout: Layout) -> list[Table]:
     read = markdown_tables(layout.content)
     if not layout.tables:
         return read
-    from dataclasses import replace
-
     tables = [table for table in layout.tables if table.span is None]
     for table in read:
         start, end = table.span or (0, 0)
-        of_service = [other for other in layout.tables if other.span and other.span[0] < end and start < other.span[1]]
-        for other in of_service[:1]:
-            caption = other.caption or table.caption
-            table = replace(other, span=(start, end), caption=caption, caption_span=table.caption_span)
+        overlapping = (
+            native for native in layout.tables if native.span and native.span[0] < end and start < native.span[1]
+        )
+        if native := next(overlapping, None):
+            caption = native.caption or table.caption
+            table = replace(native, span=(start, end), caption=caption, caption_span=table.caption_span)
         tables.append(table)
     return tables
 
@@ -169,7 +142,7 @@ def _tables(layout: Layout) -> list[Table]:
 def _prose(content: str, start: int, end: int, marks: bool) -> Iterator[Block]:
     text = TracedText.of(content, start, end)
     if marks:
-        text, _ = without_marks(text)
+        text = without_marks(text)
     for block in read_blocks(text.text):
         if block.kind == "heading":
             line = text.text[block.start : block.end]
@@ -180,48 +153,13 @@ def _prose(content: str, start: int, end: int, marks: bool) -> Iterator[Block]:
             yield Block("text" if block.kind == "prose" else "code", text.cut(begin, block.end).strip())
 
 
-def _figures(content: str) -> Iterator[Span]:
-    """Yield the spans of figures; one that is not closed is text."""
-    at = 0
-    for match in _FIGURE.finditer(content):
-        if match.start() >= at:
-            closing = content.find("</figure>", match.end())
-            if closing < 0:
-                return
-            at = closing + len("</figure>")
-            yield match.start(), at
-
-
-def _comments(content: str) -> Iterator[Span]:
-    start = content.find("<!--")
-    while start >= 0:
-        end = content.find("-->", start)
-        if end < 0:
-            return
-        yield start, end + 3
-        start = content.find("<!--", end + 3)
-
-
-def _fences(content: str) -> Iterator[Span]:
-    start: tuple[int, str] | None = None
-    for match in _FENCE.finditer(content):
-        if start is None:
-            start = match.start(), match[1]
-        elif match[1].startswith(start[1]):
-            end = content.find("\n", match.end())
-            yield start[0], len(content) if end < 0 else end
-            start = None
-
-
 def _figure(content: str, start: int, end: int) -> Block:
     source = content[start:end]
     caption = _CAPTION.search(source)
     begin, stop = caption.span(1) if caption else (0, 0)
-    rest = source[: caption.start()] + source[caption.end() :] if caption else source
-    values = [match[2] for span in _comments(rest) if (match := _VALUE.match(rest[slice(*span)]))]
-    for span in reversed(list(_comments(rest))):
-        rest = rest[: span[0]] + rest[span[1] :]
-    rest = re.sub(r"</?figure\b[^<>]*>", "", _IMAGE.sub("", rest), flags=re.IGNORECASE)
+    rest = _CAPTION.sub("", source, count=1)
+    values = [value[2] for match in COMMENT.finditer(rest) if (value := _VALUE.match(match[0]))]
+    rest = _FIGURE_TAG.sub("", _IMAGE.sub("", COMMENT.sub("", rest)))
     inside = " ".join(" ".join([*values, rest]).split())
     return Block("figure", TracedText.of(content, start + begin, start + stop).strip(), inside=inside)
 
@@ -231,8 +169,8 @@ def _comment(content: str, start: int, end: int) -> Block:
     if value is None:
         return Block("comment", TracedText.of(content, start, end))
     text = TracedText.of(content, start + value.start(2), start + value.end(2)).strip()
-    kind = _COMMENTS.get(value[1], "comment")
-    return Block("figure", TracedText("", ()), inside=text.text) if kind == "figure" else Block(kind, text)
+    kind = _KINDS.get(value[1][0].lower() + value[1][1:], "comment")
+    return Block("figure", inside=text.text) if kind == "figure" else Block(kind, text)
 
 
 # Text with its structure beside it
@@ -240,10 +178,9 @@ def _comment(content: str, start: int, end: int) -> Block:
 
 def _element_blocks(layout: Layout) -> Iterator[Block]:
     content = layout.content
-    islands = [(table.span, table) for table in layout.tables if table.span]
     loose = [table for table in layout.tables if table.span is None]
     pieces: list[tuple[int, int, Block | None]] = [
-        (*span, Block("table", TracedText("", ()), table=table)) for span, table in islands
+        (*table.span, Block("table", table=table)) for table in layout.tables if table.span
     ]
     pieces += [(*table.caption_span, None) for table in layout.tables if table.caption_span]
     for picture in layout.pictures:
@@ -264,12 +201,12 @@ def _element_blocks(layout: Layout) -> Iterator[Block]:
             continue
         yield from _uncovered(content, at, start)
         if start < at and block and not block.table:  # it overlaps another one: what is new of it
-            block = Block(block.kind, TracedText.of(content, at, end), block.level, None, block.inside)
+            block = replace(block, text=TracedText.of(content, at, end))
         if block:
             yield block
         at = max(at, end)
     yield from _uncovered(content, at, len(content))
-    yield from (Block("table", TracedText("", ()), table=table) for table in loose)
+    yield from (Block("table", table=table) for table in loose)
 
 
 def _uncovered(content: str, start: int, end: int) -> Iterator[Block]:

@@ -19,7 +19,6 @@ LAYOUT = "layout"  # the key of a document's metadata that holds its boxes
 _SCALE = 100  # steps of a page's unit: a hundredth of an inch, or of a pixel
 _NOWHERE = (0.0,) * 8
 _COLUMNS = 11  # start, end, page and eight coordinates
-_MOST_BYTES = 1 << 28  # of unpacked boxes: metadata may come from anywhere
 
 
 class Box(NamedTuple):
@@ -97,14 +96,9 @@ def unpack(packed: str) -> tuple[Box, ...]:
         InvalidInputError: It is something else.
     """
     try:
-        decompressor = zlib.decompressobj()
-        data = decompressor.decompress(b85decode(packed), _MOST_BYTES)
-        steps = np.frombuffer(data, "<i4").reshape(_COLUMNS, -1)
-        complete = decompressor.eof
+        steps = np.frombuffer(zlib.decompress(b85decode(packed)), "<i4").reshape(_COLUMNS, -1)
     except (ValueError, zlib.error) as error:
         raise _damaged(packed) from error
-    if not complete:
-        raise _damaged(packed)
     rows = np.cumsum(steps.T.astype(np.int64), axis=0)
     rows[:, 5:] += np.tile(rows[:, 3:5], 3)
     return tuple(

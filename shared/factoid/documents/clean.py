@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from factoid.documents import rules
-from factoid.documents.blocks import Block, blocks_of
+from factoid.documents.blocks import Block, Furniture, blocks_of
 from factoid.documents.document import Figure, LayoutDocument, Paragraph, Section
 from factoid.documents.flow import (
     drop_running_heads,
@@ -23,14 +22,14 @@ from factoid.documents.flow import (
 from factoid.documents.headings import demote_headings, drop_stamps, with_sections, with_title
 from factoid.documents.hyphens import Evidence, evidence, hyphen_edits
 from factoid.documents.layout import Layout
-from factoid.documents.tables import Table
+from factoid.documents.tables import SELECTION, Table
 from factoid.documents.trace import Edit, TracedText, join
 from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 
 References = Literal["split", "keep", "drop"]
 
-_FURNITURE = ("header", "footer", "number", "comment")
+_FURNITURE = get_args(Furniture)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,29 +114,30 @@ def clean(layout: Layout, options: CleaningOptions | None = None) -> LayoutDocum
 
 def _arranged(blocks: list[Block], layout: Layout, options: CleaningOptions, changes: Counter[str]) -> list[Block]:
     """Apply the rules that look at whole blocks."""
-    if options.side_stamps:
-        blocks, changes["side_stamps"] = drop_stamps(blocks, layout)
-    if options.running_heads:
-        blocks, changes["running_heads"] = drop_running_heads(blocks, layout)
-    if options.false_headings:
-        blocks, changes["false_headings"] = demote_headings(blocks)
-    if options.figure_captions:
-        blocks, changes["figure_captions"] = gather_figures(blocks)
-    if options.page_furniture:
-        rest = [block for block in blocks if block.kind not in _FURNITURE]
-        changes["page_furniture"] = len(blocks) - len(rest)
-        blocks = rest
-    if options.legends:
-        blocks, changes["legends"] = gather_legends(blocks)
-    if options.formulas:
-        blocks, changes["formulas"] = gather_formulas(blocks)
+    rules: dict[str, Callable[[list[Block]], tuple[list[Block], int]]] = {
+        "side_stamps": lambda blocks: drop_stamps(blocks, layout),
+        "running_heads": lambda blocks: drop_running_heads(blocks, layout),
+        "false_headings": demote_headings,
+        "figure_captions": gather_figures,
+        "page_furniture": _drop_furniture,
+        "legends": gather_legends,
+        "formulas": gather_formulas,
+    }
+    for name, rule in rules.items():
+        if getattr(options, name):
+            blocks, changes[name] = rule(blocks)
     return blocks
+
+
+def _drop_furniture(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+    rest = [block for block in blocks if block.kind not in _FURNITURE]
+    return rest, len(blocks) - len(rest)
 
 
 def _with_references(blocks: Sequence[Block], options: CleaningOptions, changes: Counter[str]) -> Iterator[Block]:
     """Yield blocks in which the text below the heading of the references is references: an entry a block, or all in one."""
     waiting: list[Block] = []
-    for block in [*blocks, Block("comment", TracedText("", ()))]:
+    for block in [*blocks, Block("comment")]:
         if block.kind == "text" and block.section and is_reference_heading(block.section[-1]):
             waiting.append(block)
             continue
@@ -167,42 +167,35 @@ class _Cleaner:
 
     def before_joining(self, block: Block) -> Block:
         """Return a block without what hides how its text begins and ends."""
-        if block.kind == "code":
-            return block
-        names = ("soft_hyphens", "ligatures", "escapes")
-        return self._mapped(block, lambda text: self._apply(text, names))
+        return self._mapped(block, self._unhide)
 
     def after_joining(self, block: Block, known: Evidence, *, front: bool) -> Block:
         """Return a block with whole words on one line."""
-        if block.kind == "code":
-            return block
 
         def finish(text: TracedText) -> TracedText:
             if self._options.hyphens:
                 text = self._edited(text, "hyphens", hyphen_edits(text.text, known))
             if self._options.footnote_marks and ((front and block.kind == "text") or block.kind == "footnote"):
                 text = self._edited(text, "footnote_marks", rules.author_marks(text.text))
-            names = ("footnote_marks", "bullets", "line_breaks", "spaces")
-            return self._apply(text, names).strip()
+            return self._apply(text, "footnote_marks", "bullets", "line_breaks", "spaces").strip()
 
-        block = self._mapped(block, finish)
-        if block.table:
-            table = block.table.map_texts(
-                lambda text: finish(self._apply(TracedText.of(text), ("soft_hyphens", "ligatures", "escapes"))).text
-            )
-            block = replace(block, table=self._without_marks(table))
-        return block
+        def finish_cell(text: str) -> str:
+            text = finish(self._unhide(TracedText.of(text))).text
+            return " ".join(SELECTION.sub(" ", text).split()) if self._options.selection_marks else text
 
-    def _without_marks(self, table: Table) -> Table:
-        if not self._options.selection_marks:
-            return table
-        return table.map_texts(lambda text: " ".join(re.sub(r":(?:un)?selected:|[☐☑☒]", " ", text).split()))
+        table = block.table.map_texts(finish_cell) if block.table else None
+        return replace(self._mapped(block, finish), table=table)
+
+    def _unhide(self, text: TracedText) -> TracedText:
+        return self._apply(text, "soft_hyphens", "ligatures", "escapes")
 
     def _mapped(self, block: Block, change: Callable[[TracedText], TracedText]) -> Block:
-        inside = change(TracedText.of(block.inside)).text if block.inside else ""
+        if block.kind == "code":
+            return block
+        inside = change(TracedText.of(block.inside)).text
         return replace(block, text=change(block.text), body=tuple(map(change, block.body)), inside=inside)
 
-    def _apply(self, text: TracedText, names: Iterable[str]) -> TracedText:
+    def _apply(self, text: TracedText, *names: str) -> TracedText:
         for name in names:
             if getattr(self._options, name):
                 text = self._edited(text, name, getattr(rules, name)(text.text))
@@ -237,7 +230,6 @@ def _assembled(blocks: Sequence[Block], layout: Layout, changes: dict[str, int])
     sections: list[Section] = []
     figures: list[Figure] = []
     tables: list[Table] = []
-    references: list[Span] = []
     for group in _groups(blocks):
         path = group[0].section
         spans: list[Span] = []
@@ -245,36 +237,29 @@ def _assembled(blocks: Sequence[Block], layout: Layout, changes: dict[str, int])
         for block in sorted(group, key=lambda block: block.kind == "footnote"):
             if block.kind in ("title", "heading"):
                 heading = block.text.text
-                spans.append(
-                    writer.add(
-                        block.kind, block.text, path, mark="#" * min(block.level + (block.kind == "heading"), 6) + " "
-                    )
-                )
+                level = min(block.level + (block.kind == "heading"), 6)
+                spans.append(writer.add(block.kind, block.text, path, mark="#" * level + " "))
             elif block.kind not in ("figure", "table", "caption", "reference") and block.text.text:
                 role = block.kind if block.kind in ("code", "formula", "footnote") else "text"
                 spans.append(writer.add(role, block.text, path))
         if spans:
             sections.append(Section(heading, path, spans[0][0], spans[-1][1]))
         for block in group:
-            if block.kind == "reference":
-                references.append(writer.add("reference", block.text, path))
-            elif block.kind == "caption":
-                writer.add("caption", block.text, path)
+            if block.kind in ("reference", "caption"):
+                writer.add(block.kind, block.text, path)
             elif block.kind == "figure":
                 figures.append(_figure(block, writer, layout))
             elif block.table:
                 tables.append(_table(block.table, title, path, layout))
-    traced = join(writer.parts, "\n\n")
     return LayoutDocument(
-        title,
-        traced,
-        tuple(writer.paragraphs),
-        tuple(sections),
-        tuple(figures),
-        tuple(tables),
-        tuple(references),
-        layout,
-        changes,
+        title=title,
+        traced=join(writer.parts, "\n\n"),
+        paragraphs=tuple(writer.paragraphs),
+        sections=tuple(sections),
+        figures=tuple(figures),
+        tables=tuple(tables),
+        layout=layout,
+        changes=changes,
     )
 
 
@@ -295,14 +280,10 @@ def _figure(block: Block, writer: _Writer, layout: Layout) -> Figure:
     parts += [("figure", text) for text in block.body]
     spans = [writer.add(role, text, block.section) for role, text in parts]
     start, end = (spans[0][0], spans[-1][1]) if spans else (0, 0)
-    pages = {layout.page_at(origin) for _, text in parts for origin, _ in text.sources()} - {None}
-    return Figure(
-        block.text.text, start, end, block.inside, block.section, tuple(sorted(page for page in pages if page))
-    )
+    pages = layout.pages_of(span for _, text in parts for span in text.sources())
+    return Figure(block.text.text, start, end, block.inside, block.section, pages)
 
 
 def _table(table: Table, title: str, path: tuple[str, ...], layout: Layout) -> Table:
-    pages = table.pages
-    if not pages and table.span and (page := layout.page_at(table.span[0])) is not None:
-        pages = (page,)
+    pages = table.pages or layout.pages_of([table.span] if table.span else [])[:1]
     return replace(table, title=title, section=", ".join(path), pages=pages)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Literal
 
 from factoid.documents.boxes import LAYOUT, Box, lines, pack
 from factoid.documents.layout import Layout
-from factoid.documents.table_rows import row_propositions
+from factoid.documents.table_rows import RowProposition, row_propositions
 from factoid.documents.tables import Region, Table
 from factoid.documents.trace import TracedText
 from factoid.errors import InvalidInputError
@@ -81,7 +82,6 @@ class LayoutDocument:
         traced: The clean text, each character of which knows where it stands in the content.
         paragraphs: All paragraphs of the clean text, in order.
         sections, figures, tables: What their names say, in order. Texts of cells and captions of tables are clean.
-        references: Spans of the entries of the reference list in the clean text.
         layout: What it was made of.
         changes: How often each rule was applied, by the names of `CleaningOptions`.
     """
@@ -92,7 +92,6 @@ class LayoutDocument:
     sections: tuple[Section, ...]
     figures: tuple[Figure, ...]
     tables: tuple[Table, ...]
-    references: tuple[Span, ...]
     layout: Layout
     changes: Mapping[str, int] = field(default_factory=dict)
 
@@ -100,6 +99,11 @@ class LayoutDocument:
     def text(self) -> str:
         """The clean text, in Markdown: each section with its footnotes, then its figures' captions. Tables stand apart."""
         return self.traced.text
+
+    @property
+    def references(self) -> tuple[Span, ...]:
+        """Spans of the entries of the reference list in the clean text."""
+        return tuple((part.start, part.end) for part in self.paragraphs if part.role == "reference")
 
     def sources(self, start: int, end: int) -> list[Span]:
         """Return where a part of the clean text stands in the content, in order; characters that were put in stand nowhere."""
@@ -186,53 +190,45 @@ class LayoutDocument:
                 yield self._part("figure", figure.start, figure.end, figure.section, metadata)
 
     def _references(self, metadata: dict[str, Any]) -> Iterator[Document]:
-        sections = {part.start: part.section for part in self.paragraphs if part.role == "reference"}
-        for start, end in self.references:
-            yield self._part("reference", start, end, sections.get(start, ()), metadata)
+        for part in self.paragraphs:
+            if part.role == "reference":
+                yield self._part("reference", part.start, part.end, part.section, metadata)
 
     def _part(self, kind: PartKind, start: int, end: int, path: Sequence[str], metadata: dict[str, Any]) -> Document:
         boxes = [box._replace(start=box.start - start, end=box.end - start) for box in self.boxes(start, end)]
-        pages = sorted({box.page for box in boxes} or set(_pages(self.layout, self.sources(start, end))))
+        pages = sorted({box.page for box in boxes} or self.layout.pages_of(self.sources(start, end)))
         facts = {"kind": kind, "pages": pages, "offset": start, LAYOUT: pack(boxes)}
         return Document(self.text[start:end], self.title, ", ".join(path), metadata=metadata | _known(facts))
 
     def _tables(self, metadata: dict[str, Any]) -> Iterator[Document]:
         for number, table in enumerate(self.tables):
             text, boxes = "", []
-            for separator, part, where in self._statements(table):
-                start = len(text) + len(separator)
-                text += separator + part
-                boxes += [
-                    Box(start, len(text), region.page, region.polygon)
-                    for region in where
-                    if len(region.polygon) in (0, 8)
-                ]
+            for paragraph in self._table_paragraphs(table):
+                separator = "\n\n" if text else ""
+                for line, places in paragraph:
+                    start = len(text) + len(separator)
+                    text += separator + line
+                    separator = "\n"
+                    corners = [(place.page, place.polygon) for place in places if len(place.polygon) in (0, 8)]
+                    boxes += [Box(start, len(text), page, polygon) for page, polygon in corners]
             if text:
                 facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes)}
                 facts |= {PROPOSITIONS: LINES}
                 yield Document(text, self.title, table.section, metadata=metadata | _known(facts))
 
-    def _statements(self, table: Table) -> Iterator[tuple[str, str, Sequence[Region]]]:
-        """Yield what a table says: caption, values row by row, footnotes; what stands before each, and where it is printed."""
+    def _table_paragraphs(self, table: Table) -> Iterator[list[tuple[str, Sequence[Region]]]]:
+        """Yield what a table says: caption, a line for each value of a row, footnotes; and where each is printed."""
         if table.caption:
             printed = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
-            yield "", table.caption, printed or table.regions
-        row = None
-        for proposition in row_propositions(table, text=self.text):
-            separator = "\n" if proposition.row == row else "\n\n" if table.caption or row is not None else ""
-            words = self.layout.boxes([cell.span for cell in proposition.cells if cell.span])
-            cells = [region for cell in proposition.cells for region in cell.regions]
-            yield separator, proposition.text, lines(words) or cells or table.regions
-            row = proposition.row
+            yield [(table.caption, printed or table.regions)]
+        for _, row in groupby(row_propositions(table, text=self.text), key=lambda proposition: proposition.row):
+            yield [(proposition.text, self._evidence(proposition) or table.regions) for proposition in row]
         for note in table.footnotes:
-            yield "\n\n" if table.caption or row is not None else "", note, table.regions
+            yield [(note, table.regions)]
 
-
-def _pages(layout: Layout, spans: Iterable[Span]) -> Iterator[int]:
-    for span in spans:
-        for position in (span[0], span[1] - 1):
-            if (page := layout.page_at(position)) is not None:
-                yield page
+    def _evidence(self, proposition: RowProposition) -> list[Region]:
+        words = self.layout.boxes([cell.span for cell in proposition.cells if cell.span])
+        return lines(words) or [region for cell in proposition.cells for region in cell.regions]
 
 
 def _known(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def gather_formulas(blocks: Sequence[Block]) -> tuple[list[Block], int]:
     result: list[Block] = []
     run: list[Block] = []
     count = 0
-    for block in [*blocks, Block("comment", TracedText("", ()))]:
+    for block in [*blocks, Block("comment")]:
         if _is_scrap(block, _FORMULA_WORDS):
             run.append(block)
             continue
@@ -146,8 +146,8 @@ def rejoin(blocks: Sequence[Block]) -> tuple[list[Block], int]:
             last = groups[-1]
         elif block.kind in ("heading", "title", "code", "formula", "text"):
             last = []
-    whole = [replace(group[0], text=join([block.text for block in group], "\n")) for group in groups]
-    return whole, len(blocks) - len(whole)
+    joined = [replace(group[0], text=join([block.text for block in group], "\n")) for group in groups]
+    return joined, len(blocks) - len(joined)
 
 
 def is_reference_heading(heading: str) -> bool:

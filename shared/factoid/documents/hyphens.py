@@ -100,8 +100,8 @@ def decide(before: str, after: str, known: Evidence) -> Decision:
         return "hyphen"  # "GPT- 4", "39- 48"
     left, right = part[0].lower(), _APOSTROPHE.split(after)[0].lower()
     rights = {right, f"{right}s", _VARIANT.sub("", right)}
-    joined = sum(known.words[left + other] for other in rights)
-    hyphened = sum(known.pairs[left, other] for other in rights)
+    joined = sum(known.words[left + variant] for variant in rights)
+    hyphened = sum(known.pairs[left, variant] for variant in rights)
     if right in _SUSPENDED:
         return "join" if joined or left + right in known.vocabulary else "keep"
     if _NAME.search(before):

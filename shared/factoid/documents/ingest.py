@@ -49,11 +49,10 @@ def add_layout(
         InvalidInputError: Another number of summaries than of tables, or an option that is out of range.
         StoreError: The store is closed or read-only, or the disk refuses.
     """
-    documents = document.documents(kinds, metadata=metadata)
-    units = _summary_units(document, summaries, documents, options)
-    report = store.add_documents(documents, **options)
+    parts, units = _parts_and_units(document, kinds, summaries, metadata, options)
+    report = store.add_documents(parts, **options)
     store.add(units)
-    return report + _added(units)
+    return _with_units(report, units)
 
 
 async def aadd_layout(
@@ -66,15 +65,10 @@ async def aadd_layout(
     **options: Any,
 ) -> AddReport:
     """Do as `add_layout`, without blocking the event loop."""
-    documents = await asyncio.to_thread(document.documents, kinds, metadata=metadata)
-    units = await asyncio.to_thread(_summary_units, document, summaries, documents, options)
-    report = await store.aadd_documents(documents, **options)
+    parts, units = await asyncio.to_thread(_parts_and_units, document, kinds, summaries, metadata, options)
+    report = await store.aadd_documents(parts, **options)
     await asyncio.to_thread(store.add, units)
-    return report + _added(units)
-
-
-def _added(units: Sequence[Unit]) -> AddReport:
-    return AddReport(units={Granularity.PROPOSITION: len(units)} if units else {})
+    return _with_units(report, units)
 
 
 def summary_documents(document: LayoutDocument, summaries: SummaryReport, tables: Iterable[Document]) -> list[Document]:
@@ -92,52 +86,64 @@ def summary_documents(document: LayoutDocument, summaries: SummaryReport, tables
     Raises:
         InvalidInputError: Another number of summaries than of tables.
     """
-    return [
-        Document(text, table.title, table.section, metadata=facts)
-        for text, table, facts in _summaries(document, summaries, tables)
-    ]
-
-
-def _summaries(
-    document: LayoutDocument, summaries: SummaryReport, documents: Iterable[Document]
-) -> list[tuple[str, Document, dict[str, Any]]]:
     count, expected = len(summaries.summaries), len(document.tables)
     if count != expected:
         message = (
             f"got {count} summaries for {expected} tables: give those of TableSummarizer.summarize(document.tables)"
         )
         raise InvalidInputError(message)
-    by_number = {part.metadata["table"]: part for part in documents if part.metadata.get("kind") == "table"}
-    made = []
+    by_number = {part.metadata["table"]: part for part in tables if part.metadata.get("kind") == "table"}
+    documents = []
     for summary in summaries.summaries:
         table = by_number.get(summary.table)
         if summary.text and table:
-            facts: dict[str, Any] = {key: value for key, value in table.metadata.items() if key != LAYOUT}
-            facts |= {"kind": SUMMARY, PROPOSITIONS: LINES, "table_id": table.id}
-            facts |= {"generated_by": summary.generated_by, "finish_reason": summary.finish_reason}
-            made.append((summary.text, table, facts))
-    return made
+            metadata = {key: value for key, value in table.metadata.items() if key != LAYOUT}
+            metadata |= {"kind": SUMMARY, PROPOSITIONS: LINES, "table_id": table.id}
+            metadata |= {"generated_by": summary.generated_by, "finish_reason": summary.finish_reason}
+            documents.append(Document(summary.text, table.title, table.section, metadata=metadata))
+    return documents
 
 
-def _summary_units(
+def parts_with_summaries(
     document: LayoutDocument,
+    kinds: Iterable[PartKind],
     summaries: SummaryReport | None,
-    documents: Iterable[Document],
+    metadata: Mapping[str, Any] | None = None,
+) -> list[tuple[Document, Document | None]]:
+    """Return the parts of a document, each with its summary if it is a table that has one."""
+    parts = document.documents(kinds, metadata=metadata)
+    documents = summary_documents(document, summaries, parts) if summaries else []
+    by_table = {summary.metadata["table_id"]: summary for summary in documents}
+    return [(part, by_table.get(part.id)) for part in parts]
+
+
+def _parts_and_units(
+    document: LayoutDocument,
+    kinds: Iterable[PartKind],
+    summaries: SummaryReport | None,
+    metadata: Mapping[str, Any] | None,
     options: Mapping[str, Any],
-) -> list[Unit]:
-    """Return summaries as propositions of the whole table, under its first passage."""
-    cut = {key: options[key] for key in ("words", "min_words") if key in options}
-    return [
+) -> tuple[list[Document], list[Unit]]:
+    """Return the parts, and summaries as propositions of the whole table, under its first passage."""
+    pairs = parts_with_summaries(document, kinds, summaries, metadata)
+    sizes = {key: options[key] for key in ("words", "min_words") if key in options}
+    units = [
         make_unit(
-            text,
+            summary.text,
             Granularity.PROPOSITION,
             document_id=table.id,
-            parent_id=split_passages(table, **cut)[0].id,
+            parent_id=split_passages(table, **sizes)[0].id,
             start=0,
             end=len(table.text),
             title=table.title,
             section=table.section,
-            metadata=facts | {key: table.metadata[key] for key in (LAYOUT,) if key in table.metadata},
+            metadata={key: table.metadata[key] for key in (LAYOUT,) if key in table.metadata} | dict(summary.metadata),
         )
-        for text, table, facts in (_summaries(document, summaries, documents) if summaries else [])
+        for table, summary in pairs
+        if summary
     ]
+    return [part for part, _ in pairs], units
+
+
+def _with_units(report: AddReport, units: Sequence[Unit]) -> AddReport:
+    return report + AddReport(units={Granularity.PROPOSITION: len(units)} if units else {})

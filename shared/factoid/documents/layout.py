@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid.documents.boxes import Box
-from factoid.documents.tables import Region, Table
+from factoid.documents.tables import Table
 from factoid.sentences import Span
 
 # The names of Azure Document Intelligence; "" is running text.
 Role = Literal["", "title", "sectionHeading", "pageHeader", "pageFooter", "pageNumber", "footnote", "formulaBlock"]
+
+_PAGE_BREAK = re.compile(r"<!--\s*PageBreak\s*-->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +45,18 @@ class Page:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """All words of a layout that have a place on a page, in order of the content. About 90 bytes a word.
+    """All words of a layout that have a place on a page, in order of the content. About 80 bytes a word.
 
     Attributes:
         starts, ends: Their spans in the content. Shape: (words,).
         pages: Numbers of their pages. Shape: (words,).
         polygons: x and y of four corners in turn, in the page's unit, clockwise from the text's upper left. Shape: (words, 8).
-        confidences: From 0 to 1; NaN where the service does not tell them. Shape: (words,).
     """
 
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
     pages: NDArray[np.int32]
     polygons: NDArray[np.float64]
-    confidences: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -70,16 +72,15 @@ class Words:
         return Box(int(self.starts[position]), int(self.ends[position]), int(self.pages[position]), polygon)
 
 
-def words_of(boxes: Iterable[tuple[Box, float]]) -> Words:
-    """Return words with their confidences as arrays; of words that overlap, the first in the content counts."""
-    rows: list[tuple[float, ...]] = []
-    ordered = sorted((box.start, box.end, box.page, confidence, *box.polygon) for box, confidence in boxes)
-    for row in ordered:
-        if not rows or row[0] >= rows[-1][1]:
-            rows.append(row)
-    table = np.array(rows, np.float64).reshape(-1, 12)
-    starts, ends, pages = table[:, :3].astype(np.int32).T
-    return Words(starts, ends, pages, table[:, 4:].copy(), table[:, 3].copy())
+def words_of(boxes: Iterable[Box]) -> Words:
+    """Return words as arrays; of words that overlap, the first in the content counts."""
+    words: list[Box] = []
+    for box in sorted(boxes):
+        if not words or box.start >= words[-1].end:
+            words.append(box)
+    rows = np.array([(*box[:3], *box.polygon) for box in words], np.float64).reshape(-1, 11)
+    starts, ends, pages = rows[:, :3].astype(np.int32).T
+    return Words(starts, ends, pages, rows[:, 3:].copy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +91,19 @@ class Element:
         spans: Where it stands in the content, in order.
         role: What it is for.
         depth: Of a heading in the service's tree of sections, from 1; 0 where it gave none.
-        regions: Where it stands on the pages.
     """
 
     spans: tuple[Span, ...]
     role: Role = ""
     depth: int = 0
-    regions: tuple[Region, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure as the service read it: its spans in the content, those of its caption, and where it stands on the pages."""
+    """A figure as the service read it: its spans in the content, and those of its caption."""
 
     spans: tuple[Span, ...]
     caption: tuple[Span, ...] = ()
-    regions: tuple[Region, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +134,21 @@ class Layout:
     def page_at(self, position: int) -> int | None:
         """Return the number of the page that a character of the content stands on; None if no page holds it."""
         place = bisect_right(self._page_spans, position, key=lambda span: span[0]) - 1
-        return self._page_spans[place][2] if place >= 0 and position < self._page_spans[place][1] else None
+        start, end, page = self._page_spans[place] if place >= 0 else (0, 0, 0)
+        return page if start <= position < end else None
+
+    def pages_of(self, spans: Iterable[Span]) -> tuple[int, ...]:
+        """Return the numbers of the pages on which spans of the content begin and end, in order."""
+        pages = {self.page_at(place) for start, end in spans for place in (start, end - 1)}
+        return tuple(sorted(page for page in pages if page is not None))
 
     def boxes(self, spans: Iterable[Span]) -> list[Box]:
         """Return the words that stand in spans of the content, with their spans in it."""
         return [self.words.box(position) for start, end in spans for position in self.words.within(start, end)]
+
+
+def broken_pages(content: str) -> tuple[Page, ...]:
+    """Return the pages that comments in Markdown break a content into; () without such a comment."""
+    ends = [match.end() for match in _PAGE_BREAK.finditer(content)]
+    spans = pairwise([0, *ends, len(content)]) if ends else ()
+    return tuple(Page(number, spans=(span,)) for number, span in enumerate(spans, start=1))

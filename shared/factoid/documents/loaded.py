@@ -1,12 +1,15 @@
-"""Texts with metadata, as the loaders of frameworks give them, back into layouts."""
+"""Texts with metadata, as the loaders of frameworks give them, into clean documents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from factoid.documents.clean import CleaningOptions, clean
+from factoid.documents.document import LayoutDocument
 from factoid.documents.layout import Layout, Page
 from factoid.documents.read import read_layout, read_markdown
+from factoid.metadata import plain_metadata
 
 _SEPARATOR = "\n\n"
 _PAGE = ("page", "page_label")
@@ -21,18 +24,20 @@ class Loaded(NamedTuple):
     """What one or more documents of a loader hold.
 
     Attributes:
-        layout: The layout.
-        metadata: The documents' metadata without those of a result and of pages.
+        document: The clean document.
+        metadata: The loaded documents' metadata as JSON can hold them, without those of a result and of pages.
         position: Of the first of the documents, from 0.
     """
 
-    layout: Layout
+    document: LayoutDocument
     metadata: dict[str, Any]
     position: int
 
 
-def read_loaded(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Loaded]:
-    """Yield what each document of a loader holds.
+def read_loaded(
+    documents: Iterable[tuple[str, Mapping[str, Any]]], options: CleaningOptions | None = None
+) -> list[Loaded]:
+    """Return the clean documents that the texts of a loader hold.
 
     * Metadata that are a whole result, as LangChain's `AzureAIDocumentIntelligenceLoader` gives with mode "single" or
       "markdown": the result counts.
@@ -42,29 +47,37 @@ def read_loaded(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[
 
     Args:
         documents: Texts and their metadata.
+        options: The rules that clean; None for all of them.
 
     Raises:
         InvalidInputError: Metadata that are a damaged result.
     """
+    return [
+        Loaded(clean(layout, options), plain_metadata(metadata)[0], position)
+        for layout, metadata, position in _layouts(documents)
+    ]
+
+
+def _layouts(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[Layout, dict[str, Any], int]]:
     pages: list[tuple[int, str]] = []
     first, shared = 0, dict[str, Any]()
     for position, (text, metadata) in enumerate(documents):
         number = _page_number(metadata)
         rest = {key: value for key, value in metadata.items() if key not in _PAGE}
         if pages and (number != pages[-1][0] + 1 or rest != shared):
-            yield Loaded(_joined(pages), shared, first)
+            yield _joined(pages), shared, first
             pages = []
         if isinstance(metadata.get("pages"), list) and "content" in metadata:
             result = {key: value for key, value in metadata.items() if key in _RESULT}
             rest = {key: value for key, value in metadata.items() if key not in _RESULT}
-            yield Loaded(read_layout(result), rest, position)
+            yield read_layout(result), rest, position
         elif number is None:
-            yield Loaded(read_markdown(text), dict(metadata), position)
+            yield read_markdown(text), dict(metadata), position
         else:
             first, shared = (first, shared) if pages else (position, rest)
             pages.append((number, text))
     if pages:
-        yield Loaded(_joined(pages), shared, first)
+        yield _joined(pages), shared, first
 
 
 def _page_number(metadata: Mapping[str, Any]) -> int | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -13,11 +13,12 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
-from factoid.documents.layout import Layout
-from factoid.documents.read import read_layout
+from factoid.documents.boxes import Box
+from factoid.documents.layout import Element, Layout, Page, Role, words_of
 from factoid.documents.table_parsers import is_caption
-from factoid.documents.tables import Region, is_number
+from factoid.documents.tables import Cell, Region, Table, is_number
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.sentences import Span
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -29,33 +30,95 @@ _MARGIN = 0.08  # of a page's height, at the top and at the bottom
 _EDGE = 2.0  # points by which edges of cells of one row or column differ
 _COLOR = (255, 196, 0)
 
+_Word = dict[str, Any]  # as pdfplumber returns it, with places in points
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    """A paragraph with its place; `margin` is its role if it turns out to be furniture, or ""."""
+
+    text: str
+    span: Span
+    page: int
+    top: float
+    bottom: float
+    size: float
+    line_count: int
+    margin: Role
+
 
 @dataclass(slots=True)
-class _Content:
-    """The result that grows page by page, in the form of the services."""
+class _Reader:
+    """The layout that grows page by page."""
 
-    parts: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     length: int = 0
-    words: list[dict[str, Any]] = field(default_factory=list)
+    words: list[Box] = field(default_factory=list)
+    paragraphs: list[_Paragraph] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
 
-    def add(self, words: Sequence[dict[str, Any]], separator: str) -> dict[str, int]:
-        """Append words, and return the span that they take."""
-        if not words:
-            return {"offset": self.length, "length": 0}
-        if self.parts:
-            self.parts.append(separator)
-            self.length += len(separator)
-        start = self.length
-        for number, word in enumerate(words):
-            text = word["text"]
-            if number:
-                self.parts.append(" ")
-                self.length += 1
-            span = {"offset": self.length, "length": len(text)}
-            self.words.append({"content": text, "polygon": _polygon(word), "span": span})
-            self.parts.append(text)
-            self.length += len(text)
-        return {"offset": start, "length": self.length - start}
+    def add(self, words: Sequence[_Word], page: int) -> Span:
+        """Append words on a line of their own, and return their span."""
+        start = self.length + (1 if self.texts else 0)
+        at = start
+        for word in words:
+            end = at + len(word["text"])
+            self.words.append(Box(at, end, page, _corners(word["x0"], word["top"], word["x1"], word["bottom"])))
+            at = end + 1
+        self.texts.append(_text(words))
+        self.length = start + len(self.texts[-1])
+        return start, self.length
+
+    def read_page(self, page: Any) -> Page:
+        """Append the paragraphs and the tables of a page, in the order of its text."""
+        number, start, first = int(page.page_number), self.length, len(self.paragraphs)
+        words = page.extract_words(use_text_flow=True, keep_blank_chars=False, extra_attrs=["size", "fontname"])
+        grids = sorted((grid for grid in page.find_tables() if len(grid.cells) > 1), key=lambda grid: grid.bbox[1])
+        inside = {id(word): grid for grid in grids for word in words if _lies_in(word, grid.bbox)}
+        tables: list[Table] = []
+
+        def read_tables(above: float) -> None:
+            while grids and grids[0].bbox[1] < above:
+                grid = grids.pop(0)
+                tables.append(self.read_table(grid, [word for word in words if inside.get(id(word)) is grid], number))
+
+        for lines in _paragraphs(_lines(word for word in words if id(word) not in inside)):
+            read_tables(above=lines[0][0]["top"])
+            flat = [word for line in lines for word in line]
+            top, bottom = min(word["top"] for word in flat), max(word["bottom"] for word in flat)
+            margin: Role = "pageHeader" if bottom < _MARGIN * page.height else ""
+            margin = "pageFooter" if top > (1 - _MARGIN) * page.height else margin
+            size = median(word["size"] for word in flat)
+            span = self.add(flat, number)
+            self.paragraphs.append(_Paragraph(_text(flat), span, number, top, bottom, size, len(lines), margin))
+        read_tables(above=float("inf"))
+        self.tables += _with_captions(tables, self.paragraphs[first:])
+        width, height = float(page.width) / _INCH, float(page.height) / _INCH
+        return Page(number, width, height, "inch", spans=((start, self.length),))
+
+    def read_table(self, grid: Any, words: Sequence[_Word], page: int) -> Table:
+        """Append the words of a table cell by cell, and return it."""
+        lefts, tops = (_edges(box[side] for box in grid.cells) for side in (0, 1))
+        cells = []
+        start = self.length + 1
+        for box in sorted(grid.cells, key=lambda box: (_place(tops, box[1]), box[0])):
+            within = [word for word in words if _lies_in(word, box)]
+            cells.append(
+                Cell(
+                    _place(tops, box[1]),
+                    _place(lefts, box[0]),
+                    _text(within),
+                    max(1, sum(box[1] - _EDGE < top < box[3] - _EDGE for top in tops)),
+                    max(1, sum(box[0] - _EDGE < left < box[2] - _EDGE for left in lefts)),
+                    span=self.add(within, page) if within else None,
+                    regions=(Region(page, _corners(*box)),),
+                )
+            )
+        headers = _header_rows(cells, words, [*tops, float("inf")])
+        cells = [replace(cell, kind="columnHeader") if cell.row < headers else cell for cell in cells]
+        region = Region(page, _corners(*grid.bbox))
+        span = min(start, self.length), self.length
+        return Table(tuple(cells), len(tops), len(lefts), pages=(page,), span=span, regions=(region,))
 
 
 def read_pdf(path: str | PathLike[str]) -> Layout:
@@ -70,14 +133,12 @@ def read_pdf(path: str | PathLike[str]) -> Layout:
     """
     pdfplumber: Any = require("pdfplumber", extra="documents")
     path = Path(path)
-    content = _Content()
-    pages: list[dict[str, Any]] = []
-    paragraphs: list[dict[str, Any]] = []
-    tables: list[dict[str, Any]] = []
+    reader = _Reader()
+    pages: list[Page] = []
     try:
         with pdfplumber.open(path) as pdf:
             for page in pdf.pages:
-                pages.append(_read_page(page, content, paragraphs, tables))
+                pages.append(reader.read_page(page))
                 page.close()
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}"
@@ -85,54 +146,23 @@ def read_pdf(path: str | PathLike[str]) -> Layout:
     except require("pdfplumber.utils.exceptions", extra="documents").PdfminerException as error:
         message = f"{path} is no PDF, damaged or encrypted: {error!r:.120}"
         raise UnreadableFileError(message) from error
-    if not content.parts:
+    if not reader.texts:
         message = f"{path} holds no text: pages that are pictures have to be read by a layout service"
         raise UnreadableFileError(message)
-    _give_furniture(paragraphs, {page["pageNumber"]: page["height"] for page in pages})
-    _give_roles(paragraphs)
-    result = {"content": "".join(content.parts), "pages": pages, "paragraphs": paragraphs, "tables": tables}
-    return read_layout(result | {"contentFormat": "text"})
+    elements = zip(reader.paragraphs, _roles(reader.paragraphs), strict=True)
+    return Layout(
+        "\n".join(reader.texts),
+        False,
+        tuple(pages),
+        words_of(reader.words),
+        tuple(Element((paragraph.span,), role) for paragraph, role in elements),
+        tuple(reader.tables),
+    )
 
 
-def _read_page(
-    page: Any, content: _Content, paragraphs: list[dict[str, Any]], tables: list[dict[str, Any]]
-) -> dict[str, Any]:
-    start, first_word = content.length, len(content.words)
-    grids = sorted(page.find_tables(), key=lambda grid: grid.bbox[1])
-    words = page.extract_words(use_text_flow=True, keep_blank_chars=False, extra_attrs=["size", "fontname"])
-    waiting = [grid for grid in grids if len(grid.cells) > 1]
-    inside = {id(word): grid for grid in waiting for word in words if _lies_in(word, grid.bbox)}
-    loose = [word for word in words if id(word) not in inside]
-
-    def words_of(grid: Any) -> list[dict[str, Any]]:
-        return [word for word in words if inside.get(id(word)) is grid]
-
-    for lines in _paragraphs(list(_lines(loose))):
-        while waiting and waiting[0].bbox[1] < lines[0][0]["top"]:
-            grid = waiting.pop(0)
-            tables.append(_table(grid, words_of(grid), page.page_number, content))
-        flat = [word for line in lines for word in line]
-        span = content.add(flat, "\n")
-        region = {"pageNumber": page.page_number, "polygon": _around(flat)}
-        size = median(word["size"] for word in flat)
-        paragraphs.append(
-            {"spans": [span], "boundingRegions": [region], "size": size, "lines": len(lines), "text": _text(flat)}
-        )
-    tables += [_table(grid, words_of(grid), page.page_number, content) for grid in waiting]
-    _give_captions(paragraphs, [table for table in tables if table["page"] == page.page_number], page.page_number)
-    return {
-        "pageNumber": page.page_number,
-        "width": float(page.width) / _INCH,
-        "height": float(page.height) / _INCH,
-        "unit": "inch",
-        "words": content.words[first_word:],
-        "spans": [{"offset": start, "length": content.length - start}],
-    }
-
-
-def _lines(words: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _lines(words: Iterable[_Word]) -> Iterator[list[_Word]]:
     """Yield words that follow each other at one height."""
-    line: list[dict[str, Any]] = []
+    line: list[_Word] = []
     for word in words:
         if line and not (
             abs(word["bottom"] - line[-1]["bottom"]) < _GAP * line[-1]["size"] and word["x0"] > line[-1]["x0"]
@@ -144,14 +174,14 @@ def _lines(words: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield line
 
 
-def _paragraphs(lines: Sequence[list[dict[str, Any]]]) -> Iterator[list[list[dict[str, Any]]]]:
+def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:
     """Yield lines of one size that stand close to each other."""
-    paragraph: list[list[dict[str, Any]]] = []
+    paragraph: list[list[_Word]] = []
     for line in lines:
         if paragraph:
-            above, size = paragraph[-1], line[0]["size"]
-            gap = line[0]["top"] - above[0]["bottom"]
-            if not (abs(size - above[0]["size"]) < 0.5 and -size < gap < _GAP * size):
+            above, size = paragraph[-1][0], line[0]["size"]
+            gap = line[0]["top"] - above["bottom"]
+            if not (abs(size - above["size"]) < 0.5 and -size < gap < _GAP * size):
                 yield paragraph
                 paragraph = []
         paragraph.append(line)
@@ -159,102 +189,60 @@ def _paragraphs(lines: Sequence[list[dict[str, Any]]]) -> Iterator[list[list[dic
         yield paragraph
 
 
-def _table(grid: Any, words: Sequence[dict[str, Any]], page: int, content: _Content) -> dict[str, Any]:
-    lefts, tops = (_edges(box[side] for box in grid.cells) for side in (0, 1))
-    cells = []
-    start = content.length + 1
-    for box in sorted(grid.cells, key=lambda box: (_place(tops, box[1]), box[0])):
-        row, column = _place(tops, box[1]), _place(lefts, box[0])
-        within = [word for word in words if _lies_in(word, box)]
-        cells.append(
-            {
-                "rowIndex": row,
-                "columnIndex": column,
-                "rowSpan": max(1, sum(box[1] - _EDGE < top < box[3] - _EDGE for top in tops)),
-                "columnSpan": max(1, sum(box[0] - _EDGE < left < box[2] - _EDGE for left in lefts)),
-                "content": _text(within),
-                "spans": [content.add(within, "\n")] if within else [],
-                "boundingRegions": [{"pageNumber": page, "polygon": _corners(*box)}],
-            }
-        )
-    headers = _header_rows(cells, words, [*tops, float("inf")])
-    cells = [cell | {"kind": "columnHeader"} if cell["rowIndex"] < headers else cell for cell in cells]
-    return {
-        "rowCount": len(tops),
-        "columnCount": len(lefts),
-        "cells": cells,
-        "spans": [{"offset": min(start, content.length), "length": max(0, content.length - start)}],
-        "boundingRegions": [{"pageNumber": page, "polygon": _corners(*grid.bbox)}],
-        "page": page,
-    }
-
-
-def _header_rows(cells: Sequence[dict[str, Any]], words: Sequence[dict[str, Any]], tops: Sequence[float]) -> int:
+def _header_rows(cells: Sequence[Cell], words: Sequence[_Word], tops: Sequence[float]) -> int:
     """Return how many rows are in bold letters while others are not; else 1 if the first row has texts and no number."""
     bold = []
     for top, bottom in pairwise(tops):
         fonts = {word["fontname"].lower() for word in words if top <= (word["top"] + word["bottom"]) / 2 < bottom}
         bold.append(bool(fonts) and all("bold" in font or "black" in font for font in fonts))
-    first = [cell["content"] for cell in cells if cell["rowIndex"] == 0]
+    first = [cell.text for cell in cells if cell.row == 0]
     named = len(bold) > 1 and any(first) and not any(map(is_number, first))
     return bold.index(False) if bold[0] and not all(bold) else int(named)
 
 
-def _give_captions(paragraphs: list[dict[str, Any]], tables: Sequence[dict[str, Any]], page: int) -> None:
-    """Give tables the nearest paragraph of the page that names one."""
-    named = [
-        paragraph
-        for paragraph in paragraphs
-        if paragraph["boundingRegions"][0]["pageNumber"] == page and is_caption(paragraph["text"])
-    ]
+def _with_captions(tables: Iterable[Table], paragraphs: Iterable[_Paragraph]) -> Iterator[Table]:
+    """Yield the tables of a page, each with the nearest paragraph that names one."""
+    captions = [paragraph for paragraph in paragraphs if is_caption(paragraph.text)]
     for table in tables:
-        box = table["boundingRegions"][0]["polygon"]
-
-        def distance(paragraph: dict[str, Any], box: Sequence[float] = box) -> float:
-            other = paragraph["boundingRegions"][0]["polygon"]
-            return min(abs(float(other[1] - box[7])), abs(float(box[1] - other[7])))
-
-        if named:
-            nearest = min(named, key=distance)
-            table["caption"] = {"content": nearest["text"], "spans": nearest["spans"]}
-            named.remove(nearest)
+        top, bottom = (table.regions[0].polygon[corner] * _INCH for corner in (1, 7))
+        if captions:
+            distances = [min(abs(caption.top - bottom), abs(top - caption.bottom)) for caption in captions]
+            caption = captions.pop(distances.index(min(distances)))
+            table = replace(table, caption=caption.text, caption_span=caption.span)
+        yield table
 
 
-def _give_furniture(paragraphs: Iterable[dict[str, Any]], heights: Mapping[int, float]) -> None:
-    """Call what stands in the margin of two pages or more, but for its numbers, a header, footer or page number."""
-    margins: dict[str, list[tuple[dict[str, Any], int]]] = {}
-    for paragraph in paragraphs:
-        region = paragraph["boundingRegions"][0]
-        page, top, bottom = region["pageNumber"], region["polygon"][1], region["polygon"][7]
-        if bottom < _MARGIN * heights[page] or top > (1 - _MARGIN) * heights[page]:
-            margins.setdefault(re.sub(r"\d+", "0", paragraph["text"]), []).append((paragraph, page))
-    for text, places in margins.items():
-        if len({page for _, page in places}) > 1:
-            for paragraph, page in places:
-                is_top = paragraph["boundingRegions"][0]["polygon"][1] < heights[page] / 2
-                paragraph["role"] = "pageNumber" if text == "0" else "pageHeader" if is_top else "pageFooter"
+def _roles(paragraphs: Sequence[_Paragraph]) -> list[Role]:
+    """Return what the paragraphs are.
 
-
-def _give_roles(paragraphs: Iterable[dict[str, Any]]) -> None:
-    """Call the largest text of the first page a title, and short paragraphs that are larger than most words headings."""
-    paragraphs = [paragraph for paragraph in paragraphs if "role" not in paragraph]
+    What stands in the margin of two pages or more, but for its numbers, is a header, footer or page number; the largest text of
+    the first page is the title, and short paragraphs that are larger than most words are headings.
+    """
+    texts = [re.sub(r"\d+", "0", paragraph.text) if paragraph.margin else "" for paragraph in paragraphs]
+    pages: dict[str, set[int]] = defaultdict(set)
+    for text, paragraph in zip(texts, paragraphs, strict=True):
+        pages[text].add(paragraph.page)
+    furniture = [bool(text) and len(pages[text]) > 1 for text in texts]
     sizes: Counter[float] = Counter()
-    for paragraph in paragraphs:
-        sizes[round(paragraph["size"], 1)] += len(paragraph["text"])
+    for paragraph, is_furniture in zip(paragraphs, furniture, strict=True):
+        sizes[round(paragraph.size, 1)] += 0 if is_furniture else len(paragraph.text)
     usual = sizes.most_common(1)[0][0] if sizes else 0.0
-    large = [paragraph for paragraph in paragraphs if paragraph["size"] > _HEADING * usual and paragraph["lines"] <= 3]
-    for paragraph in large:
-        paragraph["role"] = "sectionHeading"
-    first = [paragraph for paragraph in large if paragraph["boundingRegions"][0]["pageNumber"] == 1]
+    roles: list[Role] = []
+    for text, paragraph, is_furniture in zip(texts, paragraphs, furniture, strict=True):
+        is_heading = paragraph.size > _HEADING * usual and paragraph.line_count <= 3
+        role: Role = "sectionHeading" if is_heading else ""
+        roles.append(("pageNumber" if text == "0" else paragraph.margin) if is_furniture else role)
+    first = [n for n, role in enumerate(roles) if role == "sectionHeading" and paragraphs[n].page == 1]
     if first:
-        max(first, key=lambda paragraph: paragraph["size"])["role"] = "title"
+        roles[max(first, key=lambda place: paragraphs[place].size)] = "title"
+    return roles
 
 
-def _text(words: Iterable[dict[str, Any]]) -> str:
+def _text(words: Iterable[_Word]) -> str:
     return " ".join(word["text"] for word in words)
 
 
-def _lies_in(word: dict[str, Any], box: Sequence[float]) -> bool:
+def _lies_in(word: _Word, box: Sequence[float]) -> bool:
     x, y = (word["x0"] + word["x1"]) / 2, (word["top"] + word["bottom"]) / 2
     return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
 
@@ -271,18 +259,9 @@ def _place(edges: Sequence[float], value: float) -> int:
     return min(range(len(edges)), key=lambda place: abs(edges[place] - value))
 
 
-def _polygon(word: dict[str, Any]) -> list[float]:
-    return _corners(word["x0"], word["top"], word["x1"], word["bottom"])
-
-
-def _around(words: Sequence[dict[str, Any]]) -> list[float]:
-    sides = (min(word["x0"] for word in words), min(word["top"] for word in words))
-    return _corners(*sides, max(word["x1"] for word in words), max(word["bottom"] for word in words))
-
-
-def _corners(left: float, top: float, right: float, bottom: float) -> list[float]:
+def _corners(left: float, top: float, right: float, bottom: float) -> tuple[float, ...]:
     """Return the corners of a box in points as a polygon in inches."""
-    return [float(value) / _INCH for value in (left, top, right, top, right, bottom, left, bottom)]
+    return tuple(float(value) / _INCH for value in (left, top, right, top, right, bottom, left, bottom))
 
 
 def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: int = 110) -> dict[int, Image]:

@@ -29,9 +29,6 @@ Summarize the table below in two to five sentences, for somebody who searches fo
 its rows and columns are, and its most important values with what they belong to. State only what the table says, and call a
 value the highest or lowest only after comparing it with all others of its column. Answer with the summary alone."""
 
-_EMPTY = "empty answer"
-_NO_CELLS = "table without text"
-
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
@@ -205,7 +202,7 @@ def read_summary(text: str, *, finish: str | None = None, refused: bool = False)
     if refused or finish in REFUSALS:
         return NoPropositions("refusal")
     summary = " ".join(text.split())
-    return [summary, "" if finish in (None, "None") else str(finish)] if summary else NoPropositions(_EMPTY)
+    return [summary, "" if finish in (None, "None") else str(finish)] if summary else NoPropositions("empty answer")
 
 
 def _versioned_name(model: str, prompt: str | None) -> str:
@@ -217,7 +214,7 @@ SUMMARIES = Task("table summaries", table_prompt, read_summary, _versioned_name)
 
 def _units(tables: Sequence[Table]) -> list[Unit]:
     if isinstance(tables, Table) or not all(isinstance(table, Table) for table in tables):
-        message = "expected a list of factoid.documents.Table, as read_document(...).tables holds them"
+        message = "expected a list of factoid.documents.Table, as clean(...).tables holds them"
         raise InvalidInputError(message)
     return [table_unit(table) for table in tables]
 
@@ -239,7 +236,7 @@ def table_unit(table: Table) -> Unit:
 
 def _summary(position: int, texts: list[str], name: str) -> TableSummary:
     if isinstance(texts, NoPropositions):
-        reason = _NO_CELLS if texts.reason == "empty passage" else texts.reason
+        reason = "table without text" if texts.reason == "empty passage" else texts.reason
         return TableSummary(position, "", name, failure=reason)
     finish = texts[1] if len(texts) > 1 else ""
     return TableSummary(position, texts[0], name, finish, completion=getattr(texts, "completion", None))

@@ -13,18 +13,22 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from factoid._optional import require
-from factoid.documents.tables import NUMBER, Cell, CellKind, Span, Table
+from factoid.documents.tables import SELECTION, Cell, CellKind, Table, is_number
 from factoid.markdown import visible
+from factoid.sentences import Span
+
+# A comment or fenced code that is not closed goes to the end.
+COMMENT = re.compile(r"<!--.*?(?:-->|(?P<unclosed>\Z))", re.DOTALL)
+FENCE = re.compile(
+    r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|(?P<unclosed>\Z))", re.DOTALL | re.MULTILINE
+)
 
 _PIPE = re.compile(r"(?<!\\)\|")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _HTML_TABLE = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
 _HTML_CELL = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE)
 _CELL_END = re.compile(r"</?(?:t[dhr]|tbody|thead|tfoot|table)\b", re.IGNORECASE)
 _CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]+[\d.]*[a-z]?\s*[:.|—–*-]")
-_SELECTION = re.compile(r"(?:\s?:(?:un)?selected:)+\s?$")
 _OPEN_WORDS = 5  # a cell that was wrapped into the next row has at least as many words
 _MOST_SPAN = 1000  # rows or columns of one HTML cell, as browsers cut them
 
@@ -73,8 +77,8 @@ def html_table(source: str, *, start: int = 0) -> Table:
     taken: set[tuple[int, int]] = set()
     rows = [row for row in element.iter("tr") if next(row.iterancestors("table")) is element]
     elements = [[cell for cell in row if cell.tag in ("td", "th")] for row in rows]
-    own = sum(map(len, elements))
-    positions = iter(spans if len(spans) == own else [None] * own)
+    count = sum(map(len, elements))
+    positions = iter(spans if len(spans) == count else [None] * count)
     for index, (row, row_cells) in enumerate(zip(rows, elements, strict=True)):
         is_header = row.getparent().tag == "thead" or (bool(row_cells) and all(cell.tag == "th" for cell in row_cells))
         column = 0
@@ -119,7 +123,7 @@ def _in_order(element: Any) -> Iterator[str]:
 
 def _html_cell_spans(source: str, start: int) -> list[Span]:
     spans = []
-    hidden = _COMMENT.sub(lambda match: " " * len(match.group()), source)
+    hidden = COMMENT.sub(lambda match: " " * len(match.group()), source)
     for match in _HTML_CELL.finditer(hidden):
         end = _CELL_END.search(hidden, match.end())
         raw = source[match.end() : end.start() if end else len(source)]
@@ -130,7 +134,7 @@ def _html_cell_spans(source: str, start: int) -> list[Span]:
 
 def _hidden(text: str) -> str:
     """Return the text with comments and fenced code blanked out; offsets stay."""
-    for pattern in (_COMMENT, _FENCE):
+    for pattern in (COMMENT, FENCE):
         text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
     return text
 
@@ -186,9 +190,9 @@ def _fields(line: str, start: int) -> list[_Field]:
     for left, right in pairwise(bounds):
         raw = line[left + 1 : right]
         begin = left + 1 + len(raw) - len(raw.lstrip())
-        seen = visible(_BREAK.sub(" ", raw.strip().replace("\\|", "|"))).text
+        shown = visible(_BREAK.sub(" ", raw.strip().replace("\\|", "|"))).text
         end = max(begin, left + 1 + len(raw.rstrip()))
-        fields.append(_Field(" ".join(seen.split()), start + begin, start + end, not raw))
+        fields.append(_Field(" ".join(shown.split()), start + begin, start + end, not raw))
     return fields
 
 
@@ -238,12 +242,12 @@ def _without_wrapped(body: list[list[_Field]]) -> list[list[_Field]]:
 def _continues(above: Sequence[_Field], row: Sequence[_Field]) -> bool:
     """Tell whether a row only holds the rest of cells above, which are long and end within a sentence."""
     pairs = [
-        (_SELECTION.sub("", before.text), field.text) for before, field in zip(above, row, strict=True) if field.text
+        (SELECTION.sub("", before.text), field.text) for before, field in zip(above, row, strict=True) if field.text
     ]
     if not pairs or (row[0].text and not row[0].text[0].islower()):
         return False
     return all(
-        len(before.split()) >= _OPEN_WORDS and not before.endswith(_END_OF_SENTENCE) and not NUMBER.fullmatch(text)
+        len(before.split()) >= _OPEN_WORDS and not before.endswith(_END_OF_SENTENCE) and not is_number(text)
         for before, text in pairs
     )
 
@@ -251,7 +255,7 @@ def _continues(above: Sequence[_Field], row: Sequence[_Field]) -> bool:
 def _joined(before: _Field, field: _Field) -> _Field:
     if not field.text:
         return before
-    return _Field(f"{_SELECTION.sub('', before.text)} {field.text}", before.start, field.end, False)
+    return _Field(f"{SELECTION.sub('', before.text).rstrip()} {field.text}", before.start, field.end, False)
 
 
 def _cells(rows: Sequence[Sequence[_Field]], header_count: int, *, merged: bool) -> list[Cell]:

@@ -59,20 +59,18 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
         heads = [cell for cell in row.cells[:count] if cell]
         for column, cell in _values(row, count):
             sentence = _sentence(name, levels[column], plain_text(cell))
-            start = ", ".join(part for part in place if part)
-            whole = f"{start}, {sentence}" if start else sentence
-            propositions.append(
-                RowProposition(whole[0].upper() + whole[1:] if start else whole, row.number, column, (cell, *heads))
-            )
+            if start := ", ".join(filter(None, place)):
+                sentence = f"{start[0].upper()}{start[1:]}, {sentence}"
+            propositions.append(RowProposition(sentence, row.number, column, (cell, *heads)))
     return propositions
 
 
 def _values(row: Row, count: int) -> Iterator[tuple[int, Cell]]:
     """Yield the values of a row with their columns; a merged cell once."""
-    seen: set[Cell] = set()
+    yielded: set[Cell] = set()
     for column, cell in enumerate(row.cells[count:], count):
-        if cell and plain_text(cell) and cell not in seen:
-            seen.add(cell)
+        if cell and plain_text(cell) and cell not in yielded:
+            yielded.add(cell)
             yield column, cell
 
 
@@ -103,11 +101,11 @@ def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
     """Return what a row's value says, with a full stop."""
     outer, measure = (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
     measure = _ABBREVIATED.sub("average", measure)  # a full stop would end the sentence for splitters
-    whole = outer.lower().strip(". ")
+    group = outer.lower().strip(". ")
     scope = f" for {outer}" if outer else ""
-    if whole in _AVERAGE:
+    if group in _AVERAGE:
         scope = " on average"
-    elif whole in _TOTAL:
+    elif group in _TOTAL:
         scope = " in total"
     is_text = not is_number(value) and (len(value.split()) >= _LONG or value.endswith(_ENDS))
     if name and measure and not is_text:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError
+from factoid.sentences import Span
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # The names of Azure Document Intelligence. A "description" is a row about the rows below it, such as "Supervised models".
 CellKind = Literal["content", "columnHeader", "rowHeader", "stubHead", "description"]
-Span = tuple[int, int]  # [start, end) in characters of the content that was read
 
-NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
+TICK = r"(?::(?:un)?selected:|[☐☑☒])"  # how services write a box that is ticked or empty
+SELECTION = re.compile(rf"\s?{TICK}")
+_NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
 _LABEL = re.compile(r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)")
-_SELECTION = re.compile(r"\s?(?::(?:un)?selected:|[☐☒☑])")
 _ROW_HEADER_WORDS = 8  # most words that the name of a row has
 
 
@@ -125,14 +127,8 @@ class Table:
     @property
     def header_rows(self) -> int:
         """Number of rows at the top that hold column headers."""
-        tops = [cell.row + cell.row_span for cell in self.cells if cell.kind in ("columnHeader", "stubHead")]
-        grid = self.grid()
-        count = 0
-        while count < max(tops, default=0) and any(
-            cell and cell.kind in ("columnHeader", "stubHead") for cell in grid[count]
-        ):
-            count += 1
-        return count
+        headers = (any(cell and cell.kind in ("columnHeader", "stubHead") for cell in row) for row in self.grid())
+        return sum(1 for _ in takewhile(bool, headers))
 
     def grid(self) -> list[list[Cell | None]]:
         """Return the cell at each position, row by row; a merged cell stands at every position that it covers."""
@@ -261,16 +257,6 @@ class Table:
         return "\n".join([*lines, "</table>"])
 
 
-def table_of(rows: Sequence[Sequence[str]], *, header_rows: int = 1, caption: str = "") -> Table:
-    """Return a table of plain rows of texts, the first of which are headers."""
-    cells = tuple(
-        Cell(row, column, text, kind="columnHeader" if row < header_rows else "content")
-        for row, texts in enumerate(rows)
-        for column, text in enumerate(texts)
-    )
-    return Table(cells, len(rows), max(map(len, rows), default=0), caption)
-
-
 def _html_cell(cell: Cell) -> str:
     tag = "th" if cell.kind in ("columnHeader", "stubHead", "rowHeader") else "td"
     spans = f' rowspan="{cell.row_span}"' if cell.row_span > 1 else ""
@@ -278,7 +264,7 @@ def _html_cell(cell: Cell) -> str:
     return f"<{tag}{spans}>{html.escape(cell.text)}</{tag}>"
 
 
-def _line(texts: Sequence[str]) -> str:
+def _line(texts: Iterable[str]) -> str:
     escaped = (" ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|") for text in texts)
     return "| " + " | ".join(escaped) + " |"
 
@@ -287,7 +273,7 @@ def plain_text(cell: Cell | None) -> str:
     """Return the text of a cell without marks of selection; a mark that stands alone is "selected" or "not selected"."""
     if cell is None:
         return ""
-    text = _SELECTION.sub("", cell.text).strip()
+    text = SELECTION.sub("", cell.text).strip()
     if text or not cell.text.strip():
         return text
     return "not selected" if cell.text.strip() in (":unselected:", "☐") else "selected"
@@ -295,4 +281,4 @@ def plain_text(cell: Cell | None) -> str:
 
 def is_number(text: str) -> bool:
     """Tell whether a text is a number, with or without a currency, a percent sign or marks of footnotes."""
-    return NUMBER.fullmatch(text) is not None
+    return _NUMBER.fullmatch(text) is not None

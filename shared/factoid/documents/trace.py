@@ -80,11 +80,6 @@ class TracedText:
                 spans.append((run.origin, stop))
         return spans
 
-    def origin(self, position: int) -> int | None:
-        """Return where a character stands in the source; None for one that was inserted."""
-        spans = self.sources(position, position + 1)
-        return spans[0][0] if spans else None
-
     def _within(self, start: int, end: int) -> list[Run]:
         first = max(bisect_right(self.runs, start, key=lambda run: run.start) - 1, 0)
         inside: list[Run] = []
@@ -116,11 +111,7 @@ def _shifted(runs: Iterable[Run], by: int) -> list[Run]:
     return [Run(run.start + by, run.end + by, run.origin) for run in runs]
 
 
-def _shared(one: str, other: str) -> int:
+def _shared(first: str, second: str) -> int:
     """Return how many characters two texts begin with alike."""
-    length = 0
-    for first, second in zip(one, other, strict=False):
-        if first != second:
-            break
-        length += 1
-    return length
+    pairs = zip(first, second, strict=False)
+    return next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, closing
 from typing import Any
@@ -11,6 +12,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.messages.content import Citation as CitationAnnotation
 from langchain_core.messages.content import create_citation
+from langchain_core.messages.tool import tool_call_chunk as create_tool_call_chunk
 from langchain_core.runnables import RunnableConfig, RunnableSerializable
 from pydantic import ConfigDict
 from typing_extensions import override
@@ -162,6 +164,7 @@ class _Input:
         self.documents = runnable.documents
         self._runnable = runnable
         self._message: AIMessage | None = None
+        self._blocks: list[str | dict[Any, Any]] = []  # of a whole message, such as its reasoning
         self._has_answer = False
         self._begun = False
 
@@ -214,7 +217,7 @@ class _Input:
         sentences = list(sentences)
         text = "".join(sentence.text for sentence in sentences)
         annotations = [annotation for sentence in sentences for annotation in self._annotations(sentence)]
-        content: list[str | dict[Any, Any]] = [{"type": "text", "text": text, "annotations": annotations}]
+        content = [*self._blocks, {"type": "text", "text": text, "annotations": annotations}]
         if self._message is None:
             return AIMessage(content=content, response_metadata=_VERSION)
         metadata = self._message.response_metadata | _VERSION
@@ -226,14 +229,29 @@ class _Input:
         return AIMessageChunk(content=[block], response_metadata=_VERSION)
 
     def rest(self) -> AIMessageChunk:
-        """Return the metadata of the incoming message, which ends a stream."""
-        if not isinstance(self._message, AIMessageChunk):
+        """Return what the incoming message has beside its text, which ends a stream."""
+        message = self._message
+        if message is None:
             return AIMessageChunk(content=[], response_metadata=_VERSION)
-        metadata = self._message.response_metadata | _VERSION
-        return self._message.model_copy(update={"response_metadata": metadata})
+        metadata = message.response_metadata | _VERSION
+        if isinstance(message, AIMessageChunk):
+            return message.model_copy(update={"response_metadata": metadata})
+        calls = [(call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls]
+        calls += [(call["name"], call["args"], call["id"]) for call in message.invalid_tool_calls]
+        return AIMessageChunk(
+            content=self._blocks,
+            response_metadata=metadata,
+            tool_call_chunks=[
+                create_tool_call_chunk(name=name, args=args, id=id_, index=index)
+                for index, (name, args, id_) in enumerate(calls)
+            ],
+            **{key: getattr(message, key) for key in ("id", "name", "usage_metadata", "additional_kwargs")},
+        )
 
     def _keep(self, message: BaseMessage) -> None:
         if isinstance(message, AIMessage):
+            if not isinstance(message, AIMessageChunk):
+                self._blocks = [{**block} for block in message.content_blocks if block["type"] != "text"]
             bare = message.model_copy(update={"content": []})
             if isinstance(self._message, AIMessageChunk) and isinstance(bare, AIMessageChunk):
                 bare = add_ai_message_chunks(self._message, bare)

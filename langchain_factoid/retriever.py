@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter, parse_filter
+from factoid.search import Fusion, Weights
 from factoid.store.options import Parents, Reranker, SearchOptions
 from factoid.units import Hit
 from langchain_factoid.convert import hit_documents, with_headings
@@ -36,14 +37,15 @@ class MultiGranularRetriever(BaseRetriever):
         store: Where to search.
         k: How many documents, passages or units.
         granularity, parents, filter, expand, min_score: Options of `MultiGranularFAISS.similarity_search`.
-        search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words, by `weights` or
-            `lexical` of the `search_kwargs`, else `factoid.Weights()`; "similarity" without the words; "mmr" for maximal
+        search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words, by `weights` and
+            `lexical`, else those of the store; "similarity" without the words; "mmr" for maximal
             marginal relevance; or "similarity_score_threshold" to leave out what has a relevance below `score_threshold`.
         score_threshold: From 0 to 1, the scale of `MultiGranularFAISS.similarity_search_with_relevance_scores`; goes with
             that search type, and only with it.
         fetch_k, lambda_mult: For "mmr", as in `MultiGranularFAISS.max_marginal_relevance_search`.
-        rerank: A `factoid.AnyGranularityRanker` that ranks the best passages of the search again, or the units in them;
-            `candidates` of the `search_kwargs` says how many passages.
+        weights, lexical, fusion: What counts how much, see `factoid.store.SearchOptions`.
+        rerank, candidates: A `factoid.AnyGranularityRanker` that ranks the best passages of the search again, or the units in
+            them; and how many passages.
         headings: Put title and section before the page_content, for models that read it (see `with_headings`).
         search_kwargs: Further options of a search.
 
@@ -63,7 +65,11 @@ class MultiGranularRetriever(BaseRetriever):
     fetch_k: int = Field(default=20, ge=1)
     lambda_mult: float = Field(default=0.5, ge=0, le=1)
     expand: int = Field(default=0, ge=0)
+    weights: Weights | None = None
+    lexical: float | None = None
+    fusion: Fusion | None = None
     rerank: Reranker | None = None
+    candidates: int = Field(default=100, ge=1)
     headings: bool = False
     min_score: float | None = None
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -118,7 +124,11 @@ class MultiGranularRetriever(BaseRetriever):
             "parents": self.parents,
             "filter": self.filter,
             "expand": self.expand,
+            "weights": self.weights,
+            "lexical": self.lexical,
+            "fusion": self.fusion,
             "rerank": self.rerank,
+            "candidates": self.candidates,
             "min_score": self.min_score,
             "fetch_k": self.fetch_k,
             **self.search_kwargs,

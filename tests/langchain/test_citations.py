@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
+from functools import reduce
+from operator import add
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
+from langchain_core.language_models import FakeListChatModel, FakeMessagesListChatModel, GenericFakeChatModel
 from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.output_parsers import StrOutputParser
@@ -182,6 +184,26 @@ async def test_a_message_keeps_what_is_not_text() -> None:
     merged = sum(parts[1:], parts[0])  # type: ignore[arg-type]
     assert (merged.text, merged.id, merged.usage_metadata) == (CITED, "run-1", usage)  # type: ignore[attr-defined]
     assert without_ids(merged) == without_ids(message)
+
+
+def test_a_model_that_cannot_stream_loses_nothing() -> None:
+    answer = AIMessage(
+        [{"type": "reasoning", "reasoning": "Look it up."}, {"type": "text", "text": ANSWER}],
+        tool_calls=[{"name": "look_up", "args": {"name": "Anna"}, "id": "c1"}],
+        usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+        response_metadata={"model": "m"},
+        id="m1",
+    )
+    chain = FakeMessagesListChatModel(responses=[answer]) | runnable(documents=DOCUMENTS)
+    whole, chunks = chain.invoke("?"), list(chain.stream("?"))
+    streamed = reduce(add, chunks)
+    assert [block["type"] for block in whole.content_blocks] == ["reasoning", "tool_call", "text"]
+    assert {block["type"] for block in streamed.content_blocks} == {"reasoning", "tool_call", "text"}
+    for message in (whole, streamed):
+        assert message.text == CITED
+        assert message.tool_calls == answer.tool_calls
+        assert message.usage_metadata == answer.usage_metadata
+        assert (message.id, message.response_metadata["model"]) == ("m1", "m")
 
 
 async def test_with_a_chat_model_of_the_framework() -> None:

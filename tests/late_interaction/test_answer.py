@@ -122,7 +122,9 @@ def test_code_and_headings_are_no_prose() -> None:
         ("Alpha. [1] [2, 3]", "Alpha."),
         ("[1] Alpha", "Alpha"),
         ("[1]", ""),
-        ("Alpha [1](http://a.b) [link][2].", "Alpha [1](http://a.b) [link]."),
+        ("Alpha [1](http://a.b) [link][2].", "Alpha [1](http://a.b) [link][2]."),
+        ("Oslo[1], Bergen.[2] Then", "Oslo, Bergen. Then"),
+        ("Up to 40 %[1] of it", "Up to 40 % of it"),
         ("`a[1]` and a [2019] war [1–3]\nlong", "`a[1]` and a [2019] war\nlong"),
         (r"Alpha \[1\] beta", r"Alpha \[1\] beta"),
         ("Alpha  beta", "Alpha  beta"),
@@ -130,6 +132,25 @@ def test_code_and_headings_are_no_prose() -> None:
 )
 def test_markers_are_taken_out(sentence: str, bare: str) -> None:
     assert without_markers(sentence) == bare
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The index lies in [0, 1].",
+        "Press [1] for sales, [2] for support and [3] to leave.",
+        "Call a[1] first, then $x[2]$ and <code>z[3]</code>.",
+        "It lies at https://a.b/c?x=[1]&y=2 and https://a.b/list[2].",
+        "Temperatures [0] to [5] apply (see [2]).",
+        "The rules of [March 31][2] apply.",
+    ],
+)
+def test_numbers_in_brackets_that_do_not_cite_stay(sentence: str) -> None:
+    assert without_markers(sentence) == sentence
+
+
+def test_the_label_of_a_line_stays() -> None:
+    assert without_markers("[1] Manual of the pump", starts_line=True) == "[1] Manual of the pump"
 
 
 @pytest.mark.parametrize(
@@ -167,6 +188,12 @@ def test_markers_that_were_put_in_come_out_again(sentence: str) -> None:
         "I’m sorry, but I cannot help with that.",
         "The provided context does not contain an answer.",
         "There is not enough information to say.",
+        "I do not have enough information to answer.",
+        "Sorry, I can't help with that.",
+        "There is no mention of it in the context.",
+        "The text doesn't say.",
+        "Not mentioned in the documents.",
+        "Unfortunately, the answer is not in the context.",
         "Empty Response",
     ],
 )

@@ -169,6 +169,16 @@ def test_what_cannot_be_scored_is_counted_and_no_passage_is_lost() -> None:
     assert all(np.isfinite(hit.score) for hit in hits)
 
 
+@pytest.mark.parametrize("granularity", ["sentence", "proposition", "passage"])
+def test_an_empty_passage_comes_last(granularity: str) -> None:
+    ranker = AnyGranularityRanker(WordVectors())
+    hits = ranker.rank("Where was Anna born?", ["", "Cows eat grass."], granularity)
+    assert [hit.unit.text for hit in hits] == ["Cows eat grass.", ""]
+    assert hits[1].score == -np.inf
+    [first, second] = ranker.rank("Where was Anna born?", ["", "Cows eat grass."], granularity, parents="passage")
+    assert (first.position, second.position) == (1, 0)
+
+
 def test_equal_texts_are_encoded_once_and_keep_their_order() -> None:
     encoder = WordVectors()
     hits = AnyGranularityRanker(encoder).rank("anna", [OSLO, PARIS, OSLO], "passage")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from factoid import AnyGranularityRanker, Document, Granularity, UnitStore
-from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors, maxsim
 from factoid.store.token_vectors import TOKENS
@@ -40,6 +40,23 @@ def sources(ranker: AnyGranularityRanker) -> tuple[int, int]:
 def change(file: Path, sql: str) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(sql)
+
+
+def test_a_full_disk_costs_the_cache_and_not_the_ranking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = cached(tmp_path / "other").rank(QUERY, PASSAGES)
+
+    def full(connection: sqlite3.Connection) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr("factoid.store.token_vectors.sqlite.committing", full)
+    ranker = cached(tmp_path / "tokens")
+    assert ranker.rank(QUERY, PASSAGES) == expected
+    assert sources(ranker) == (3, 0)
+    assert "3 passages are not kept" in caplog.text
+    with pytest.raises(StoreError, match="full"):
+        ranker.encode_passages(PASSAGES)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -19,16 +19,27 @@ _PARENTHESIS_END = re.compile(r"[)\n]")
 _CODE_END = re.compile(r"`|\n\s*\n")
 _LONGEST_WAIT = 300  # characters for a parenthesis to close: what the splitter takes for one
 
-_MARKER = re.compile(r"\[\d{1,3}(?:[,–-]\s?\d{1,3})*+\]")
+_MARKER = re.compile(r"\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\]")
+_LAST_WORD = re.compile(r"\w+\Z")
+# Words and marks behind which a number in brackets is a part of the sentence: "see [2]", "press [1]", "f(x)=[1]".
+_NOUN_FOLLOWS = frozenset(
+    "according an and as at button by equation figure from in key note of option or passage per press reference ref see source "
+    "step table than the to with".split()
+)
+_CITED_BEHIND = ".!?…,;)\"'”’»*_%°؟۔।。！？｡"
 _CLOSERS = "\"'”’»*_"
 _FINAL = ".!?…‽:;,؟۔।。！？｡"
 
 _REFUSAL = re.compile(
     r"""\bI(?:\ am|['’]m)\ (?:sorry|unable|not\ able|not\ sure)\b
-      | \b(?:I|we)\ (?:(?:do|could)\ not|cannot|(?:don|can|couldn)['’]t)\ (?:know|answer|find|determine|say|tell)\b
-      | \b(?:context|passages|documents|sources|excerpts|search\ results)\ (?:(?:provided|given|above)\ )?
+      | \b(?:I|we)\ (?:(?:do|could|can)\ not|cannot|(?:don|can|couldn)['’]t)
+        \ (?:know|answer|find|determine|say|tell|help|assist)\b
+      | \b(?:I|we)\ (?:do\ not|don['’]t)\ have\ (?:(?:any|enough|sufficient|the)\ )?(?:relevant\ )?information\b
+      | \b(?:context|passages?|documents?|sources?|excerpts?|texts?|articles?|search\ results)\ (?:(?:provided|given|above)\ )?
         (?:do(?:es)?\ not|do(?:es)?n['’]t)\ (?:contain|mention|provide|say|include|specify|state|answer|give)\b
       | \b(?:no|not\ enough|insufficient)\ (?:relevant\ )?information\b
+      | \b(?:no\ mention\ of\b.{0,60}?|(?:is|are)\ not\ (?:\w+\ )?|not\ mentioned\ )
+        in\ the\ (?:provided\ |given\ )?(?:context|passages|documents|sources|text)\b
       | \AEmpty\ Response\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -130,8 +141,16 @@ class GrowingAnswer:
         return stretches
 
 
-def without_markers(sentence: str) -> str:
-    """Return a sentence without marks such as `[1]` or `[2, 3]` and the spaces before them; links and code stay."""
+def without_markers(sentence: str, *, starts_line: bool = False) -> str:
+    """Return a sentence without marks such as `[1]` or `[2, 3]` that cite, and the spaces before them.
+
+    Numbers in brackets that are a part of the sentence stay: in links, code and addresses, behind a single letter ("a[1]"),
+    where a noun is due ("see [2]"), and as the label of a line.
+
+    Args:
+        sentence: The sentence.
+        starts_line: Whether a line begins with it, as an entry of a list of sources does.
+    """
     if not _MARKER.search(sentence):
         return sentence
     plain, offsets, code = visible(sentence)
@@ -143,10 +162,27 @@ def without_markers(sentence: str) -> str:
         if in_code or sentence[start:end] != match[0] or is_definition:
             continue
         before = sentence[at:start].rstrip(" \t")
+        follows_marker = bool(at) and not before
+        if not follows_marker and not _cites(sentence[:start], starts_line=starts_line):
+            continue
         text, at = text + before, end
         if not text:
             at += len(sentence[end:]) - len(sentence[end:].lstrip(" \t"))
     return text + sentence[at:]
+
+
+def _cites(before: str, *, starts_line: bool) -> bool:
+    """Tell from what stands before a number in brackets whether it cites."""
+    ahead = before.rstrip(" \t")
+    if not ahead:
+        return not starts_line  # it belongs to the sentence before
+    attached = ahead == before
+    if attached and "://" in ahead.rsplit(maxsplit=1)[-1]:
+        return False
+    if word := _LAST_WORD.search(ahead):
+        is_name = attached and len(word[0]) == 1 and word[0].isascii() and word[0].isalpha()
+        return not is_name and word[0].lower() not in _NOUN_FOLLOWS
+    return ahead[-1] in _CITED_BEHIND and (attached or ahead[-1] not in ",;")
 
 
 def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:

@@ -335,7 +335,7 @@ class _AnswerCiter:
         units = [as_passage(sentence) for sentence in sentences if sentence not in self._propositions]
         texts = {unit.id: unit.text for unit in units}
         self._propositions |= {unit.text: [] for unit in units}
-        for proposition in decompose(units, self._options.propositionizer).units if units else ():
+        for proposition in decompose(units, self._options.propositionizer, log=False).units if units else ():
             self._propositions[texts[proposition.parent_id]].append(proposition)
 
     def cite(self, stretch: Stretch) -> CitedSentence:
@@ -431,4 +431,6 @@ class _AnswerCiter:
 def _plain(stretch: Stretch) -> str:
     """Return a sentence without markers; code and headings as they are."""
     sentence = stretch.text[stretch.start : stretch.end]
-    return without_markers(sentence) if stretch.is_prose else sentence
+    if not stretch.is_prose:
+        return sentence
+    return without_markers(sentence, starts_line="\n" in stretch.text[: stretch.start])

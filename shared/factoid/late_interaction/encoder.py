@@ -119,7 +119,7 @@ class LateInteractionEncoder:
         vectors, spans, mask = _tokens(features, prompt, text)
         read = int(spans[:, 1].max(initial=0))
         if text[read:].strip():
-            logger.warning("the model reads only the first %d characters of the query %r", read, text)
+            logger.warning("the model reads only the first %d characters of the query %.80r", read, text)
         return TokenVectors(vectors[mask], spans[mask])
 
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from math import inf
 from operator import attrgetter
 from os import PathLike
 from pathlib import Path
@@ -235,7 +236,7 @@ class AnyGranularityRanker:
         with progress_bar(show=show_progress, unit=" passages") as bar:
             while batch := list(islice(units, _BATCH)):
                 counts["passages"] += len(batch)
-                for tokens in self.tokens(batch):
+                for tokens in self.tokens(batch, strict=True):
                     counts.update(_token_counts(tokens))
                 bar.update(len(batch))
         self.last_report = RankReport(**counts, propositions=None)
@@ -266,14 +267,14 @@ class AnyGranularityRanker:
         scorer = QueryScorer(self.encoder, query, self.alpha)
         return scorer if query_span is None else scorer.limited_to([query_span])
 
-    def tokens(self, passages: Sequence[Unit]) -> list[TokenVectors]:
+    def tokens(self, passages: Sequence[Unit], *, strict: bool = False) -> list[TokenVectors]:
         """Return the tokens of passages, from the cache or encoded, with spans in characters of the passage's own text.
 
         Equal texts are encoded once. With a cache, vectors are rounded to its dtype on the first call too.
 
         Raises:
             InvalidInputError: There is a cache, but the encoder has no `fingerprint`.
-            StoreError: The cache cannot be read or written.
+            StoreError: The cache cannot be read, or, with `strict`, not be written.
         """
         texts = [with_heading(passage, self.template) for passage in passages]
         bodies = {text: passage.text for text, passage in zip(texts, passages, strict=True)}
@@ -282,7 +283,7 @@ class AnyGranularityRanker:
         missing = [text for text in bodies if text not in tokens]
         encoded = dict(zip(missing, self.encoder.encode_passages(missing) if missing else [], strict=True))
         if self.cache and missing:
-            encoded = self.cache.put(model, {text: (bodies[text], new) for text, new in encoded.items()})
+            encoded = self.cache.put(model, {text: (bodies[text], new) for text, new in encoded.items()}, strict=strict)
         tokens |= encoded
         return [
             _without_heading(tokens[text], len(text) - len(passage.text))
@@ -378,7 +379,11 @@ class QueryScorer:
         placed: Sequence[PlacedUnit],
         similarities: Sequence[Vectors],
     ) -> tuple[list[SpanHit], dict[str, int]]:
-        """Return the hits of one passage, and counts for the report."""
+        """Return the hits of one passage, and counts for the report. A passage without a token of its own comes last."""
+        if not tokens.spans.any():
+            parts = dict.fromkeys((kind.value, Granularity.PASSAGE.value), -inf)
+            counts = {"units": 1, "unscored": len(placed), "whole": int(kind is not Granularity.PASSAGE)}
+            return [SpanHit(passage, -inf, parts=parts, passage=passage, position=position)], counts
         masks = [
             token_mask(tokens.spans, [(start - passage.start, end - passage.start) for start, end in spans])
             for _, spans in placed

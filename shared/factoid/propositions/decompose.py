@@ -72,13 +72,13 @@ def propositionize(
 
 
 def decompose(
-    passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
+    passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop", log: bool = True
 ) -> Decomposition:
-    """Do as `propositionize`, and return the counts with the units."""
+    """Do as `propositionize`, and return the counts with the units; with `log`, log them, too."""
     _check(passages, propositionizer, unsupported)
     asked = [passage for passage in passages if not _is_written(passage)]
     outputs = propositionizer.propositionize(asked) if asked else []
-    return ground(passages, _with_written(passages, asked, outputs), unsupported=unsupported)
+    return ground(passages, _with_written(passages, asked, outputs), unsupported=unsupported, log=log)
 
 
 async def adecompose(
@@ -97,7 +97,7 @@ async def adecompose(
 
 
 def ground(
-    passages: Sequence[Unit], outputs: Sequence[Sequence[str]], *, unsupported: Policy = "drop"
+    passages: Sequence[Unit], outputs: Sequence[Sequence[str]], *, unsupported: Policy = "drop", log: bool = True
 ) -> Decomposition:
     """Turn the propositionizer's texts into units, one list of texts for each passage."""
     check_outputs(outputs, len(passages))
@@ -110,10 +110,8 @@ def ground(
         report += account
         if account.transient:
             retry.append(passage)
-    if report.failures:
-        logger.warning("%s", report)
-    else:
-        logger.info("%s", report)
+    if log:
+        logger.log(logging.WARNING if report.failures else logging.INFO, "%s", report)
     return Decomposition(units, report, retry)
 
 

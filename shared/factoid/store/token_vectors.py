@@ -131,15 +131,20 @@ class TokenVectorCache:
             logger.warning("%d entries of %s are damaged: they are encoded again", damaged, self.file)
         return stored
 
-    def put(self, model: str, entries: Mapping[str, tuple[str, TokenVectors]]) -> dict[str, TokenVectors]:
+    def put(
+        self, model: str, entries: Mapping[str, tuple[str, TokenVectors]], *, strict: bool = False
+    ) -> dict[str, TokenVectors]:
         """Store tokens in one transaction, and return them as they will be read.
 
         Args:
             model: As in `get`.
             entries: By the text that was encoded: the passage's own text, without its heading, and the tokens.
+            strict: Raise where the disk is full or refuses otherwise; else that is logged, and nothing is kept.
 
         Raises:
             InvalidInputError: Vectors that the dtype cannot hold.
+            StoreError: See `strict`.
+            StoreFormatError: The file is damaged, or holds something else.
         """
         rows, stored = [], {}
         for text, (passage, tokens) in entries.items():
@@ -147,10 +152,17 @@ class TokenVectorCache:
             shape = (*tokens.vectors.shape, tokens.windows)
             rows.append((key, _digest(passage), *shape, _checksum(key, shape, content), content))
             stored[text] = replace(self._unpacked(shape, content), stored_bytes=0)
-        with self._session(create=True) as connection:
-            if connection and self._writable():
-                with sqlite.committing(connection):
-                    connection.executemany("INSERT OR REPLACE INTO token_vectors VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        try:
+            with self._session(create=True) as connection:
+                if connection and self._writable():
+                    with sqlite.committing(connection):
+                        connection.executemany(
+                            "INSERT OR REPLACE INTO token_vectors VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+                        )
+        except StoreError as error:
+            if strict or isinstance(error, StoreFormatError):
+                raise
+            logger.warning("%d passages are not kept: %s", len(rows), error)
         return stored
 
     def count(self) -> int:

@@ -1,7 +1,7 @@
-"""Which words of its sentence a proposition is made of (AGRaME, footnote 2, after the sub-sentence encoder of Chen et al., 2023).
+"""Align a proposition with the words of its sentence (AGRaME, footnote 2, after the sub-sentence encoder of Chen et al., 2023).
 
-Words match if they are equal without common endings. Where a word stands several times in the sentence, the one whose
-neighbours match as well is taken; all words are assigned at once, so that their context agrees best as a whole.
+Words match if they are equal without common endings. Of a repeated word, the one with matching neighbours is taken: all words
+are assigned at once, for the best overall agreement of their contexts.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _CONTEXT = 0.01  # of a matching neighbour: all of them together count less than
 
 
 def align(proposition: str, sentence: str) -> list[Span]:
-    """Return the spans of the sentence whose words stand in a proposition, in order; words next to each other are one span.
+    """Return the spans of the sentence whose words stand in a proposition, in order; adjacent words form one span.
 
     Args:
         proposition: The text, in whatever words.
-        sentence: The sentence that it was made of.
+        sentence: Its sentence.
 
     Returns:
         Spans in characters of the sentence; none if the two share no word.
 
     Raises:
-        MissingDependencyError: SciPy is absent, which comes with the extra `models`.
+        MissingDependencyError: SciPy, part of the extra `models`, is absent.
     """
     words, places = _words(proposition), _words(sentence)
     matches = np.array([[word == place for place, _ in places] for word, _ in words], float)
@@ -55,7 +55,7 @@ def _words(text: str) -> list[tuple[str, Span]]:
 
 
 def _with_context(matches: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return matches with a little more for each pair of words around them that matches too, in either order."""
+    """Return matches, each raised a little for every matching pair of words around it, in either order."""
     rows, columns = matches.shape
     padded = np.pad(matches, _REACH)
     steps = [step for step in range(-_REACH, _REACH + 1) if step]

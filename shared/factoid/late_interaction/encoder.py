@@ -117,9 +117,9 @@ class LateInteractionEncoder:
             prompt = model.prompts.get(name) or ""
             [features] = model.encode_query([text], prompt=prompt, **self._options({}))
         vectors, spans, mask = _tokens(features, prompt, text)
-        read = int(spans[:, 1].max(initial=0))
-        if text[read:].strip():
-            logger.warning("the model reads only the first %d characters of the query %.80r", read, text)
+        end = int(spans[:, 1].max(initial=0))
+        if text[end:].strip():
+            logger.warning("the model reads only the first %d characters of the query %.80r", end, text)
         return TokenVectors(vectors[mask], spans[mask])
 
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
@@ -289,8 +289,8 @@ def _merged(parts: Sequence[tuple[Vectors, NDArray[np.int64], NDArray[np.bool_],
     for rows, places, mask, start, cut in parts:
         stands = places[:, 1] > 0
         moved = np.where(stands[:, None], places + start, 0)
-        wanted = mask & (~stands | ((moved[:, 0] < cut) & (moved[:, 1] > begin)))
-        vectors.append(rows[wanted])
-        spans.append(moved[wanted])
+        scored = mask & (~stands | ((moved[:, 0] < cut) & (moved[:, 1] > begin)))
+        vectors.append(rows[scored])
+        spans.append(moved[scored])
         begin = cut
     return TokenVectors(np.concatenate(vectors), np.concatenate(spans), len(parts))

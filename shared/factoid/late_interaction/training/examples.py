@@ -64,7 +64,7 @@ class TrainingExample:
                 _check_scores(scores, len(sentence_spans(passage)), f"sentence_scores[{place}]", "sentences")
 
     def holds_answer(self, passage: int) -> list[bool]:
-        """Tell which sentences of a passage hold an answer, as a run of whole words."""
+        """Tell which sentences of a passage have an answer in them, as whole words."""
         text = self.passages[passage]
         return [
             any(stands_in(answer, text[start:end]) for answer in self.answers) for start, end in sentence_spans(text)
@@ -78,7 +78,7 @@ def mark_sentence(passage: str, span: Span) -> str:
 
 
 def weights(scores: Sequence[float]) -> list[float]:
-    """Return the softmax of the teacher's scores: how much the sentences of each passage count (§3.3)."""
+    """Return the softmax of the teacher's scores, which weighs the sentences of each passage (§3.3)."""
     largest = max(scores)
     powers = [math.exp(score - largest) for score in scores]
     return [power / sum(powers) for power in powers]

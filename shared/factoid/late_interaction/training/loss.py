@@ -17,7 +17,7 @@ _ABSENT = -1e4  # for the score of a sentence that takes no part: its probabilit
 
 
 class MultiGranularLoss(MultiVectorDistillKLDivLoss):
-    """The sum of two distillations: of passages under the marker m_q, and of the sentences of each under m'_q.
+    """Two distillations: of passages under the marker m_q, and of each passage's sentences under m'_q.
 
     ``KL(CE ‖ CB) over the passages + weight · Σ softmax(S_CE) · KL(CE' ‖ CB) over a passage's sentences``, the mean over the
     queries. The passages are encoded once for both. The first term is Sentence Transformers' own, without a temperature.
@@ -74,8 +74,8 @@ def sentence_divergences(
 ) -> Tensor:
     """Return KL(CE' ‖ CB) over the sentences of each passage.
 
-    A sentence takes part if the teacher has scored it and one of its tokens at least is scored; a passage with fewer than two
-    such sentences has nothing to tell apart, and a divergence of 0.
+    A sentence takes part if the teacher has scored it and at least one of its tokens is scored. The divergence of a passage
+    with fewer than two such sentences is 0.
 
     Args:
         queries: Query vectors under m'_q. Shape: (queries, query tokens, dim).
@@ -90,21 +90,18 @@ def sentence_divergences(
     products = torch.einsum("bqd,bptd->bpqt", queries.float(), passages.float())
     places = sentence_ids[:, :, None, :].expand(products.shape)
     best = products.new_full((*products.shape[:-1], scores.shape[-1] + 1), float("-inf"))
-    best = best.scatter_reduce(-1, places, products, "amax")[
-        ..., 1:
-    ]  # the largest product of a query token in each sentence
+    best = best.scatter_reduce(-1, places, products, "amax")[..., 1:]  # of each query token in each sentence
     present = best[:, :, 0].isfinite() & scores.isfinite()
     counts = query_mask[:, None, :, None] & present[:, :, None, :]
     student = best.where(counts, 0.0).sum(2).where(present, _ABSENT)
     teacher = scores.float().where(present, _ABSENT)
-    return functional.kl_div(student.log_softmax(-1), teacher.log_softmax(-1), reduction="none", log_target=True).sum(
-        -1
-    )
+    student, teacher = student.log_softmax(-1), teacher.log_softmax(-1)
+    return functional.kl_div(student, teacher, reduction="none", log_target=True).sum(-1)
 
 
 @dataclass
 class SentenceCollator(MultiVectorEncoderDataCollator):
-    """Batches in which each token of a passage knows its sentence.
+    """Makes batches with the sentence of each token of a passage.
 
     Rows have the columns "query", maybe "finer" (the query once more, for m'_q), "document_1" and so on, "scores", and
     "sentences": for each passage a list of the sentences' [start, end, teacher's score]. The batch has, for each passage,
@@ -148,7 +145,7 @@ def collator(model: Any, *, finer_prompt: str | None, ways: int) -> SentenceColl
 
 
 def _with_offsets(preprocess: Callable[..., Mapping[str, Any]]) -> Callable[..., Mapping[str, Any]]:
-    """Have the tokenizer say where the tokens of passages stand."""
+    """Make the tokenizer return the offsets of the tokens of passages."""
 
     def run(inputs: Any, *, task: str | None = None, **options: Any) -> Mapping[str, Any]:
         if task == "document":

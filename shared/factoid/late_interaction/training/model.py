@@ -69,10 +69,10 @@ def _projected(name: str, size: int, seed: int, device: str | None) -> Any:
 
 
 def add_marker(model: Any, prompt: str) -> None:
-    """Give a model a marker under the name of a prompt, unless it has one: a token of its own that is put before texts.
+    """Add a marker to a model, unless it has one: a token before each text, as the prompt of this name.
 
-    A token that the vocabulary has without a use, as BERT's [unused2], keeps its embedding. A copy of m_q's would hardly leave it
-    in a short training: after 76 steps of MiniLM the two were 3 % of their length apart, and ranked alike.
+    An unused token of the vocabulary, such as BERT's [unused2], keeps its embedding. A copy of m_q's embedding hardly moves in a
+    short training: after 76 steps of MiniLM the two were 3 % of their length apart, and ranked alike.
     """
     if model.prompts.get(prompt):
         return

@@ -36,11 +36,10 @@ def train_teacher(
     use_cpu: bool = False,
     show_progress: bool = False,
 ) -> None:
-    """Train a cross-encoder to tell the sentences that hold an answer, by binary cross-entropy, and write it to a folder.
+    """Train a cross-encoder to recognise sentences with an answer, by binary cross-entropy, and write it to a folder.
 
-    Of each example it learns from the passage with the highest score that holds an answer; examples without such a passage,
-    and passages that are longer than the model reads, are left out. A run that was ended goes on from its last checkpoint,
-    and a finished one is not done again.
+    It learns from each example's best passage with an answer; examples without one, and passages longer than the model reads,
+    are left out. An interrupted run continues from its last checkpoint, and a finished one is not repeated.
 
     Args:
         examples: Queries with passages and answers.
@@ -112,14 +111,13 @@ def score_sentences(
 ) -> list[TrainingExample]:
     """Return the examples with the teacher's scores of their sentences, as logits.
 
-    Scores that examples have already stay as they are. A passage is not scored if it has one sentence only, which has nothing
-    to be told apart from; if it is longer than the teacher reads, which is logged with the number of such passages; or if its
-    weight is small, since its sentences would change the loss by less than that.
+    Existing scores stay. A passage is not scored if it has a single sentence, if it is longer than the teacher reads (their
+    number is logged), or if its weight is small, since its sentences would change the loss by less than that.
 
     Args:
         examples: Queries with passages.
         teacher: What `train_teacher` wrote, or another cross-encoder for marked sentences: name or folder.
-        file: Where the scores are kept as they come; another call with the same file goes on from it.
+        file: Receives the scores as they are made; a second call with this file continues.
         ways: Only the first so many passages of each example; None for all.
         least_weight: Least share of a passage in the softmax of the example's scores.
         batch_size: Sentences in one forward pass.
@@ -133,39 +131,39 @@ def score_sentences(
     require("sentence_transformers", extra="train")
     name, path = os.fspath(teacher), Path(file)
     model = _load(name, use_cpu=use_cpu)
-    known = _known(path)
+    scored = _read_scores(path)
     options = [name, ways, least_weight]
     keys = [content_id(options, asdict(example)) for example in examples]
-    todo = [place for place, key in enumerate(keys) if key not in known and not examples[place].sentence_scores]
+    todo = [place for place, key in enumerate(keys) if key not in scored and not examples[place].sentence_scores]
     unread = 0
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as out:
         for start in progress(range(0, len(todo), _CHUNK), show=show_progress, unit=f" times {_CHUNK} queries"):
             chunk = todo[start : start + _CHUNK]
-            asked: dict[tuple[int, int], list[str]] = {}
+            sentences: dict[tuple[int, int], list[str]] = {}
             for place in chunk:
                 texts, too_long = _to_score(examples[place], model, ways, least_weight)
-                asked |= {(place, passage): marked for passage, marked in texts.items()}
+                sentences |= {(place, passage): marked for passage, marked in texts.items()}
                 unread += too_long
-            pairs = [(examples[place].query, text) for (place, _), marked in asked.items() for text in marked]
+            pairs = [(examples[place].query, text) for (place, _), marked in sentences.items() for text in marked]
             scores = iter(_logits(model, pairs, batch_size))
             rows: dict[int, list[list[float] | None]] = {p: [None] * len(examples[p].passages) for p in chunk}
-            for (place, passage), marked in asked.items():
+            for (place, passage), marked in sentences.items():
                 rows[place][passage] = [next(scores) for _ in marked]
             for place, row in rows.items():
-                known[keys[place]] = row
+                scored[keys[place]] = row
                 out.write(json.dumps({"id": keys[place], "scores": row}) + "\n")
             out.flush()
     if unread:
         logger.warning("%d passages are longer than the teacher %s reads: their sentences are not scored", unread, name)
     return [
-        example if example.sentence_scores else replace(example, sentence_scores=_frozen(known[key]))
+        example if example.sentence_scores else replace(example, sentence_scores=_frozen(scored[key]))
         for example, key in zip(examples, keys, strict=True)
     ]
 
 
 def _labelled(example: TrainingExample, model: Any) -> Iterator[dict[str, Any]]:
-    """Yield the marked sentences of the best passage that holds an answer, with 1 for those that hold it and 0 for others."""
+    """Yield the marked sentences of the best passage with an answer, labelled 1 for those with the answer and 0 for others."""
     for passage in sorted(range(len(example.passages)), key=lambda place: -example.scores[place]):
         labels = example.holds_answer(passage)
         if any(labels):
@@ -179,7 +177,7 @@ def _labelled(example: TrainingExample, model: Any) -> Iterator[dict[str, Any]]:
 def _to_score(
     example: TrainingExample, model: Any, ways: int | None, least_weight: float
 ) -> tuple[dict[int, list[str]], int]:
-    """Return the marked sentences of the passages that are worth it, and how many of these the teacher cannot read."""
+    """Return the marked sentences of the passages to score, and how many passages are too long for the teacher."""
     texts: dict[int, list[str]] = {}
     unread = 0
     for passage, weight in enumerate(weights(example.scores[:ways])):
@@ -194,7 +192,7 @@ def _to_score(
 
 
 def _reads(model: Any, query: str, passage: str) -> bool:
-    """Tell whether the model reads the whole of a query and a passage with its two marks."""
+    """Tell whether a query and a passage with its two marks fit the model."""
     tokens = model.tokenizer(query, passage, truncation=False, verbose=False)["input_ids"]
     return model.max_seq_length is None or len(tokens) + 2 <= model.max_seq_length
 
@@ -220,19 +218,19 @@ def _load(name: str, *, use_cpu: bool, max_tokens: int | None = None) -> Any:
     return model
 
 
-def _known(path: Path) -> dict[str, list[list[float] | None]]:
-    """Return the scores in a file by their id; a kill may have left half a line at its end, which is cut off."""
-    known: dict[str, list[list[float] | None]] = {}
+def _read_scores(path: Path) -> dict[str, list[list[float] | None]]:
+    """Return the scores in a file by id. Half a line at the end, left by a kill, is cut off."""
+    scores: dict[str, list[list[float] | None]] = {}
     if not path.exists():
-        return known
+        return scores
     whole = path.read_bytes()
     if not whole.endswith(b"\n"):
         whole = whole[: whole.rfind(b"\n") + 1]
         write_file(path, lambda file: file.write(whole))
     for _, line in filled_lines(path):
         row = parse_object(line)
-        known[row["id"]] = row["scores"]
-    return known
+        scores[row["id"]] = row["scores"]
+    return scores
 
 
 def _frozen(scores: list[list[float] | None]) -> tuple[tuple[float, ...] | None, ...]:

@@ -35,7 +35,7 @@ def test_every_rule_is_explained() -> None:
 
 def test_what_comes_out_is_explained() -> None:
     names = {field.name for field in dataclasses.fields(LayoutDocument)} - {"traced", "layout"}
-    names |= {"text", "sources", "locate", "boxes", "documents"}
+    names |= {"text", "references", "sources", "locate", "boxes", "documents"}
     table = PAGE.partition("## What comes out")[2].partition("Metadata of these")[0]
     assert {
         name for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)", row)

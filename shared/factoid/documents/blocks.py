@@ -122,7 +122,7 @@ def _markdown_blocks(layout: Layout, marks: bool) -> Iterator[Block]:
 
 
 def _tables(layout: Layout) -> list[Table]:
-    """Return the service's own tables, and those of the Markdown that it has none for; captions are those of the Markdown."""
+    """Return the service's tables with captions from the Markdown, and the Markdown's own where the service has none."""
     read = markdown_tables(layout.content)
     if not layout.tables:
         return read

@@ -1,4 +1,4 @@
-"""Layouts into clean documents: marks, markup and page furniture out, what was cut whole again, each part in its place."""
+"""Clean layouts: drop marks, markup and page furniture, join what was cut, and set text, tables and figures apart."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _drop_furniture(blocks: Sequence[Block]) -> tuple[list[Block], int]:
 
 
 def _with_references(blocks: Sequence[Block], options: CleaningOptions, changes: Counter[str]) -> Iterator[Block]:
-    """Yield blocks in which the text below the heading of the references is references: an entry a block, or all in one."""
+    """Yield blocks with the text below the heading "References" as references: one block for each entry, or one for all."""
     waiting: list[Block] = []
     for block in [*blocks, Block("comment")]:
         if block.kind == "text" and block.section and is_reference_heading(block.section[-1]):
@@ -166,11 +166,11 @@ class _Cleaner:
         self._options, self._changes = options, changes
 
     def before_joining(self, block: Block) -> Block:
-        """Return a block without what hides how its text begins and ends."""
+        """Apply the rules that show how the block's text really begins and ends."""
         return self._mapped(block, self._unhide)
 
     def after_joining(self, block: Block, known: Evidence, *, front: bool) -> Block:
-        """Return a block with whole words on one line."""
+        """Restore cut words and write the block's text on one line."""
 
         def finish(text: TracedText) -> TracedText:
             if self._options.hyphens:

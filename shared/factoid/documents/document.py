@@ -39,7 +39,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with what stands below it, up to the next heading; the first one may have none.
+    """A heading with the text below it, up to the next heading; the first section may have no heading.
 
     Attributes:
         heading: As printed, number included; "" for what stands before the first heading.
@@ -60,7 +60,7 @@ class Figure:
     Attributes:
         caption: Clean; "" if there is none.
         start, end: Span in the clean text: the caption and, of a figure that is text such as a listing, its paragraphs.
-        inside: What is written in the picture, such as labels of axes, as the service read it. No part of the clean text.
+        inside: Text in the picture, such as labels of axes, as the service read it. The clean text leaves it out.
         section: Path of headings.
         pages: Numbers of its pages.
     """
@@ -81,8 +81,8 @@ class LayoutDocument:
         title: Its title, or "".
         traced: The clean text, each character of which knows where it stands in the content.
         paragraphs: All paragraphs of the clean text, in order.
-        sections, figures, tables: What their names say, in order. Texts of cells and captions of tables are clean.
-        layout: What it was made of.
+        sections, figures, tables: In order. Texts of cells and captions of tables are clean.
+        layout: The layout that was cleaned.
         changes: How often each rule was applied, by the names of `CleaningOptions`.
     """
 

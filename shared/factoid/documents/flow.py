@@ -1,4 +1,4 @@
-"""What belongs together in a document that columns, pages and floats have cut: captions, legends, running text, references."""
+"""Join what columns, pages and floats have cut: captions and legends of figures, formulas, running text, references."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RUNNING_HEAD_WORDS = 15
 
 
 def is_finished(text: str) -> bool:
-    """Tell whether a paragraph ends as one does."""
+    """Tell whether a paragraph ends as a sentence does."""
     return _SENTENCE_END.search(text.rstrip()) is not None
 
 
@@ -47,7 +47,7 @@ def goes_on(before: str, after: str) -> bool:
 
 
 def drop_running_heads(blocks: Sequence[Block], layout: Layout) -> tuple[list[Block], int]:
-    """Return blocks without short lines that begin or end many pages alike, but for their numbers; and how many they were."""
+    """Drop short lines that begin or end many pages alike, numbers aside; return the rest and how many were dropped."""
     edges: dict[int, tuple[int, int]] = {}
     for place, block in enumerate(blocks):
         if block.kind in ("text", "heading") and block.text.text and (page := _page(block, layout)) is not None:
@@ -64,10 +64,10 @@ def drop_running_heads(blocks: Sequence[Block], layout: Layout) -> tuple[list[Bl
 
 
 def gather_figures(blocks: Sequence[Block]) -> tuple[list[Block], int]:
-    """Return blocks in which captions of figures stand with their figures; and how many were away from them.
+    """Put captions with their figures; return all blocks and how many captions were moved.
 
-    A caption without a picture, also one that was read as the page's footer, stands for a figure that the service took for
-    text: the blocks from the last heading that is none up to the caption are what is in it.
+    A caption without a picture belongs to a figure that the service read as text: the blocks from the last false heading up to
+    the caption are its body. The service may have read the caption as the page's footer.
     """
     result: list[Block] = []
     count = 0
@@ -93,7 +93,7 @@ def gather_figures(blocks: Sequence[Block]) -> tuple[list[Block], int]:
 
 
 def gather_legends(blocks: Sequence[Block]) -> tuple[list[Block], int]:
-    """Return blocks in which rows of short scraps right before a figure are part of it; and how many they were."""
+    """Move short scraps right before a figure into it; return the other blocks and how many scraps were moved."""
     result: list[Block] = []
     count = 0
     for block in blocks:
@@ -111,7 +111,7 @@ def gather_legends(blocks: Sequence[Block]) -> tuple[list[Block], int]:
 
 
 def gather_formulas(blocks: Sequence[Block]) -> tuple[list[Block], int]:
-    """Return blocks in which the scraps of a formula are one block; and how many were joined."""
+    """Join the scraps of a formula into one block; return all blocks and how many scraps were joined."""
     result: list[Block] = []
     run: list[Block] = []
     count = 0
@@ -130,9 +130,9 @@ def gather_formulas(blocks: Sequence[Block]) -> tuple[list[Block], int]:
 
 
 def rejoin(blocks: Sequence[Block]) -> tuple[list[Block], int]:
-    """Return blocks in which running text that was cut is whole again; and how many cuts there were.
+    """Join running text that was cut; return all blocks and the number of cuts.
 
-    Text goes on behind figures, tables, footnotes and page furniture, never behind a heading.
+    Text continues after figures, tables, footnotes and page furniture, never after a heading.
     """
     groups: list[list[Block]] = []
     last: list[Block] = []  # the pieces of the running text that may go on
@@ -158,8 +158,8 @@ def is_reference_heading(heading: str) -> bool:
 def entries(paragraphs: Sequence[TracedText]) -> list[TracedText]:
     """Return the entries of a list of references, from its paragraphs.
 
-    Where entries begin with numbers or keys in brackets, those tell them apart. Else a paragraph is an entry; one that the
-    paragraph before has not come to its end for, or that holds no year, is the rest of that.
+    Entries begin at their numbers or keys in brackets where they have them. Otherwise each paragraph is an entry, unless the one
+    before is unfinished or it holds no year: then it continues the entry before.
     """
     starts = sum(len(_NUMBERED.findall(paragraph.text)) for paragraph in paragraphs)
     if starts >= max(2, len(paragraphs) / 2):
@@ -178,7 +178,7 @@ def entries(paragraphs: Sequence[TracedText]) -> list[TracedText]:
 
 
 def _start_of_figure(blocks: Sequence[Block]) -> int:
-    """Return where what belongs to a caption at the end begins; the end itself if nothing tells."""
+    """Return where the body of a figure begins whose caption comes next: at the last false heading, or at the end without one."""
     for place in range(len(blocks) - 1, -1, -1):
         block = blocks[place]
         if block.kind == "text" and block.level:

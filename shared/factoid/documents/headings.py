@@ -1,4 +1,4 @@
-"""The title and the headings of a document: which are none, and how deep the others lie."""
+"""The title, the headings and the sections of a document."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _TURNED = 2.0  # taller than wide by so much: a word that runs up or down the pa
 
 
 def drop_stamps(blocks: Sequence[Block], layout: Layout) -> tuple[list[Block], int]:
-    """Return blocks without headings that run along the margin, or read as a preprint server's stamp; and how many they were."""
+    """Drop headings that run along the margin or read as a preprint server's stamp; return the rest and how many were dropped."""
     rest = [block for block in blocks if block.kind not in ("heading", "title") or not _is_stamp(block, layout)]
     return rest, len(blocks) - len(rest)
 
 
 def demote_headings(blocks: Sequence[Block]) -> tuple[list[Block], int]:
-    """Return blocks in which headings that are none are text, with their level; and how many they were.
+    """Turn false headings into text that remembers its level; return all blocks and how many were turned.
 
-    A heading without a word is none. Nor is one without a number, on the level of numbered ones and behind the first of them,
-    unless it has one of the names that sections without a number have.
+    A heading is false if it has no word; or if it has no number, stands after the first numbered heading and on the level of
+    those, and has none of the usual names of unnumbered sections ("References").
     """
     numbered = _numbers(blocks)
     levels = [blocks[place].level for place in numbered]
@@ -53,9 +53,9 @@ def demote_headings(blocks: Sequence[Block]) -> tuple[list[Block], int]:
 
 
 def with_title(blocks: Sequence[Block]) -> list[Block]:
-    """Return blocks of which the first title, or else a first heading on the top level that stands before all text, is the title.
+    """Make the first title the only one, or else a top-level heading that stands before all text.
 
-    Other titles, such as those of further pages, are headings.
+    Other titles, such as those of later pages, become headings.
     """
     titles = [place for place, block in enumerate(blocks) if block.kind == "title"]
     first = next((place for place, block in enumerate(blocks) if block.kind in ("heading", "text", "table")), None)
@@ -72,7 +72,7 @@ def with_title(blocks: Sequence[Block]) -> list[Block]:
 
 
 def with_sections(blocks: Sequence[Block], *, numbers: bool) -> list[Block]:
-    """Return blocks with the path of headings that they stand under, and headings with their depth as level, from 1.
+    """Give each block the path of headings above it, and each heading its depth, from 1, as its level.
 
     Args:
         blocks: The blocks.

@@ -44,8 +44,8 @@ class Evidence:
     """How words are written elsewhere: whole words, and pairs of parts with a hyphen between them, both in lower case.
 
     Attributes:
-        words: How often each word stands in the document, none of those at a broken line.
-        pairs: How often each pair of parts does, such as ("self", "contained").
+        words: Count of each word in the document; words cut at a line's end do not count.
+        pairs: Count of each pair of hyphenated parts, such as ("self", "contained").
         vocabulary: Words that are known anyway.
     """
 

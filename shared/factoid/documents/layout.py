@@ -1,4 +1,4 @@
-"""What a layout service read of a document: content, pages, words, and the elements that it told apart."""
+"""A document as a layout service read it: content, pages, words, paragraphs, tables and figures."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def ligatures(text: str) -> list[Edit]:
 
 
 def escapes(text: str) -> list[Edit]:
-    r"""Take out the backslashes of Markdown, as in "1\.", but those without which a line would begin a heading or a table."""
+    r"""Take out the backslashes of Markdown, as in "1\."; one that keeps a line from being a heading or a table stays."""
     guarded = {match.start() + match[0].index("\\") for match in _BLOCK_MARK.finditer(text)}
     return [(match.start(), match.start() + 1, "") for match in _ESCAPE.finditer(text) if match.start() not in guarded]
 
@@ -48,7 +48,7 @@ def line_breaks(text: str) -> list[Edit]:
 
 
 def spaces(text: str) -> list[Edit]:
-    """Write one blank for several, and for those that do not break or are thin."""
+    """Write one blank for several, for a non-breaking one and for a thin one."""
     return [(*match.span(), " ") for match in _SPACES.finditer(text)]
 
 

@@ -20,7 +20,7 @@ _CODE_END = re.compile(r"`|\n\s*\n")
 _LONGEST_WAIT = 300  # characters for a parenthesis to close: what the splitter takes for one
 
 _MARKER = re.compile(r"\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\]")
-_LAST_WORD = re.compile(r"\w+\Z")
+_LAST_WORD = re.compile(r"(?<!\w)\w++\Z")
 # Words and marks behind which a number in brackets is a part of the sentence: "see [2]", "press [1]", "f(x)=[1]".
 _NOUN_FOLLOWS = frozenset(
     "according an and as at button by equation figure from in key note of option or passage per press reference ref see source "

@@ -58,6 +58,13 @@ def test_merged_cells_of_pipes():
     ]
 
 
+def test_an_empty_cell_of_a_tight_table_is_empty():
+    (table,) = markdown_tables("|Name|Phone|Fax|\n|-|-|-|\n|Ann|123||\n|Bob||456|\n||789||\n")
+    assert table.texts()[1:] == [["Ann", "123", ""], ["Bob", "", "456"], ["", "789", ""]]
+    for text in ("| a | b |\n| --- | --- |\n| 1 ||\n", "|a | b |\n| - | - |\n| 1 ||\n"):
+        assert markdown_tables(text)[0].texts()[1] == ["1", ""]
+
+
 def test_headers_of_a_group_in_one_cell():
     text = "| Model | A || B ||\n||| F1@1 F1@5  || F1@1 F1@5  |\n| - | - | - | - | - |\n"
     text += "| x | 1 | 2 | 3 | 4 |\n|| 5 | 6 | 7 | 8 |\n"

@@ -1,7 +1,8 @@
 """Tables of Markdown and HTML, in the dialects of document-intelligence services and of converters, with exact spans.
 
 Azure Document Intelligence up to 2024-02 writes pipe tables that GFM cannot hold: several header rows before the delimiter,
-`||` for a position that a merged cell covers, rows of a wrapped cell one below the other. Later versions write HTML.
+`||` for a position that a merged cell covers, rows of a wrapped cell one below the other. It pads its cells and writes
+`| - | - |` as delimiter row; in tables of others `||` is an empty cell. Later versions write HTML.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ FENCE = re.compile(
 )
 
 _PIPE = re.compile(r"(?<!\\)\|")
+_AZURE_DELIMITER = re.compile(r"[\s>]*\|(?: - \|)+\s*")
+_UNPADDED = re.compile(r"(?<!\\)\|[^\s|]")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
 _HTML_CELL = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE)
@@ -39,7 +42,7 @@ class _Field(NamedTuple):
     text: str
     start: int
     end: int
-    covered: bool  # nothing at all between two pipes: a merged cell covers it
+    covered: bool  # nothing at all between two pipes: in Azure's dialect a merged cell covers it
 
 
 def markdown_tables(text: str) -> list[Table]:
@@ -175,7 +178,9 @@ def _pipe_tables(text: str) -> Iterator[Table]:
         lines = [(starts[line], text[starts[line] : starts[line + 1] - 1].rstrip("\r")) for line in range(first, end)]
         above, below = lines[: delimiter - first], lines[delimiter - first + 1 :]
         rows = [_fields(line, at) for at, line in above + below]
-        yield _pipe_table(rows, len(above), (lines[0][0], lines[-1][0] + len(lines[-1][1])))
+        is_azure = _AZURE_DELIMITER.fullmatch(lines[delimiter - first][1]) is not None
+        is_azure = is_azure and not any(_UNPADDED.search(line) for _, line in above + below)
+        yield _pipe_table(rows, len(above), (lines[0][0], lines[-1][0] + len(lines[-1][1])), is_azure=is_azure)
 
 
 def _fields(line: str, start: int) -> list[_Field]:
@@ -196,10 +201,10 @@ def _fields(line: str, start: int) -> list[_Field]:
     return fields
 
 
-def _pipe_table(rows: list[list[_Field]], header_count: int, span: Span) -> Table:
+def _pipe_table(rows: list[list[_Field]], header_count: int, span: Span, *, is_azure: bool) -> Table:
     width = max(map(len, rows), default=0)
     rows = [[*row, *[_Field("", span[1], span[1], False)] * (width - len(row))] for row in rows]
-    merged = any(field.covered for row in rows for field in row)
+    merged = is_azure and any(field.covered for row in rows for field in row)
     while header_count and not any(field.text for field in rows[0]):
         rows, header_count = rows[1:], header_count - 1
     header, body = rows[:header_count], rows[header_count:]

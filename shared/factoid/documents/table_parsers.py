@@ -210,7 +210,7 @@ def _pipe_table(rows: list[list[_Field]], header_count: int, span: Span, *, is_a
     header, body = rows[:header_count], rows[header_count:]
     if merged:
         header = _with_split_headers(header, body)
-        body = _without_wrapped(body)
+        body = _with_first_section(_without_wrapped(body))
     rows = header + body
     cells = _cells(rows, header_count, merged=merged)
     return Table(tuple(cells), len(rows), width, span=span)
@@ -242,6 +242,16 @@ def _without_wrapped(body: list[list[_Field]]) -> list[list[_Field]]:
         else:
             rows.append(row)
     return rows
+
+
+def _with_first_section(body: list[list[_Field]]) -> list[list[_Field]]:
+    """Let a single text at the start span the first row where it spans a later one: Azure writes both ways in one table."""
+    alone = [not any(field.text for field in row[1:]) and bool(row[0].text) for row in body]
+    if not any(alone[1:]) or not alone[0]:
+        return body
+    if not any(all(field.covered for field in row[1:]) for row, is_alone in zip(body, alone, strict=True) if is_alone):
+        return body
+    return [[body[0][0], *(field._replace(covered=True) for field in body[0][1:])], *body[1:]]
 
 
 def _continues(above: Sequence[_Field], row: Sequence[_Field]) -> bool:

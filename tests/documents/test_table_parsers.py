@@ -132,6 +132,27 @@ def test_html_that_is_nested_or_cut_off(source):
     assert table.texts() == [["a b", "c"]]
 
 
+RAISED = [
+    "5 × 10<sup>6</sup>",
+    "12<sup>1</sup>",
+    "s<sup>−1</sup>",
+    "H<sub>2</sub>O",
+    "7<sup>a</sup>",
+    "21<sup>st</sup>",
+]
+
+
+def test_raised_and_lowered_characters():
+    seen = ["5 × 10⁶", "12¹", "s⁻¹", "H₂O", "7ᵃ", "21st"]
+    (table,) = markdown_tables("\n".join(["| Value |", "| - |", *(f"| {text} |" for text in RAISED)]))
+    assert [row[0] for row in table.texts()[1:]] == seen
+    html = "".join(f"<tr><td>{text}</td></tr>" for text in RAISED)
+    assert [row[0] for row in html_table(f"<table>{html}</table>").texts()] == seen
+    (table,) = markdown_tables("| Depth |\n| - |\n| 12<sup>1</sup> |\n| 13 |\n\nTable 1: In 10<sup>3</sup> m.")
+    assert table.caption == "Table 1: In 10³ m."
+    assert table.to_pandas()["Depth"].tolist() == ["12¹", "13"]
+
+
 def test_html_without_a_table():
     assert html_table("<p>x</p>").cells == ()
     assert html_table("<table></table>").texts() == []

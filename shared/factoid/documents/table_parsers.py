@@ -27,6 +27,10 @@ FENCE = re.compile(
 _PIPE = re.compile(r"(?<!\\)\|")
 _AZURE_DELIMITER = re.compile(r"[\s>]*\|(?: - \|)+\s*")
 _UNPADDED = re.compile(r"(?<!\\)\|[^\s|]")
+_SMALL = re.compile(r"<(sup|sub)\b[^<>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
+_HAS_SMALL = re.compile(r"[\d+−–=, -]+|[a-z]")  # words stay as they are, such as "st" in "21st"
+_RAISED = str.maketrans("0123456789+-−–=abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
+_LOWERED = str.maketrans("0123456789+-−–=aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋₌ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
 _HTML_CELL = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE)
@@ -119,9 +123,23 @@ def _in_order(element: Any) -> Iterator[str]:
     for child in element:
         block = child.tag in ("br", "p", "div", "li", "ul", "ol", "td", "th", "tr", "table")
         yield " " if block else ""
-        if isinstance(child.tag, str):  # a comment has none
+        if child.tag in ("sup", "sub"):
+            yield _small(child.tag, _element_text(child))
+        elif isinstance(child.tag, str):  # a comment has none
             yield from _in_order(child)
         yield (" " if block else "") + (child.tail or "")
+
+
+def _small(tag: str, text: str) -> str:
+    """Return raised or lowered text in the characters that Unicode has for it, so that "10⁶" does not become "106"."""
+    is_raised = tag.lower() == "sup"
+    return text.translate(_RAISED if is_raised else _LOWERED) if _HAS_SMALL.fullmatch(text) else text
+
+
+def _seen(source: str) -> str:
+    """Return what a reader sees of Markdown, on one line."""
+    small = _SMALL.sub(lambda match: _small(match[1], visible(match[2]).text.strip()), source)
+    return " ".join(visible(small).text.split())
 
 
 def _html_cell_spans(source: str, start: int) -> list[Span]:
@@ -195,9 +213,9 @@ def _fields(line: str, start: int) -> list[_Field]:
     for left, right in pairwise(bounds):
         raw = line[left + 1 : right]
         begin = left + 1 + len(raw) - len(raw.lstrip())
-        seen = visible(_BREAK.sub(" ", raw.strip().replace("\\|", "|"))).text
+        seen = _seen(_BREAK.sub(" ", raw.strip().replace("\\|", "|")))
         end = max(begin, left + 1 + len(raw.rstrip()))
-        fields.append(_Field(" ".join(seen.split()), start + begin, start + end, not raw))
+        fields.append(_Field(seen, start + begin, start + end, not raw))
     return fields
 
 
@@ -312,8 +330,7 @@ def _with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
         for span in (_paragraph_after(text, end, limit), _paragraph_before(text, floor, start)):
             if not table.caption and span[0] not in taken and _CAPTION.match(text, *span):
                 taken.add(span[0])
-                caption = " ".join(visible(text[slice(*span)]).text.split())
-                table = replace(table, caption=caption, caption_span=span)
+                table = replace(table, caption=_seen(text[slice(*span)]), caption_span=span)
         results.append(table)
     return results
 

@@ -75,6 +75,32 @@ def test_a_row_with_a_name_and_no_values_is_a_row():
     assert texts(sheet) == ["Name: Ann.", "Name: Bob."]
 
 
+def test_a_first_column_without_a_header_names_rows():
+    rows = "|Germany|||\n|2020|3|1|\n|2021|4|2|\n|France|||\n|2020|5|3|\n"
+    (table,) = markdown_tables(f"| | Sales | Cost |\n|-|-|-|\n{rows}")
+    assert texts(table)[:2] == ["2020 has Sales of 3.", "2020 has Cost of 1."]
+    groups = "| | Sales |\n| - | - |\n| Germany ||\n| 2020 | 3 |\n| 2021 | 4 |\n| France ||\n| 2020 | 5 |\n"
+    (table,) = markdown_tables(groups)
+    assert texts(table) == [
+        "Under “Germany”, 2020 has Sales of 3.",
+        "Under “Germany”, 2021 has Sales of 4.",
+        "Under “France”, 2020 has Sales of 5.",
+    ]
+
+
+def test_every_sentence_of_an_invoice_names_its_row():
+    lines = "| 1 | Chair | 2 | 20 |\n| 2 | Desk | 1 | 90 |\n| | | Subtotal | 110 |\n| | | VAT | 22 |\n"
+    (table,) = markdown_tables(f"| No. | Item | Qty | Amount |\n| - | - | - | - |\n{lines}")
+    assert texts(table) == [
+        "Chair with 1 No. has Qty of 2.",
+        "Chair with 1 No. has Amount of 20.",
+        "Desk with 2 No. has Qty of 1.",
+        "Desk with 2 No. has Amount of 90.",
+        "Subtotal has Amount of 110.",
+        "VAT has Amount of 22.",
+    ]
+
+
 def test_a_last_row_that_spans_the_table_is_said_as_it_stands():
     (table,) = markdown_tables("| City | Sales |\n| - | - |\n| Oslo | 1 |\n| As of May ||\n")
     assert texts(table) == ["Oslo has Sales of 1.", "As of May."]

@@ -175,7 +175,8 @@ class Table:
         """Return how many columns at the left name the rows.
 
         Those that the service calls row headers; else of the columns before the first number as many as it takes to tell the
-        rows apart, at least one. In a table without numbers, the first column if all its texts are short and distinct.
+        rows apart; where that fails, those up to the first column of words that differ in most of its rows. A first column
+        without a header names rows. In a table without numbers, the first column if all its texts are short and distinct.
         """
         marked = [cell.column + cell.column_span for cell in self.cells if cell.kind == "rowHeader"]
         rows = list(self.rows())
@@ -187,7 +188,11 @@ class Table:
             for count in range(1, numeric.index(True, 1) + 1):
                 if len(set(zip(*columns[:count], strict=True))) == len(rows):
                     return count
-            return 0 if numeric[0] else 1
+            for count, texts in enumerate(columns[:-1], 1):
+                filled = [text for text in texts if text]
+                if len(set(filled)) * 2 > len(filled) and not all(map(is_number, filled)):
+                    return count
+            return 0 if numeric[0] and self.headers()[0] else 1
         first = columns[0]
         short = all(text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first)
         return 1 if short and len(set(first)) == len(rows) else 0

@@ -99,8 +99,8 @@ class TableSummarizer:
 
     Args:
         client: `openai.OpenAI`, `openai.AsyncOpenAI` or a client with the same methods; or a function from a prompt to an
-            answer, such as one around any other model, None or "" if it has none. The packages for LangChain and LlamaIndex have a `TableSummarizer`
-            that takes their models.
+            answer, such as one around any other model, None or "" if it has none. The packages for LangChain and LlamaIndex
+            have a `TableSummarizer` that takes their models.
         model: Name of the model, as the server knows it; of a function, what a cache knows it by.
         cache: Keeps summaries: a `PropositionCache`, the path of its file, made if absent, or a store's folder.
         prompt: Instructions in place of factoid's own.

@@ -122,9 +122,7 @@ def _is_slow(pattern: re.Pattern[str], method: str, text: Callable[[int], str]) 
     if _seconds(pattern, method, short) < _QUICK:
         return False
     # A loaded machine slows one measurement, a pattern that is not linear all of them.
-    return all(
-        _seconds(pattern, method, long) > _MOST_GROWTH * _seconds(pattern, method, short) for _ in range(_TRIES)
-    )
+    return all(_seconds(pattern, method, long) > _MOST_GROWTH * _seconds(pattern, method, short) for _ in range(_TRIES))
 
 
 def _seconds(pattern: re.Pattern[str], method: str, text: str) -> float:

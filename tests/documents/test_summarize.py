@@ -127,6 +127,13 @@ async def test_functions(tmp_path):
     }
 
 
+@pytest.mark.parametrize("answer", [None, "", " \n"])
+def test_a_function_without_an_answer_for_one_table_costs_that_table(answer):
+    report = TableSummarizer(lambda prompt: answer if "Table 2" in prompt else "Depths.").summarize(TABLES)
+    assert report.metadata()["table_summaries"] == ["Depths.", "", "Depths."]
+    assert report.failures == {"empty answer": 1}
+
+
 def test_what_cannot_be_used(server, tmp_path):
     with pytest.raises(InvalidInputError, match=r"a function needs a name before a cache"):
         TableSummarizer(lambda prompt: "x", cache=tmp_path / "c")
@@ -136,8 +143,8 @@ def test_what_cannot_be_used(server, tmp_path):
         TableSummarizer(PromptPropositionizer(client(server), "m"))
     with pytest.raises(InvalidInputError, match=r"expected a list of factoid\.documents\.Table"):
         TableSummarizer(str.upper).summarize(TABLES[0])
-    with pytest.raises(InvalidInputError, match=r"must return a str, got NoneType"):
-        TableSummarizer(lambda prompt: None).summarize(TABLES)
+    with pytest.raises(InvalidInputError, match=r"must return a str, got int"):
+        TableSummarizer(lambda prompt: 5).summarize(TABLES)
     server.answers = dict.fromkeys("123", refused(401, "no key"))
     with pytest.raises(PropositionizerError, match="key"):
         TableSummarizer(client(server), "m").summarize(TABLES)

@@ -58,6 +58,13 @@ def test_merged_cells_of_pipes():
     ]
 
 
+def test_an_empty_cell_of_a_tight_table_is_empty():
+    (table,) = markdown_tables("|Name|Phone|Fax|\n|-|-|-|\n|Ann|123||\n|Bob||456|\n||789||\n")
+    assert table.texts()[1:] == [["Ann", "123", ""], ["Bob", "", "456"], ["", "789", ""]]
+    for text in ("| a | b |\n| --- | --- |\n| 1 ||\n", "|a | b |\n| - | - |\n| 1 ||\n"):
+        assert markdown_tables(text)[0].texts()[1] == ["1", ""]
+
+
 def test_headers_of_a_group_in_one_cell():
     text = "| Model | A || B ||\n||| F1@1 F1@5  || F1@1 F1@5  |\n| - | - | - | - | - |\n"
     text += "| x | 1 | 2 | 3 | 4 |\n|| 5 | 6 | 7 | 8 |\n"
@@ -123,6 +130,27 @@ def test_html_with_attributes_spans_and_nested_markup():
 def test_html_that_is_nested_or_cut_off(source):
     (table,) = markdown_tables(source)
     assert table.texts() == [["a b", "c"]]
+
+
+RAISED = [
+    "5 × 10<sup>6</sup>",
+    "12<sup>1</sup>",
+    "s<sup>−1</sup>",
+    "H<sub>2</sub>O",
+    "7<sup>a</sup>",
+    "21<sup>st</sup>",
+]
+
+
+def test_raised_and_lowered_characters():
+    seen = ["5 × 10⁶", "12¹", "s⁻¹", "H₂O", "7ᵃ", "21st"]
+    (table,) = markdown_tables("\n".join(["| Value |", "| - |", *(f"| {text} |" for text in RAISED)]))
+    assert [row[0] for row in table.texts()[1:]] == seen
+    html = "".join(f"<tr><td>{text}</td></tr>" for text in RAISED)
+    assert [row[0] for row in html_table(f"<table>{html}</table>").texts()] == seen
+    (table,) = markdown_tables("| Depth |\n| - |\n| 12<sup>1</sup> |\n| 13 |\n\nTable 1: In 10<sup>3</sup> m.")
+    assert table.caption == "Table 1: In 10³ m."
+    assert table.to_pandas()["Depth"].tolist() == ["12¹", "13"]
 
 
 def test_html_without_a_table():

@@ -44,8 +44,8 @@ def test_averages_totals_and_rows_with_two_names():
 
 
 def test_rows_that_could_be_mixed_up_name_what_describes_them():
-    rows = [["Port", "Ships"], ["2021", ""], ["Bergen", "5"], ["2022 (estimate)", ""], ["Bergen", "6"]]
-    table = table_of([["Port", "Ships"], ["In spring", ""], *rows[2:3], *rows[3:]], caption="Table 1: Calls")
+    rows = "| In spring ||\n| Bergen | 5 |\n| 2022 (estimate) ||\n| Bergen | 6 |\n"
+    (table,) = markdown_tables(f"| Port | Ships |\n| - | - |\n{rows}\nTable 1: Calls")
     assert texts(table) == [
         "In Table 1, under “In spring”, Bergen has Ships of 5.",
         "In Table 1, under “2022 (estimate)”, Bergen has Ships of 6.",
@@ -64,6 +64,54 @@ def test_a_merged_value_is_said_once_and_an_empty_one_not_at_all():
     cells = (*table_of([["a", "b", "c"], ["x", "", ""]]).cells[:3], Cell(1, 0, "x"), Cell(1, 1, "1", column_span=2))
     assert texts(Table(cells, 2, 3)) == ["x has b of 1."]
     assert texts(Table((), 3, 3)) == texts(Table((), 0, 0)) == []
+
+
+def test_a_row_with_a_name_and_no_values_is_a_row():
+    (table,) = markdown_tables("| Item | Price | Stock |\n| - | - | - |\n| Lamp | | |\n| Sofa | 400 | 2 |\n")
+    assert [record["Item"] for record in table.to_records()] == ["Lamp", "Sofa"]
+    assert texts(table) == ["Item: Lamp.", "Sofa has Price of 400.", "Sofa has Stock of 2."]
+    sheet = table_of([["Name", "Signature"], ["Ann", ""], ["Bob", ""]])
+    assert sheet.to_records() == [{"Name": "Ann", "Signature": ""}, {"Name": "Bob", "Signature": ""}]
+    assert texts(sheet) == ["Name: Ann.", "Name: Bob."]
+
+
+def test_a_first_column_without_a_header_names_rows():
+    rows = "|Germany|||\n|2020|3|1|\n|2021|4|2|\n|France|||\n|2020|5|3|\n"
+    (table,) = markdown_tables(f"| | Sales | Cost |\n|-|-|-|\n{rows}")
+    assert texts(table)[:2] == ["2020 has Sales of 3.", "2020 has Cost of 1."]
+    groups = "| | Sales |\n| - | - |\n| Germany ||\n| 2020 | 3 |\n| 2021 | 4 |\n| France ||\n| 2020 | 5 |\n"
+    (table,) = markdown_tables(groups)
+    assert texts(table) == [
+        "Under “Germany”, 2020 has Sales of 3.",
+        "Under “Germany”, 2021 has Sales of 4.",
+        "Under “France”, 2020 has Sales of 5.",
+    ]
+
+
+def test_every_sentence_of_an_invoice_names_its_row():
+    lines = "| 1 | Chair | 2 | 20 |\n| 2 | Desk | 1 | 90 |\n| | | Subtotal | 110 |\n| | | VAT | 22 |\n"
+    (table,) = markdown_tables(f"| No. | Item | Qty | Amount |\n| - | - | - | - |\n{lines}")
+    assert texts(table) == [
+        "Chair with 1 No. has Qty of 2.",
+        "Chair with 1 No. has Amount of 20.",
+        "Desk with 2 No. has Qty of 1.",
+        "Desk with 2 No. has Amount of 90.",
+        "Subtotal has Amount of 110.",
+        "VAT has Amount of 22.",
+    ]
+
+
+def test_a_last_row_that_spans_the_table_is_said_as_it_stands():
+    (table,) = markdown_tables("| City | Sales |\n| - | - |\n| Oslo | 1 |\n| As of May ||\n")
+    assert texts(table) == ["Oslo has Sales of 1.", "As of May."]
+    assert table.to_records()[1]["City"] == "As of May"
+
+
+def test_a_total_at_the_end_is_under_no_section():
+    rows = "| North ||\n| Oslo | 1 |\n| South ||\n| Rome | 2 |\n| Total | 3 |\n"
+    (table,) = markdown_tables(f"| City | Sales |\n| - | - |\n{rows}")
+    assert [row.description for row in table.rows()] == ["North", "South", ""]
+    assert texts(table)[1:] == ["Under “South”, Rome has Sales of 2.", "Total has Sales of 3."]
 
 
 # The printed paper

@@ -96,8 +96,8 @@ class TableSummarizer:
 
     Args:
         client: `openai.OpenAI`, `openai.AsyncOpenAI` or a client with the same methods; or a function from a prompt to an
-            answer, such as one around any other model. The packages for LangChain and LlamaIndex have a `TableSummarizer`
-            that takes their models.
+            answer, such as one around any other model, None or "" if it has none. The packages for LangChain and LlamaIndex
+            have a `TableSummarizer` that takes their models.
         model: Name of the model, as the server knows it; of a function, what a cache knows it by.
         cache: Keeps summaries: a `PropositionCache`, the path of its file, made if absent, or a store's folder.
         prompt: Instructions in place of factoid's own.
@@ -111,7 +111,7 @@ class TableSummarizer:
 
     def __init__(
         self,
-        client: OpenAI | AsyncOpenAI | Callable[[str], str] | ChatPropositionizer | Any,
+        client: OpenAI | AsyncOpenAI | Callable[[str], str | None] | ChatPropositionizer | Any,
         model: str = "",
         *,
         cache: PropositionCache | str | Path | None = None,
@@ -172,12 +172,14 @@ class _FunctionChat(ChatPropositionizer):
 
     _can_asend = False
 
-    def __init__(self, function: Callable[[str], str], name: str, **options: Any) -> None:
+    def __init__(self, function: Callable[[str], str | None], name: str, **options: Any) -> None:
         super().__init__(**options)
         self.function, self.model = function, name
 
     def _send(self, prompt: str) -> Reply:
         answer = self.function(prompt)
+        if answer is None:  # as some clients have it where a model says nothing
+            return Reply(NoPropositions(_EMPTY))
         if not isinstance(answer, str):
             message = f"the function that summarizes must return a str, got {type(answer).__name__}"
             raise InvalidInputError(message)

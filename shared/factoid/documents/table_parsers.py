@@ -1,7 +1,8 @@
 """Tables of Markdown and HTML, in the dialects of document-intelligence services and of converters, with exact spans.
 
 Azure Document Intelligence up to 2024-02 writes pipe tables that GFM cannot hold: several header rows before the delimiter,
-`||` for a position that a merged cell covers, rows of a wrapped cell one below the other. Later versions write HTML.
+`||` for a position that a merged cell covers, rows of a wrapped cell one below the other. It pads its cells and writes
+`| - | - |` as delimiter row; in tables of others `||` is an empty cell. Later versions write HTML.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ FENCE = re.compile(
 )
 
 _PIPE = re.compile(r"(?<!\\)\|")
+_AZURE_DELIMITER = re.compile(r"[\s>]*\|(?: - \|)+\s*")
+_UNPADDED = re.compile(r"(?<!\\)\|[^\s|]")
+_SMALL = re.compile(r"<(sup|sub)\b[^<>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
+_HAS_SMALL = re.compile(r"[\d+−–=, -]+|[a-z]")  # words stay as they are, such as "st" in "21st"
+_RAISED = str.maketrans("0123456789+-−–=abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
+_LOWERED = str.maketrans("0123456789+-−–=aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋₌ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
 _HTML_CELL = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE)
@@ -39,7 +46,7 @@ class _Field(NamedTuple):
     text: str
     start: int
     end: int
-    covered: bool  # nothing at all between two pipes: a merged cell covers it
+    covered: bool  # nothing at all between two pipes: in Azure's dialect a merged cell covers it
 
 
 def markdown_tables(text: str) -> list[Table]:
@@ -116,9 +123,23 @@ def _in_order(element: Any) -> Iterator[str]:
     for child in element:
         block = child.tag in ("br", "p", "div", "li", "ul", "ol", "td", "th", "tr", "table")
         yield " " if block else ""
-        if isinstance(child.tag, str):  # a comment has none
+        if child.tag in ("sup", "sub"):
+            yield _small(child.tag, _element_text(child))
+        elif isinstance(child.tag, str):  # a comment has none
             yield from _in_order(child)
         yield (" " if block else "") + (child.tail or "")
+
+
+def _small(tag: str, text: str) -> str:
+    """Return raised or lowered text in the characters that Unicode has for it, so that "10⁶" does not become "106"."""
+    is_raised = tag.lower() == "sup"
+    return text.translate(_RAISED if is_raised else _LOWERED) if _HAS_SMALL.fullmatch(text) else text
+
+
+def _plain_line(source: str) -> str:
+    """Return what a reader sees of Markdown, on one line."""
+    small = _SMALL.sub(lambda match: _small(match[1], visible(match[2]).text.strip()), source)
+    return " ".join(visible(small).text.split())
 
 
 def _html_cell_spans(source: str, start: int) -> list[Span]:
@@ -175,7 +196,9 @@ def _pipe_tables(text: str) -> Iterator[Table]:
         lines = [(starts[line], text[starts[line] : starts[line + 1] - 1].rstrip("\r")) for line in range(first, end)]
         above, below = lines[: delimiter - first], lines[delimiter - first + 1 :]
         rows = [_fields(line, at) for at, line in above + below]
-        yield _pipe_table(rows, len(above), (lines[0][0], lines[-1][0] + len(lines[-1][1])))
+        is_azure = _AZURE_DELIMITER.fullmatch(lines[delimiter - first][1]) is not None
+        is_azure = is_azure and not any(_UNPADDED.search(line) for _, line in above + below)
+        yield _pipe_table(rows, len(above), (lines[0][0], lines[-1][0] + len(lines[-1][1])), is_azure=is_azure)
 
 
 def _fields(line: str, start: int) -> list[_Field]:
@@ -190,22 +213,22 @@ def _fields(line: str, start: int) -> list[_Field]:
     for left, right in pairwise(bounds):
         raw = line[left + 1 : right]
         begin = left + 1 + len(raw) - len(raw.lstrip())
-        shown = visible(_BREAK.sub(" ", raw.strip().replace("\\|", "|"))).text
+        shown = _plain_line(_BREAK.sub(" ", raw.strip().replace("\\|", "|")))
         end = max(begin, left + 1 + len(raw.rstrip()))
-        fields.append(_Field(" ".join(shown.split()), start + begin, start + end, not raw))
+        fields.append(_Field(shown, start + begin, start + end, not raw))
     return fields
 
 
-def _pipe_table(rows: list[list[_Field]], header_count: int, span: Span) -> Table:
+def _pipe_table(rows: list[list[_Field]], header_count: int, span: Span, *, is_azure: bool) -> Table:
     width = max(map(len, rows), default=0)
     rows = [[*row, *[_Field("", span[1], span[1], False)] * (width - len(row))] for row in rows]
-    merged = any(field.covered for row in rows for field in row)
+    merged = is_azure and any(field.covered for row in rows for field in row)
     while header_count and not any(field.text for field in rows[0]):
         rows, header_count = rows[1:], header_count - 1
     header, body = rows[:header_count], rows[header_count:]
     if merged:
         header = _with_split_headers(header, body)
-        body = _without_wrapped(body)
+        body = _with_first_section(_without_wrapped(body))
     rows = header + body
     cells = _cells(rows, header_count, merged=merged)
     return Table(tuple(cells), len(rows), width, span=span)
@@ -237,6 +260,16 @@ def _without_wrapped(body: list[list[_Field]]) -> list[list[_Field]]:
         else:
             rows.append(row)
     return rows
+
+
+def _with_first_section(body: list[list[_Field]]) -> list[list[_Field]]:
+    """Let a single text at the start span the first row where it spans a later one: Azure writes both ways in one table."""
+    alone = [not any(field.text for field in row[1:]) and bool(row[0].text) for row in body]
+    if not any(alone[1:]) or not alone[0]:
+        return body
+    if not any(all(field.covered for field in row[1:]) for row, is_alone in zip(body, alone, strict=True) if is_alone):
+        return body
+    return [[body[0][0], *(field._replace(covered=True) for field in body[0][1:])], *body[1:]]
 
 
 def _continues(above: Sequence[_Field], row: Sequence[_Field]) -> bool:
@@ -297,8 +330,7 @@ def _with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
         for span in (_paragraph_after(text, end, limit), _paragraph_before(text, floor, start)):
             if not table.caption and span[0] not in taken and _CAPTION.match(text, *span):
                 taken.add(span[0])
-                caption = " ".join(visible(text[slice(*span)]).text.split())
-                table = replace(table, caption=caption, caption_span=span)
+                table = replace(table, caption=_plain_line(text[slice(*span)]), caption_span=span)
         results.append(table)
     return results
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from factoid.documents.tables import Cell, Row, Table, is_number, plain_text
@@ -38,7 +38,8 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
 
     A row is named by its first columns (see `Table.row_header_columns`). The outermost of several headers says for what a
     value holds, the others what it is. The row above that describes a row ("Supervised models") is named where rows could be
-    mixed up without it, or where they or the table have no name. Values are as they are printed.
+    mixed up without it, or where they or the table have no name. A row that is only named is one sentence, "Name: Ann."
+    Values are as they are printed.
 
     Args:
         table: The table. Its label or caption begins each sentence.
@@ -49,25 +50,47 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
     evidence = text or " ".join([table.caption, *table.footnotes])
     lower = set(re.findall(r"\b[a-z]\w+", evidence))
     rows = list(table.rows())
-    names = [_name(row, levels, count, lower) for row in rows]
+    names = [_name(_heads(row, count), levels, lower) for row in rows]
     repeated = {name for name, times in Counter(names).items() if times > 1}
     propositions = []
     for row, name in zip(rows, names, strict=True):
         place = [_place(table)]
         if row.description and (not name or name in repeated or not place[0]):
             place.append(f"under “{row.description}”")
-        heads = [cell for cell in row.cells[:count] if cell]
-        for column, cell in _values(row, count):
-            sentence = _sentence(name, levels[column], plain_text(cell))
-            if start := ", ".join(filter(None, place)):
-                sentence = f"{start[0].upper()}{start[1:]}, {sentence}"
-            propositions.append(RowProposition(sentence, row.number, column, (cell, *heads)))
+        heads = _heads(row, count)
+        values = list(_values(row, count, heads))
+        if not values:  # the name is all that the row says
+            name, values = (
+                "",
+                [(column, cell) for cell, column in heads.items() if levels[column] or cell.column_span > 1],
+            )
+        for column, cell in values:
+            headers = () if cell in heads and cell.column_span > 1 else levels[column]
+            sentence = _sentence(name, headers, plain_text(cell))
+            start = ", ".join(part for part in place if part)
+            whole = f"{start}, {sentence}" if start else sentence
+            propositions.append(
+                RowProposition(
+                    whole[0].upper() + whole[1:] if start else whole, row.number, column, tuple({cell: column} | heads)
+                )
+            )
     return propositions
 
 
-def _values(row: Row, count: int) -> Iterator[tuple[int, Cell]]:
+def _heads(row: Row, count: int) -> dict[Cell, int]:
+    """Return the cells that name a row, with their columns: those of the first columns, else its first text."""
+    texts: dict[Cell, int] = {}
+    for column, cell in enumerate(row.cells):
+        if cell and plain_text(cell):
+            texts.setdefault(cell, column)
+    heads = {cell: column for cell, column in texts.items() if column < count}
+    words = [(cell, column) for cell, column in texts.items() if not is_number(plain_text(cell))]
+    return heads or dict(words[:1] if count else [])
+
+
+def _values(row: Row, count: int, heads: Mapping[Cell, int]) -> Iterator[tuple[int, Cell]]:
     """Yield the values of a row with their columns; a merged cell once."""
-    yielded: set[Cell] = set()
+    yielded = set(heads)
     for column, cell in enumerate(row.cells[count:], count):
         if cell and plain_text(cell) and cell not in yielded:
             yielded.add(cell)
@@ -80,10 +103,10 @@ def _place(table: Table) -> str:
     return f"in the table “{table.caption.rstrip('. ')}”" if table.caption else ""
 
 
-def _name(row: Row, levels: Sequence[tuple[str, ...]], count: int, lower: set[str]) -> str:
-    """Return what a row is about: its first header, "with" the others."""
-    parts = [(plain_text(cell), " ".join(levels[column])) for column, cell in enumerate(row.cells[:count])]
-    name, *others = [part for part in parts if part[0]] or [("", "")]
+def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]], lower: set[str]) -> str:
+    """Return what a row is about: its first header that is no number, "with" the others."""
+    parts = [(plain_text(cell), " ".join(levels[column])) for cell, column in heads.items()]
+    name, *others = sorted(parts, key=lambda part: is_number(part[0])) or [("", "")]
     with_others = [
         f"{_lowered(value, lower)} {header.lower() if _COMMON_NOUN.fullmatch(header) else header}" if header else value
         for value, header in others

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -23,6 +24,7 @@ TICK = r"(?::(?:un)?selected:|[☐☑☒])"  # how services write a box that is 
 SELECTION = re.compile(rf"\s?{TICK}")
 _NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
 _LABEL = re.compile(r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)")
+_SUM = re.compile(r"(?:grand |sub-?)?(?:total|sum)s?\b", re.IGNORECASE)
 _ROW_HEADER_WORDS = 8  # most words that the name of a row has
 
 
@@ -153,23 +155,28 @@ class Table:
         return columns
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows below the headers; a row with a single text describes those below it and is not yielded.
+        """Yield the rows below the headers; a text that spans a row describes the rows below it and is not yielded.
 
-        A table of one column has no such rows.
+        In the last row it describes nothing and is yielded. A row with a name and empty cells is a row as any other. A total
+        that stands once, such as that at the end, is one of the whole table: no row describes it.
         """
+        grid = list(enumerate(self.grid()))[self.header_rows :]
+        rows = [(index, cells, texts) for index, cells in grid if (texts := _distinct(cells))]
+        firsts = Counter(texts[0].text for _, _, texts in rows)
         description = ""
-        for index, cells in enumerate(self.grid()[self.header_rows :], self.header_rows):
-            distinct = [cell for cell in dict.fromkeys(cells) if cell and cell.text]
-            if self.column_count > 1 and len(distinct) == 1 and not is_number(plain_text(distinct[0])):
-                description = distinct[0].text
-            elif distinct:
-                yield Row(index, cells, description)
+        for index, cells, texts in rows:
+            if self.column_count > 1 and _describes(texts) and index != rows[-1][0]:
+                description = texts[0].text
+            else:
+                is_whole = _SUM.match(texts[0].text) is not None and firsts[texts[0].text] == 1
+                yield Row(index, cells, "" if is_whole else description)
 
     def row_header_columns(self) -> int:
         """Return how many columns at the left name the rows.
 
         Those that the service calls row headers; else of the columns before the first number as many as it takes to tell the
-        rows apart, at least one. In a table without numbers, the first column if all its texts are short and distinct.
+        rows apart; where that fails, those up to the first column of words that differ in most of its rows. A first column
+        without a header names rows. In a table without numbers, the first column if all its texts are short and distinct.
         """
         marked = [cell.column + cell.column_span for cell in self.cells if cell.kind == "rowHeader"]
         rows = list(self.rows())
@@ -181,7 +188,11 @@ class Table:
             for count in range(1, numeric.index(True, 1) + 1):
                 if len(set(zip(*columns[:count], strict=True))) == len(rows):
                     return count
-            return 0 if numeric[0] else 1
+            for count, texts in enumerate(columns[:-1], 1):
+                filled = [text for text in texts if text]
+                if len(set(filled)) * 2 > len(filled) and not all(map(is_number, filled)):
+                    return count
+            return 0 if numeric[0] and self.headers()[0] else 1
         first = columns[0]
         short = all(text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first)
         return 1 if short and len(set(first)) == len(rows) else 0
@@ -255,6 +266,16 @@ class Table:
         ordered = (sorted(cells, key=lambda cell: cell.column) for cells in starts.values())
         lines += ["<tr>" + "".join(map(_html_cell, cells)) + "</tr>" for cells in ordered]
         return "\n".join([*lines, "</table>"])
+
+
+def _distinct(cells: Iterable[Cell | None]) -> list[Cell]:
+    return [cell for cell in dict.fromkeys(cells) if cell and cell.text]
+
+
+def _describes(texts: Sequence[Cell]) -> bool:
+    """Tell whether the cells of a row are one that spans it, or is marked as the head of the rows below."""
+    marked = texts[0].column_span > 1 or texts[0].kind in ("stubHead", "description")
+    return len(texts) == 1 and marked and not is_number(plain_text(texts[0]))
 
 
 def _html_cell(cell: Cell) -> str:

@@ -108,6 +108,36 @@ def test_running_heads() -> None:
     assert clean(two).text.count("Mills of the North") == 2
 
 
+PAGE_BREAK = "\n\n<!-- PageBreak -->\n\n"
+
+
+@pytest.mark.parametrize("amounts", [(100, 100, 100, 100), (100, 250, 80, 12)])
+def test_invoices_keep_their_numbers_and_amounts(amounts: tuple[int, ...]) -> None:
+    pages = [
+        f"Invoice number: {4701 + place}\n\nWe sold goods number {'x' * (place + 1)}.\n\nAmount due: {amount} EUR"
+        for place, amount in enumerate(amounts)
+    ]
+    document = cleaned(PAGE_BREAK.join(pages))
+    assert document.text == "\n\n".join(pages)
+    assert "running_heads" not in document.changes
+
+
+def test_only_numbers_that_count_with_the_pages_may_differ_in_running_heads() -> None:
+    lines = ["{} Lee and Ek", "Mills, page {} of 4", "Bill 7{}"]
+    for line, left in zip(lines, (0, 0, 4), strict=True):
+        pages = [f"{line.format(346 + page)}\n\nIt turns {'x' * page}." for page in range(1, 5)]
+        if "page" in line:
+            pages = [f"{line.format(page)}\n\nIt turns {'x' * page}." for page in range(1, 5)]
+        assert len(cleaned(PAGE_BREAK.join(pages)).paragraphs) == 4 + left
+    totals = [f"Total {total} EUR\n\nIt turns {'x' * total}." for total in (10, 10, 10, 25)]
+    assert cleaned(PAGE_BREAK.join(totals)).text.count("Total") == 4
+
+
+def test_a_page_keeps_its_only_text() -> None:
+    document = cleaned(PAGE_BREAK.join(["Left blank", "Left blank\n\nA mill.", "Left blank", "Left blank"]))
+    assert document.text == "Left blank\n\nA mill.\n\nLeft blank\n\nLeft blank"
+
+
 def test_a_heading_along_the_margin() -> None:
     content = "# Mills\n\nText of it.\n\n## Archive 17\n\nMore text."
     offset = content.index("Archive")

@@ -39,7 +39,7 @@ class CleaningOptions:
     Attributes:
         selection_marks: Take out ":selected:", ":unselected:" and ticked or empty boxes.
         page_furniture: Leave out headers, footers and numbers of pages, and comments.
-        running_heads: Leave out short lines that begin or end three pages or more alike, but for their numbers.
+        running_heads: Leave out short lines that begin or end three pages or more alike, but for page numbers.
         side_stamps: Leave out headings that run along the margin, and stamps of preprint servers.
         false_headings: Turn headings that are none into text.
         numbered_headings: Take the depth of headings from their numbers.

@@ -48,7 +48,14 @@ def only(rule: str) -> dict[str, Any]:
             "Mills¹ grind², says Lee.³ It covers 5 m² and R² is 0.9†",
             "Mills grind, says Lee. It covers 5 m² and R² is 0.9",
         ),
-        ("footnote_marks", "Rye<sup>1</sup> bread, 10³ sacks", "Rye bread, 10³ sacks"),
+        ("footnote_marks", "Bread<sup>1</sup> of rye, 10³ sacks", "Bread of rye, 10³ sacks"),
+        (
+            "footnote_marks",
+            "20 m<sup>2</sup>, E = mc<sup>2</sup>, R<sup>2</sup> = 0.9, Na<sup>+</sup>, 3 m s<sup>-1</sup>",
+            "20 m², E = mc², R² = 0.9, Na⁺, 3 m s⁻¹",
+        ),
+        ("footnote_marks", "3 s⁻¹, Ca²⁺, log² and (a + b)² of mills¹⁻³", "3 s⁻¹, Ca²⁺, log² and (a + b)² of mills"),
+        ("footnote_marks", "H<sub>2</sub>O, the 19<sup>th</sup> mill [1]<sup>a</sup>, km<sup>²</sup>", "H₂O, the 19th mill [1]ᵃ, km²"),
         ("bullets", "· Water\n\n• Wind\n\n? Steam", "- Water\n\n- Wind\n\n- Steam"),
         ("line_breaks", "a mill\n  by the\nriver", "a mill by the river"),
         ("spaces", "a  mill\u00a0by\tthe   river", "a mill by\tthe river"),
@@ -96,6 +103,11 @@ def test_front_matter_and_footnotes_lose_marks_of_names() -> None:
         "It is x*y^2.",
         "Both wrote.",
     ]
+
+
+def test_names_of_front_matter_lose_raised_numbers() -> None:
+    document = cleaned("# Mills\n\nAnna Lee<sup>1</sup> Bo Ek²\n\n# Water\n\nIt is 5 m².")
+    assert document.text == "# Mills\n\nAnna Lee Bo Ek\n\n## Water\n\nIt is 5 m²."
 
 
 def test_running_heads() -> None:

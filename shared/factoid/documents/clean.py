@@ -53,7 +53,7 @@ class CleaningOptions:
         soft_hyphens: Take out soft hyphens and characters without width.
         ligatures: Write ligatures as letters.
         escapes: Take out the backslashes of Markdown.
-        footnote_marks: Take out raised numbers and daggers behind words.
+        footnote_marks: Take out raised numbers and daggers behind words; write other tags of raised and lowered text as Unicode.
         bullets: Write "- " for the bullets of lists.
         line_breaks: Write the lines of a paragraph as one.
         spaces: Write one blank for several.
@@ -180,6 +180,7 @@ class _Cleaner:
             if self._options.hyphens:
                 text = self._edited(text, "hyphens", hyphen_edits(text.text, known))
             if self._options.footnote_marks and ((front and block.kind == "text") or block.kind == "footnote"):
+                text = self._edited(text, "footnote_marks", rules.footnote_marks(text.text, front=True))
                 text = self._edited(text, "footnote_marks", rules.author_marks(text.text))
             names = ("footnote_marks", "bullets", "line_breaks", "spaces")
             return self._apply(text, names).strip()

@@ -16,14 +16,21 @@ _BLOCK_MARK = re.compile(
 _LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+")
 _SPACES = re.compile(r"(?<=\S)(?:[ \t\u00a0\u2009\u202f]{2,}|[\u00a0\u2009\u202f])(?=\S)")
 _BULLET = re.compile(r"[·•‣▪●◦?]\s+(?=\S)")
-_SUPERSCRIPT = re.compile(
-    r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|<sup>[^<>\w]{0,3}\d{0,3}[^<>\w]{0,3}</sup>", re.IGNORECASE
+_RAISED = re.compile(
+    r"<(su[bp])>([^<>]{0,20})</su[bp]>|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+(?:,[⁰¹²³⁴⁵⁶⁷⁸⁹]+)*", re.IGNORECASE
 )
+_NOTE = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|[^\w+\-−⁺⁻=]{0,3}\d{0,3}(?:[,–]\d{1,3})*[^\w+\-−⁺⁻=]{0,3}")
+_BEFORE_NOTE = re.compile(r"(?:[^\W\d_]{4}[)\]]?|[.,;:!?…。！？\"'”’»])\Z")  # "(a + b)²" is a power
+_ORDINAL = re.compile(r"st|nd|rd|th")
+_UP = str.maketrans(
+    "0123456789+-−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδθφχ",
+    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᶿᵠᵡ",
+)
+_DOWN = str.maketrans("0123456789+-−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ")
 _DAGGERS = re.compile(r"(?<=[\w.,;:)\"”])[†‡]+(?=[\s.,;:)]|\Z)|(?:(?<=\s)|\A)[†‡]+\s?(?=\w)")
 _AUTHOR_MARKS = re.compile(
     r"(?<!\s)\s*+(?<![\w*^†‡§¶])[*^†‡§¶]++(?=\s|[.,;]|\Z)|(?<=\w)[*^†‡§¶]++(?=[\s,;.]|\Z)|(?:(?<=\s)|\A)[*^†‡§¶]++\s?(?=\w)"
 )
-_UNIT_OF_POWER = re.compile(r"(?:\A|[^\w])(?:[a-zµ]{0,2}m|ft|in|yd|mi|s|[A-Za-zχσ])\Z")
 
 
 def soft_hyphens(text: str) -> list[Edit]:
@@ -58,16 +65,31 @@ def bullets(text: str) -> list[Edit]:
     return [(*match.span(), "- ")] if match else []
 
 
-def footnote_marks(text: str) -> list[Edit]:
-    """Take out raised numbers and daggers behind words; those of powers, as in "m²" and "R²", stay."""
+def footnote_marks(text: str, *, front: bool = False) -> list[Edit]:
+    """Take out raised numbers and daggers behind words; write other tags of raised and lowered text as Unicode, as in "m²".
+
+    Args:
+        text: The text.
+        front: It is front matter, where raised numbers stand behind names of any length.
+    """
     edits: list[Edit] = []
-    for match in _SUPERSCRIPT.finditer(text):
-        before = text[max(0, match.start() - 4) : match.start()]
-        if before[-1:].isspace() or before[-1:].isdigit() or not before:
-            continue
-        if match[0] not in "²³" or not _UNIT_OF_POWER.search(before):
+    for match in _RAISED.finditer(text):
+        tag, mark = (match[1].lower(), match[2]) if match[1] else ("", match[0])
+        before = text[max(0, match.start() - 5) : match.start()]
+        is_behind = _BEFORE_NOTE.search(before) or (front and before[-1:].isalpha()) or mark[:1] in tuple("[†‡§¶")
+        if tag != "sub" and _NOTE.fullmatch(mark) and (is_behind or not mark):
             edits.append((*match.span(), ""))
+        elif tag and (written := _written(tag, mark, before)) is not None:
+            edits.append((*match.span(), written))
     return edits + [(*match.span(), "") for match in _DAGGERS.finditer(text)]
+
+
+def _written(tag: str, mark: str, before: str) -> str | None:
+    """Return a raised or lowered mark without its tags; None if Unicode does not have its characters."""
+    if _ORDINAL.fullmatch(mark) and before[-1:].isdigit():
+        return mark
+    table = _UP if tag == "sup" else _DOWN
+    return mark.translate(table) if all(ord(char) in table or char in ", ⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻" for char in mark) else None
 
 
 def author_marks(text: str) -> list[Edit]:

@@ -48,6 +48,7 @@ def only(rule: str) -> dict[str, Any]:
             "Mills¹ grind², says Lee.³ It covers 5 m² and R² is 0.9†",
             "Mills grind, says Lee. It covers 5 m² and R² is 0.9",
         ),
+        ("escapes", "See \\[3\\], \\$5 and 6 \\%", "See [3], $5 and 6 %"),
         ("footnote_marks", "Bread<sup>1</sup> of rye, 10³ sacks", "Bread of rye, 10³ sacks"),
         (
             "footnote_marks",
@@ -58,6 +59,7 @@ def only(rule: str) -> dict[str, Any]:
         ("footnote_marks", "H<sub>2</sub>O, the 19<sup>th</sup> mill [1]<sup>a</sup>, km<sup>²</sup>", "H₂O, the 19th mill [1]ᵃ, km²"),
         ("bullets", "· Water\n\n• Wind\n\n? Steam", "- Water\n\n- Wind\n\n- Steam"),
         ("line_breaks", "a mill\n  by the\nriver", "a mill by the river"),
+        ("line_breaks", "甲方与乙\n方，\nかな by\n甲", "甲方与乙方，かな by 甲"),
         ("spaces", "a  mill\u00a0by\tthe   river", "a mill by\tthe river"),
         ("hyphens", "a wind-\nmill", "a windmill"),
         ("rejoin", "The mill was\n\nbuilt of stone.", "The mill was\nbuilt of stone."),
@@ -85,6 +87,13 @@ def test_clean_text_stays_as_it_is(text: str) -> None:
     document = cleaned(f"# Mills\n\n{text}")
     assert document.text == f"# Mills\n\n{text}"
     assert not document.changes
+
+
+@pytest.mark.parametrize(
+    "formula", [r"$$a \, b \\ c \{d\} \%$$", r"$\{1,2\}$", r"\(y\)", r"\[x^2 \, = \{1\}\]", "$$x -\ny²$$"]
+)
+def test_formulas_stay_as_they_are(formula: str) -> None:
+    assert cleaned(f"It costs \\$5; so {formula} holds.").text == f"It costs $5; so {formula} holds."
 
 
 def test_code_stays_as_it_is() -> None:

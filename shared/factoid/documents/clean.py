@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -90,7 +91,7 @@ class CleaningOptions:
 
 
 def clean(layout: Layout, options: CleaningOptions | None = None) -> LayoutDocument:
-    """Return the clean document of a layout. Code blocks stay as they are.
+    """Return the clean document of a layout. Code blocks and formulas of LaTeX stay as they are.
 
     Args:
         layout: As `read_layout` or `read_markdown` returns it.
@@ -209,8 +210,16 @@ class _Cleaner:
         return text
 
     def _edited(self, text: TracedText, name: str, edits: list[Edit]) -> TracedText:
+        if edits and (formulas := rules.formulas(text.text)):
+            edits = [edit for edit in edits if not _overlaps(edit, formulas)]
         self._changes[name] += len(edits)
         return text.edit(edits)
+
+
+def _overlaps(edit: Edit, spans: Sequence[Span]) -> bool:
+    """Tell whether an edit reaches into one of the spans, which are in order and apart."""
+    place = bisect_left(spans, edit[1], key=lambda span: span[0]) - 1
+    return place >= 0 and spans[place][1] > edit[0]
 
 
 class _Writer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from factoid.documents.trace import Edit
+from factoid.sentences import Span
 
 _INVISIBLE = re.compile("\u00ad[^\\S\n]*\n\\s*|[\u00ad\u200b\u2060\ufeff]")
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
@@ -14,6 +15,16 @@ _BLOCK_MARK = re.compile(
     r"^[ \t]*\\(?:#{1,6}\s|[`~]{3}|\|)", re.MULTILINE
 )  # a heading, a fence or a table without its escape
 _LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+")
+_CJK = r"\u2e80-\u2fdf\u3000-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff9f\U00020000-\U0003ffff"
+# Scripts that set no blanks between words: Chinese and Japanese, Thai, Lao, Khmer and Burmese.
+_UNSPACED = re.compile(rf"[{_CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_FORMULA = re.compile(
+    r"(?<!\\)\$\$(?:(?!\$\$)[^\\]|\\.)++\$\$"
+    r"|(?<![\\$\w])\$(?![\s$])(?:\\.|[^$\\])++(?<!\s)\$(?![\d$])"
+    r"|\\\((?:(?!\\[()])[^\n])++\\\)|\\\[(?:(?!\\[\[\]]).)++\\\]",
+    re.DOTALL,
+)
+_MATH = re.compile(r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z")  # "\[3\]" is no formula, but a citation with escapes
 _SPACES = re.compile(r"(?<=\S)(?:[ \t\u00a0\u2009\u202f]{2,}|[\u00a0\u2009\u202f])(?=\S)")
 _BULLET = re.compile(r"[·•‣▪●◦?]\s+(?=\S)")
 _RAISED = re.compile(
@@ -43,6 +54,11 @@ def ligatures(text: str) -> list[Edit]:
     return [(*match.span(), _LIGATURES[match[0]]) for match in _LIGATURE.finditer(text)]
 
 
+def formulas(text: str) -> list[Span]:
+    r"""Return the spans of formulas: "$…$", "$$…$$", "\\(…\\)" and "\\[…\\]", the last two if they hold signs of mathematics."""
+    return [match.span() for match in _FORMULA.finditer(text) if match[0][0] == "$" or _MATH.search(match[0])]
+
+
 def escapes(text: str) -> list[Edit]:
     r"""Take out the backslashes of Markdown, as in "1\.", but those without which a line would begin a heading or a table."""
     guarded = {match.start() + match[0].index("\\") for match in _BLOCK_MARK.finditer(text)}
@@ -50,8 +66,13 @@ def escapes(text: str) -> list[Edit]:
 
 
 def line_breaks(text: str) -> list[Edit]:
-    """Write the lines of a paragraph as one."""
-    return [(*match.span(), " ") for match in _LINE_BREAK.finditer(text)]
+    """Write the lines of a paragraph as one, without a blank between characters of scripts that have none."""
+    edits: list[Edit] = []
+    for match in _LINE_BREAK.finditer(text):
+        start, end = match.span()
+        unspaced = start and _UNSPACED.match(text, start - 1) and _UNSPACED.match(text, end)
+        edits.append((start, end, "" if unspaced else " "))
+    return edits
 
 
 def spaces(text: str) -> list[Edit]:

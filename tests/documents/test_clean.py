@@ -90,6 +90,22 @@ def test_clean_text_stays_as_it_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "code",
+    [
+        "```\nbox = :selected: ☒\n :selected:\n```",
+        "    def f(x):\n        return x == \\\n            ☒",
+        "    total = code-\n      more",
+        "- a list:\n\n  ```\n  if x:\n      ☐ = y\n  ```",
+        "The name `code-\n more` and `a\\_b²` in a line.",
+    ],
+)
+def test_marks_indentation_and_hyphens_of_code_stay(code: str) -> None:
+    document = cleaned(f"Text ☒ before.\n\n{code}\n\nText after.")
+    expected = code.replace("  ```\n  if", "```\n  if")  # the list's own indentation
+    assert document.text == f"Text before.\n\n{expected}\n\nText after."
+
+
+@pytest.mark.parametrize(
     "formula", [r"$$a \, b \\ c \{d\} \%$$", r"$\{1,2\}$", r"\(y\)", r"\[x^2 \, = \{1\}\]", "$$x -\ny²$$"]
 )
 def test_formulas_stay_as_they_are(formula: str) -> None:

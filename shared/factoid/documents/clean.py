@@ -91,7 +91,7 @@ class CleaningOptions:
 
 
 def clean(layout: Layout, options: CleaningOptions | None = None) -> LayoutDocument:
-    """Return the clean document of a layout. Code blocks and formulas of LaTeX stay as they are.
+    """Return the clean document of a layout. Code and formulas of LaTeX stay as they are.
 
     Args:
         layout: As `read_layout` or `read_markdown` returns it.
@@ -210,8 +210,8 @@ class _Cleaner:
         return text
 
     def _edited(self, text: TracedText, name: str, edits: list[Edit]) -> TracedText:
-        if edits and (formulas := rules.formulas(text.text)):
-            edits = [edit for edit in edits if not _overlaps(edit, formulas)]
+        if edits and (verbatim := rules.verbatim(text.text)):
+            edits = [edit for edit in edits if not _overlaps(edit, verbatim)]
         self._changes[name] += len(edits)
         return text.edit(edits)
 

@@ -18,10 +18,11 @@ _LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+")
 _CJK = r"\u2e80-\u2fdf\u3000-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff9f\U00020000-\U0003ffff"
 # Scripts that set no blanks between words: Chinese and Japanese, Thai, Lao, Khmer and Burmese.
 _UNSPACED = re.compile(rf"[{_CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
-_FORMULA = re.compile(
+_VERBATIM = re.compile(
     r"(?<!\\)\$\$(?:(?!\$\$)[^\\]|\\.)++\$\$"
     r"|(?<![\\$\w])\$(?![\s$])(?:\\.|[^$\\])++(?<!\s)\$(?![\d$])"
-    r"|\\\((?:(?!\\[()])[^\n])++\\\)|\\\[(?:(?!\\[\[\]]).)++\\\]",
+    r"|\\\((?:(?!\\[()])[^\n])++\\\)|\\\[(?:(?!\\[\[\]]).)++\\\]"
+    r"|(?<![`\w])`(?![`\s])[^`]{1,200}(?<!\s)`(?![`\w])",  # no quote as in `LaTeX'
     re.DOTALL,
 )
 _MATH = re.compile(r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z")  # "\[3\]" is no formula, but a citation with escapes
@@ -54,9 +55,13 @@ def ligatures(text: str) -> list[Edit]:
     return [(*match.span(), _LIGATURES[match[0]]) for match in _LIGATURE.finditer(text)]
 
 
-def formulas(text: str) -> list[Span]:
-    r"""Return the spans of formulas: "$…$", "$$…$$", "\\(…\\)" and "\\[…\\]", the last two if they hold signs of mathematics."""
-    return [match.span() for match in _FORMULA.finditer(text) if match[0][0] == "$" or _MATH.search(match[0])]
+def verbatim(text: str) -> list[Span]:
+    r"""Return the spans of what stays as it is: inline code, and formulas in "$…$", "$$…$$", "\(…\)" and "\[…\]".
+
+    Between the last two have to stand signs of mathematics.
+    """
+    matches = _VERBATIM.finditer(text)
+    return [match.span() for match in matches if match[0][0] in "$`" or _MATH.search(match[0])]
 
 
 def escapes(text: str) -> list[Edit]:

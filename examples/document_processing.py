@@ -58,9 +58,11 @@ def main(
         print(f"  {summary}")
 
     with UnitStore(output / "store", encoder=encoder or SentenceTransformerEncoder()) as store:
-        add_layout(store, document, summaries=summaries, metadata={"source": source.as_posix()})
-        # Summaries help to find tables, but no answer comes from them.
-        printed = {"kind": {"$in": ["text", "table", "figure"]}}
+        name = source.resolve().as_posix()
+        store.delete(filter={"source": name})  # what an older version of the file said
+        add_layout(store, document, summaries=summaries, metadata={"source": name})
+        # Only this source answers. Summaries help to find tables, but no answer comes from them.
+        printed = {"source": name, "kind": {"$in": ["text", "table", "figure"]}}
         (evidence,) = store.search(question, k=1, granularity="proposition", parents="unit", filter=printed)
 
     fact = evidence.unit
@@ -73,6 +75,8 @@ def main(
         print(f"    page {region.page}, box {[round(number, 2) for number in region.polygon]}")
 
     pdf = pdf or (source if source.suffix.lower() == ".pdf" else None)
+    for picture in output.glob("page-*.png"):  # of the question before
+        picture.unlink()
     pictures = []
     for page, image in (draw_regions(pdf, places) if pdf else {}).items():
         pictures.append(f"page-{page}.png")

@@ -208,6 +208,22 @@ def test_document_processing(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert '<img src="page-1.png"' in page
 
 
+def test_document_processing_of_another_file_in_the_same_folder(tmp_path: Path) -> None:
+    for package in ("pdfplumber", "pypdfium2", "PIL"):
+        pytest.importorskip(package)
+    example = load("document_processing")
+    output = tmp_path / "out"
+    example.main(output=output, encoder=HashEncoder())
+    assert [path.name for path in output.glob("*.png")] == ["page-1.png"]
+    other = tmp_path / "other.md"
+    for level in ("3 m", "4 m"):
+        other.write_text(f"# Sund Mouth\n\nThe quay lies at {level}.\n", encoding="utf-8")
+        assert example.main(other, output=output, encoder=HashEncoder()).unit.text == f"The quay lies at {level}."
+    assert not list(output.glob("*.png"))
+    again = example.main(output=output, encoder=HashEncoder())
+    assert again.unit.text == "In Table 1, Sund Mouth has Highest of 271 for 2022."
+
+
 def test_document_processing_of_a_result(tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pypdfium2")
     folder = data / "azure-docintel" / "code-samples" / "Data" / "layout"

@@ -48,9 +48,22 @@ def only(rule: str) -> dict[str, Any]:
             "Mills¹ grind², says Lee.³ It covers 5 m² and R² is 0.9†",
             "Mills grind, says Lee. It covers 5 m² and R² is 0.9",
         ),
-        ("footnote_marks", "Rye<sup>1</sup> bread, 10³ sacks", "Rye bread, 10³ sacks"),
+        ("escapes", "See \\[3\\], \\$5 and 6 \\%", "See [3], $5 and 6 %"),
+        ("footnote_marks", "Bread<sup>1</sup> of rye, 10³ sacks", "Bread of rye, 10³ sacks"),
+        (
+            "footnote_marks",
+            "20 m<sup>2</sup>, E = mc<sup>2</sup>, R<sup>2</sup> = 0.9, Na<sup>+</sup>, 3 m s<sup>-1</sup>",
+            "20 m², E = mc², R² = 0.9, Na⁺, 3 m s⁻¹",
+        ),
+        ("footnote_marks", "3 s⁻¹, Ca²⁺, log² and (a + b)² of mills¹⁻³", "3 s⁻¹, Ca²⁺, log² and (a + b)² of mills"),
+        (
+            "footnote_marks",
+            "H<sub>2</sub>O, the 19<sup>th</sup> mill [1]<sup>a</sup>, km<sup>²</sup>",
+            "H₂O, the 19th mill [1]ᵃ, km²",
+        ),
         ("bullets", "· Water\n\n• Wind\n\n? Steam", "- Water\n\n- Wind\n\n- Steam"),
         ("line_breaks", "a mill\n  by the\nriver", "a mill by the river"),
+        ("line_breaks", "甲方与乙\n方，\nかな by\n甲", "甲方与乙方，かな by 甲"),
         ("spaces", "a  mill\u00a0by\tthe   river", "a mill by\tthe river"),
         ("hyphens", "a wind-\nmill", "a windmill"),
         ("rejoin", "The mill was\n\nbuilt of stone.", "The mill was\nbuilt of stone."),
@@ -80,6 +93,28 @@ def test_clean_text_stays_as_it_is(text: str) -> None:
     assert not document.changes
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```\nbox = :selected: ☒\n :selected:\n```",
+        "    def f(x):\n        return x == \\\n            ☒",
+        "    total = code-\n      more",
+        "- a list:\n\n  ```\n  if x:\n      ☐ = y\n  ```",
+        "The name `code-\n more` and `a\\_b²` in a line.",
+    ],
+)
+def test_marks_indentation_and_hyphens_of_code_stay(code: str) -> None:
+    document = cleaned(f"Text ☒ before.\n\n{code}\n\nText after.")
+    assert document.text == f"Text before.\n\n{code}\n\nText after."
+
+
+@pytest.mark.parametrize(
+    "formula", [r"$$a \, b \\ c \{d\} \%$$", r"$\{1,2\}$", r"\(y\)", r"\[x^2 \, = \{1\}\]", "$$x -\ny²$$"]
+)
+def test_formulas_stay_as_they_are(formula: str) -> None:
+    assert cleaned(f"It costs \\$5; so {formula} holds.").text == f"It costs $5; so {formula} holds."
+
+
 def test_code_stays_as_it_is() -> None:
     code = "```python\nx = a\\_b  # :x:  two  blanks, a wa-\n    ter\n```"
     assert cleaned(f"Text before.\n\n{code}\n\nText after.").text == f"Text before.\n\n{code}\n\nText after."
@@ -98,6 +133,11 @@ def test_front_matter_and_footnotes_lose_marks_of_names() -> None:
     ]
 
 
+def test_names_of_front_matter_lose_raised_numbers() -> None:
+    document = cleaned("# Mills\n\nAnna Lee<sup>1</sup> Bo Ek²\n\n# Water\n\nIt is 5 m².")
+    assert document.text == "# Mills\n\nAnna Lee Bo Ek\n\n## Water\n\nIt is 5 m²."
+
+
 def test_running_heads() -> None:
     pages = [f"Mills of the North {number}\n\nPage {number} tells of wheel {'x' * number}." for number in range(1, 5)]
     layout = read_markdown("\n\n<!-- PageBreak -->\n\n".join(pages))
@@ -106,6 +146,36 @@ def test_running_heads() -> None:
     assert clean(layout, CleaningOptions(running_heads=False)).text.count("Mills of the North") == 4
     two = read_markdown("\n\n<!-- PageBreak -->\n\n".join(pages[:2]))
     assert clean(two).text.count("Mills of the North") == 2
+
+
+PAGE_BREAK = "\n\n<!-- PageBreak -->\n\n"
+
+
+@pytest.mark.parametrize("amounts", [(100, 100, 100, 100), (100, 250, 80, 12)])
+def test_invoices_keep_their_numbers_and_amounts(amounts: tuple[int, ...]) -> None:
+    pages = [
+        f"Invoice number: {4701 + place}\n\nWe sold goods number {'x' * (place + 1)}.\n\nAmount due: {amount} EUR"
+        for place, amount in enumerate(amounts)
+    ]
+    document = cleaned(PAGE_BREAK.join(pages))
+    assert document.text == "\n\n".join(pages)
+    assert "running_heads" not in document.changes
+
+
+def test_only_numbers_that_count_with_the_pages_may_differ_in_running_heads() -> None:
+    lines = ["{} Lee and Ek", "Mills, page {} of 4", "Bill 7{}"]
+    for line, left in zip(lines, (0, 0, 4), strict=True):
+        pages = [f"{line.format(346 + page)}\n\nIt turns {'x' * page}." for page in range(1, 5)]
+        if "page" in line:
+            pages = [f"{line.format(page)}\n\nIt turns {'x' * page}." for page in range(1, 5)]
+        assert len(cleaned(PAGE_BREAK.join(pages)).paragraphs) == 4 + left
+    totals = [f"Total {total} EUR\n\nIt turns {'x' * total}." for total in (10, 10, 10, 25)]
+    assert cleaned(PAGE_BREAK.join(totals)).text.count("Total") == 4
+
+
+def test_a_page_keeps_its_only_text() -> None:
+    document = cleaned(PAGE_BREAK.join(["Left blank", "Left blank\n\nA mill.", "Left blank", "Left blank"]))
+    assert document.text == "Left blank\n\nA mill.\n\nLeft blank\n\nLeft blank"
 
 
 def test_a_heading_along_the_margin() -> None:

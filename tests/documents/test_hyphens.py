@@ -43,6 +43,15 @@ def restored(text: str, *others: str, vocabulary: frozenset[str] = frozenset()) 
         ("a dash - here - and 3 - 2", "a dash - here - and 3 - 2"),
         ("naïve Mäd-\nchen", "naïve Mädchen"),
         ("a fac\u2010\ntory", "a factory"),
+        ("a T-\nshirt, an X-\nray and an E-\nMail", "a T-shirt, an X-ray and an E-Mail"),
+        ("die IT-\nAbteilung und die PDF-\nDatei", "die IT-Abteilung und die PDF-Datei"),
+        ("twenty-\nfive INTRO-\nDUCTION", "twenty-five INTRODUCTION"),
+        ("write to anna-\nlee@north.example", "write to anna-lee@north.example"),
+        ("see coal-\nmine://x", "see coal-mine://x"),
+        ("Est-\nce vrai? Peut-\nêtre. Celui-\nci", "Est-ce vrai? Peut-être. Celui-ci"),
+        ("Avons-\nnous, rendez-\nvous, va-\nt-il, ont-\nelles", "Avons-nous, rendez-vous, va-t-il, ont-elles"),
+        ("lui-\nmême, dois-\nje, as-\ntu, dit-\non, ces-\nlà", "lui-même, dois-je, as-tu, dit-on, ces-là"),
+        ("ner-\nvous, lumi-\nnous, Mod-\nelle, fos-\nsils, voi-\nlà", "nervous, luminous, Modelle, fossils, voilà"),
     ],
 )
 def test_without_evidence(text: str, expected: str) -> None:

@@ -53,6 +53,9 @@ def clean(
                 opts.print_json(_fields(part))
         else:
             print(("\n" if number else "") + document.text)
+            if document.tables and not quiet:
+                count = f"{len(document.tables)} table{'s' if len(document.tables) > 1 else ''}"
+                print(f"{count} left out: factoid tables {file}", file=sys.stderr)
         if not quiet:
             counts = ", ".join(f"{count} {rule.replace('_', ' ')}" for rule, count in document.changes.items())
             print(f"{file}: {counts or 'nothing to clean'}", file=sys.stderr)

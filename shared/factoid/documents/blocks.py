@@ -86,7 +86,10 @@ def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[Block], int]:
     blocks = list(_markdown_blocks(layout, marks) if layout.is_markdown else _element_blocks(layout))
     count = len(SELECTION.findall(layout.content)) if marks else 0
     if count:
-        blocks = [replace(block, text=without_marks(block.text).strip()) for block in blocks]
+        blocks = [
+            block if block.kind == "code" else replace(block, text=without_marks(block.text).strip())
+            for block in blocks
+        ]
         blocks = [block for block in blocks if block.text.text or block.kind in ("table", "figure")]
     return blocks, count
 
@@ -141,16 +144,28 @@ def _tables(layout: Layout) -> list[Table]:
 
 def _prose(content: str, start: int, end: int, marks: bool) -> Iterator[Block]:
     text = TracedText.of(content, start, end)
-    if marks:
-        text = without_marks(text)
+    if marks and SELECTION.search(text.text):
+        text = _without_marks_but_code(text)
     for block in read_blocks(text.text):
         if block.kind == "heading":
             line = text.text[block.start : block.end]
             begin = block.start + max(line.find(block.heading), 0)
             yield Block("heading", text.cut(begin, begin + len(block.heading)).strip(), block.level)
+        elif block.kind == "code":  # with its indentation
+            yield Block("code", text.cut(block.start, block.end))
         else:  # with the marks of lists before it on its line
-            begin = text.text.rfind("\n", 0, block.start) + 1 if block.kind == "prose" else block.start
-            yield Block("text" if block.kind == "prose" else "code", text.cut(begin, block.end).strip())
+            begin = text.text.rfind("\n", 0, block.start) + 1
+            yield Block("text", text.cut(begin, block.end).strip())
+
+
+def _without_marks_but_code(text: TracedText) -> TracedText:
+    parts: list[TracedText] = []
+    at = 0
+    for block in read_blocks(text.text):
+        if block.kind == "code":
+            parts += [without_marks(text.cut(at, block.start)), text.cut(block.start, block.end)]
+            at = block.end
+    return join([*parts, without_marks(text.cut(at))])
 
 
 def _figure(content: str, start: int, end: int) -> Block:

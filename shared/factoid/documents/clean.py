@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +40,7 @@ class CleaningOptions:
     Attributes:
         selection_marks: Take out ":selected:", ":unselected:" and ticked or empty boxes.
         page_furniture: Leave out headers, footers and numbers of pages, and comments.
-        running_heads: Leave out short lines that begin or end three pages or more alike, but for their numbers.
+        running_heads: Leave out short lines that begin or end three pages or more alike, but for page numbers.
         side_stamps: Leave out headings that run along the margin, and stamps of preprint servers.
         false_headings: Turn headings that are none into text.
         numbered_headings: Take the depth of headings from their numbers.
@@ -53,7 +54,7 @@ class CleaningOptions:
         soft_hyphens: Take out soft hyphens and characters without width.
         ligatures: Write ligatures as letters.
         escapes: Take out the backslashes of Markdown.
-        footnote_marks: Take out raised numbers and daggers behind words.
+        footnote_marks: Take out raised numbers and daggers behind words; write other tags of raised and lowered text as Unicode.
         bullets: Write "- " for the bullets of lists.
         line_breaks: Write the lines of a paragraph as one.
         spaces: Write one blank for several.
@@ -90,7 +91,7 @@ class CleaningOptions:
 
 
 def clean(layout: Layout, options: CleaningOptions | None = None) -> LayoutDocument:
-    """Return the clean document of a layout. Code blocks stay as they are.
+    """Return the clean document of a layout. Code and formulas of LaTeX stay as they are.
 
     Args:
         layout: As `read_layout` or `read_markdown` returns it.
@@ -176,6 +177,7 @@ class _Cleaner:
             if self._options.hyphens:
                 text = self._edited(text, "hyphens", hyphen_edits(text.text, known))
             if self._options.footnote_marks and ((front and block.kind == "text") or block.kind == "footnote"):
+                text = self._edited(text, "footnote_marks", rules.footnote_marks(text.text, front=True))
                 text = self._edited(text, "footnote_marks", rules.author_marks(text.text))
             return self._apply(text, "footnote_marks", "bullets", "line_breaks", "spaces").strip()
 
@@ -202,8 +204,16 @@ class _Cleaner:
         return text
 
     def _edited(self, text: TracedText, name: str, edits: list[Edit]) -> TracedText:
+        if edits and (verbatim := rules.verbatim(text.text)):
+            edits = [edit for edit in edits if not _overlaps(edit, verbatim)]
         self._changes[name] += len(edits)
         return text.edit(edits)
+
+
+def _overlaps(edit: Edit, spans: Sequence[Span]) -> bool:
+    """Tell whether an edit reaches into one of the spans, which are in order and apart."""
+    place = bisect_left(spans, edit[1], key=lambda span: span[0]) - 1
+    return place >= 0 and spans[place][1] > edit[0]
 
 
 class _Writer:

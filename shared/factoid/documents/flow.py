@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -31,6 +31,10 @@ _LEGEND_WORDS = 3
 _FORMULA_WORDS = 6
 _RUNNING_HEAD_PAGES = 3  # on so many pages a line at the top or the bottom is furniture
 _RUNNING_HEAD_WORDS = 15
+_NUMBER = re.compile(r"\d{1,9}")
+_VALUE = re.compile(r"\w:\s*+\W?\d")  # "Amount due: 100 EUR"
+_PAGE_NUMBER = re.compile(r"[\W\d]*+(?:(?:pages?|pp?|pg|of|seite|s|von)[\W\d]++)*+", re.IGNORECASE)  # "Page 3 of 12"
+_MOST_PAGES_BEFORE = 100  # a number further from that of the page is more likely one of an invoice
 
 
 def is_finished(text: str) -> bool:
@@ -46,20 +50,62 @@ def goes_on(before: str, after: str) -> bool:
     return bool(_IS_OPEN.search(before) or (_GOES_ON.match(after) and after[:1].lower() == after[:1]))
 
 
+def running_heads(lines: Sequence[tuple[int, str]], pages: int) -> set[int]:
+    """Return the places of lines that stand on several pages alike.
+
+    Numbers may differ if they count with the pages; "Invoice number: 4701" is content, whatever the next pages say.
+
+    Args:
+        lines: Page and text of each.
+        pages: On how many pages at least.
+    """
+    groups: dict[str, list[int]] = defaultdict(list)
+    for place, (_, text) in enumerate(lines):
+        if not _VALUE.search(text) or _PAGE_NUMBER.fullmatch(text):
+            groups[_NUMBER.sub("0", " ".join(text.split()))].append(place)
+    heads: set[int] = set()
+    for places in groups.values():
+        rows = [[int(number) for number in _NUMBER.findall(lines[place][1])] for place in places]
+        differing = [column for column in range(len(rows[0])) if len({row[column] for row in rows}) > 1]
+        alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for place, row in zip(places, rows, strict=True):
+            page, text = lines[place]
+            before = tuple(row[column] - page for column in differing)
+            first = text[:1].isdigit() or _PAGE_NUMBER.fullmatch(text)
+            if first or all(abs(distance) < _MOST_PAGES_BEFORE for distance in before):
+                alike[before].append(place)
+        heads.update(
+            place for same in alike.values() if len({lines[place][0] for place in same}) >= pages for place in same
+        )
+    return heads
+
+
 def drop_running_heads(blocks: Sequence[Block], layout: Layout) -> tuple[list[Block], int]:
-    """Drop short lines that begin or end many pages alike, numbers aside; return the rest and how many were dropped."""
+    """Drop short lines that begin or end many pages alike, but for page numbers; return the rest and how many were dropped.
+
+    A page without any other text keeps them.
+    """
     edges: dict[int, tuple[int, int]] = {}
+    texts: dict[int, int] = {}  # page by place, of all that is no furniture
     for place, block in enumerate(blocks):
-        if block.kind in ("text", "heading") and block.text.text and (page := _page(block, layout)) is not None:
+        page = _page(block, layout)
+        if page is None or block.kind in ("header", "footer", "number", "comment"):
+            continue
+        texts[place] = page
+        if block.kind in ("text", "heading") and block.text.text:
             edges[page] = (edges.get(page, (place, place))[0], place)
-    keys = {
-        place: re.sub(r"\d+", "0", " ".join(blocks[place].text.text.split()))
-        for pair in edges.values()
-        for place in pair
-        if len(blocks[place].text.text.split()) <= _RUNNING_HEAD_WORDS
-    }
-    counts = Counter(keys.values())
-    heads = {place for place, key in keys.items() if counts[key] >= _RUNNING_HEAD_PAGES}
+    places = sorted(
+        {
+            place
+            for pair in edges.values()
+            for place in pair
+            if len(blocks[place].text.text.split()) <= _RUNNING_HEAD_WORDS
+        }
+    )
+    lines = [(texts[place], blocks[place].text.text) for place in places]
+    heads = {places[line] for line in running_heads(lines, _RUNNING_HEAD_PAGES)}
+    with_text = {page for place, page in texts.items() if place not in heads}
+    heads = {place for place in heads if texts[place] in with_text}
     return [block for place, block in enumerate(blocks) if place not in heads], len(heads)
 
 
@@ -196,5 +242,5 @@ def _is_scrap(block: Block, words: int) -> bool:
 
 
 def _page(block: Block, layout: Layout) -> int | None:
-    spans = block.text.sources()
+    spans = [block.table.span] if block.table and block.table.span else block.text.sources()
     return layout.page_at(spans[0][0]) if spans else None

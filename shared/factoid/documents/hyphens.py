@@ -36,6 +36,30 @@ _FIRST_HALVES = frozenset("low quasi self well".split())
 _WORDS_BEFORE = frozenset("all cross ex half high ill mid multi non semi".split())
 _PREFIXES = frozenset("dis down inter intra mis out over pre re sub super trans un under up".split())
 _LINKS = frozenset("a and by for in of on the to".split())  # "state-of-the- art"
+_TENS = frozenset("twenty thirty forty fifty sixty seventy eighty ninety".split())
+_ONES = frozenset(
+    "one two three four five six seven eight nine first second third fourth fifth sixth seventh eighth ninth".split()
+)
+_VERB = (
+    r"(?:est|ait|dit|fait|faut|vaut|peut|veut|doit|sait|vient|tient|prend|était|avait|aurait|serait|pourrait|devrait)"
+)
+# What French sets behind a hyphen, and what stands before it, as in "Est-ce", "Celui-ci" and "Avons-nous".
+_FRENCH = {
+    second: re.compile(first)
+    for seconds, first in (
+        ("ce", "est|était|serait|sera"),
+        ("il elle on", _VERB),
+        ("ils elles", r"\w*nt"),
+        ("nous vous", r"\w*(?:ons|ez)|êtes|dites|faites"),
+        ("je", "ai|puis|suis|dois|vais|dis|sais|crois"),
+        ("tu", "as|es|vas|dois|peux|veux|sais|connais"),
+        ("ci", "celui|celle|ceux|celles"),
+        ("là", r"(?!voi\Z|de\Z)\w+"),
+        ("même mêmes être", r"\w+"),
+    )
+    for second in seconds.split()
+}
+_HYPHENED = re.compile(r"\S{1,200}?(?:@|://)|t-(?:ils?|elles?|on)\b")  # an address, or French "a-t-il"
 _VARIANT = re.compile(r"(?:v?(?<!\d)\d++|s)\Z")  # "ColBERTv2" is a word where "ColBERT" is
 
 
@@ -70,7 +94,7 @@ def hyphen_edits(text: str, known: Evidence) -> list[Edit]:
     """Return the edits that restore the cut words of a text."""
     edits: list[Edit] = []
     for start, end, before, after in broken_words(text):
-        decision = decide(before, after, known)
+        decision = "hyphen" if _HYPHENED.match(text, end) else decide(before, after, known)
         if decision != "keep":
             edits.append((start, end, "-" if decision == "hyphen" else ""))
     return edits
@@ -110,10 +134,12 @@ def decide(before: str, after: str, known: Evidence) -> Decision:
         return "join" if joined >= hyphened else "hyphen"
     if after[0].isupper() and not part[0].isupper():
         return "hyphen"
-    if part[0].isupper() and len(left) > 1 and after.islower():
-        return "hyphen"  # "BERT- networks"
+    if part[0].isupper() and len(left) > 1 and not after.isupper():
+        return "hyphen"  # "BERT- networks", "IT- Abteilung"
     if left + right in known.vocabulary:
         return "join"
+    if len(left) == 1 or (left in _TENS and right in _ONES) or (right in _FRENCH and _FRENCH[right].fullmatch(left)):
+        return "hyphen"  # "X- ray", "twenty- five", "Est- ce"
     if right in _ENDINGS:
         return "join"
     if any(hyphen in before for hyphen in HYPHENS) and (left in _LINKS or _is_word(right, known)):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
 from factoid.documents.boxes import Box
+from factoid.documents.flow import running_heads
 from factoid.documents.layout import Element, Layout, Page, Role, words_of
 from factoid.documents.table_parsers import is_caption
 from factoid.documents.tables import Cell, Region, Table, is_number
@@ -215,23 +215,22 @@ def _with_captions(tables: Iterable[Table], paragraphs: Iterable[_Paragraph]) ->
 def _roles(paragraphs: Sequence[_Paragraph]) -> list[Role]:
     """Return what the paragraphs are.
 
-    What stands in the margin of two pages or more, but for its numbers, is a header, footer or page number; the largest text of
+    What stands in the margin of two pages or more, but for page numbers, is a header, footer or page number; the largest text of
     the first page is the title, and short paragraphs that are larger than most words are headings.
     """
-    texts = [re.sub(r"\d+", "0", paragraph.text) if paragraph.margin else "" for paragraph in paragraphs]
-    pages: dict[str, set[int]] = defaultdict(set)
-    for text, paragraph in zip(texts, paragraphs, strict=True):
-        pages[text].add(paragraph.page)
-    furniture = [bool(text) and len(pages[text]) > 1 for text in texts]
+    margins = [place for place, paragraph in enumerate(paragraphs) if paragraph.margin]
+    lines = [(paragraphs[place].page, paragraphs[place].text) for place in margins]
+    heads = {margins[line] for line in running_heads(lines, 2)}
+    furniture = [place in heads for place in range(len(paragraphs))]
     sizes: Counter[float] = Counter()
     for paragraph, is_furniture in zip(paragraphs, furniture, strict=True):
         sizes[round(paragraph.size, 1)] += 0 if is_furniture else len(paragraph.text)
     usual = sizes.most_common(1)[0][0] if sizes else 0.0
     roles: list[Role] = []
-    for text, paragraph, is_furniture in zip(texts, paragraphs, furniture, strict=True):
+    for paragraph, is_furniture in zip(paragraphs, furniture, strict=True):
         is_heading = paragraph.size > _HEADING * usual and paragraph.line_count <= 3
         role: Role = "sectionHeading" if is_heading else ""
-        roles.append(("pageNumber" if text == "0" else paragraph.margin) if is_furniture else role)
+        roles.append(("pageNumber" if paragraph.text.isdigit() else paragraph.margin) if is_furniture else role)
     first = [n for n, role in enumerate(roles) if role == "sectionHeading" and paragraphs[n].page == 1]
     if first:
         roles[max(first, key=lambda place: paragraphs[place].size)] = "title"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from factoid.documents.trace import Edit
+from factoid.sentences import Span
 
 _INVISIBLE = re.compile("\u00ad[^\\S\n]*\n\\s*|[\u00ad\u200b\u2060\ufeff]")
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
@@ -14,16 +15,36 @@ _BLOCK_MARK = re.compile(
     r"^[ \t]*\\(?:#{1,6}\s|[`~]{3}|\|)", re.MULTILINE
 )  # a heading, a fence or a table without its escape
 _LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+")
+_CJK = (
+    r"\u2e80-\u2fdf\u3000-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff9f\U00020000-\U0003ffff"
+)
+# Scripts that set no blanks between words: Chinese and Japanese, Thai, Lao, Khmer and Burmese.
+_UNSPACED = re.compile(rf"[{_CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_VERBATIM = re.compile(
+    r"(?<!\\)\$\$(?:(?!\$\$)[^\\]|\\.)++\$\$"
+    r"|(?<![\\$\w])\$(?![\s$])(?:\\.|[^$\\])++(?<!\s)\$(?![\d$])"
+    r"|\\\((?:(?!\\[()])[^\n])++\\\)|\\\[(?:(?!\\[\[\]]).)++\\\]"
+    r"|(?<![`\w])`(?![`\s])[^`]{1,200}(?<!\s)`(?![`\w])",  # no quote as in `LaTeX'
+    re.DOTALL,
+)
+_MATH = re.compile(
+    r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z"
+)  # "\[3\]" is no formula, but a citation with escapes
 _SPACES = re.compile(r"(?<=\S)(?:[ \t\u00a0\u2009\u202f]{2,}|[\u00a0\u2009\u202f])(?=\S)")
 _BULLET = re.compile(r"[·•‣▪●◦?]\s+(?=\S)")
-_SUPERSCRIPT = re.compile(
-    r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|<sup>[^<>\w]{0,3}\d{0,3}[^<>\w]{0,3}</sup>", re.IGNORECASE
+_RAISED = re.compile(r"<(su[bp])>([^<>]{0,20})</su[bp]>|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+(?:,[⁰¹²³⁴⁵⁶⁷⁸⁹]+)*", re.IGNORECASE)
+_NOTE = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|[^\w+\-−⁺⁻=]{0,3}\d{0,3}(?:[,–]\d{1,3})*[^\w+\-−⁺⁻=]{0,3}")
+_BEFORE_NOTE = re.compile(r"(?:[^\W\d_]{4}[)\]]?|[.,;:!?…。！？\"'”’»])\Z")  # "(a + b)²" is a power
+_ORDINAL = re.compile(r"st|nd|rd|th")
+_UP = str.maketrans(
+    "0123456789+-−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδθφχ",
+    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᶿᵠᵡ",
 )
+_DOWN = str.maketrans("0123456789+-−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ")
 _DAGGERS = re.compile(r"(?<=[\w.,;:)\"”])[†‡]+(?=[\s.,;:)]|\Z)|(?:(?<=\s)|\A)[†‡]+\s?(?=\w)")
 _AUTHOR_MARKS = re.compile(
     r"(?<!\s)\s*+(?<![\w*^†‡§¶])[*^†‡§¶]++(?=\s|[.,;]|\Z)|(?<=\w)[*^†‡§¶]++(?=[\s,;.]|\Z)|(?:(?<=\s)|\A)[*^†‡§¶]++\s?(?=\w)"
 )
-_UNIT_OF_POWER = re.compile(r"(?:\A|[^\w])(?:[a-zµ]{0,2}m|ft|in|yd|mi|s|[A-Za-zχσ])\Z")
 
 
 def soft_hyphens(text: str) -> list[Edit]:
@@ -36,6 +57,15 @@ def ligatures(text: str) -> list[Edit]:
     return [(*match.span(), _LIGATURES[match[0]]) for match in _LIGATURE.finditer(text)]
 
 
+def verbatim(text: str) -> list[Span]:
+    r"""Return the spans of what stays as it is: inline code, and formulas in "$…$", "$$…$$", "\(…\)" and "\[…\]".
+
+    Between the last two have to stand signs of mathematics.
+    """
+    matches = _VERBATIM.finditer(text)
+    return [match.span() for match in matches if match[0][0] in "$`" or _MATH.search(match[0])]
+
+
 def escapes(text: str) -> list[Edit]:
     r"""Take out the backslashes of Markdown, as in "1\."; one that keeps a line from being a heading or a table stays."""
     guarded = {match.start() + match[0].index("\\") for match in _BLOCK_MARK.finditer(text)}
@@ -43,8 +73,13 @@ def escapes(text: str) -> list[Edit]:
 
 
 def line_breaks(text: str) -> list[Edit]:
-    """Write the lines of a paragraph as one."""
-    return [(*match.span(), " ") for match in _LINE_BREAK.finditer(text)]
+    """Write the lines of a paragraph as one, without a blank between characters of scripts that have none."""
+    edits: list[Edit] = []
+    for match in _LINE_BREAK.finditer(text):
+        start, end = match.span()
+        unspaced = start and _UNSPACED.match(text, start - 1) and _UNSPACED.match(text, end)
+        edits.append((start, end, "" if unspaced else " "))
+    return edits
 
 
 def spaces(text: str) -> list[Edit]:
@@ -58,16 +93,31 @@ def bullets(text: str) -> list[Edit]:
     return [(*match.span(), "- ")] if match else []
 
 
-def footnote_marks(text: str) -> list[Edit]:
-    """Take out raised numbers and daggers behind words; those of powers, as in "m²" and "R²", stay."""
+def footnote_marks(text: str, *, front: bool = False) -> list[Edit]:
+    """Take out raised numbers and daggers behind words; write other tags of raised and lowered text as Unicode, as in "m²".
+
+    Args:
+        text: The text.
+        front: It is front matter, where raised numbers stand behind names of any length.
+    """
     edits: list[Edit] = []
-    for match in _SUPERSCRIPT.finditer(text):
-        before = text[max(0, match.start() - 4) : match.start()]
-        if before[-1:].isspace() or before[-1:].isdigit() or not before:
-            continue
-        if match[0] not in "²³" or not _UNIT_OF_POWER.search(before):
+    for match in _RAISED.finditer(text):
+        tag, mark = (match[1].lower(), match[2]) if match[1] else ("", match[0])
+        before = text[max(0, match.start() - 5) : match.start()]
+        is_behind = _BEFORE_NOTE.search(before) or (front and before[-1:].isalpha()) or mark[:1] in tuple("[†‡§¶")
+        if tag != "sub" and _NOTE.fullmatch(mark) and (is_behind or not mark):
             edits.append((*match.span(), ""))
+        elif tag and (written := _written(tag, mark, before)) is not None:
+            edits.append((*match.span(), written))
     return edits + [(*match.span(), "") for match in _DAGGERS.finditer(text)]
+
+
+def _written(tag: str, mark: str, before: str) -> str | None:
+    """Return a raised or lowered mark without its tags; None if Unicode does not have its characters."""
+    if _ORDINAL.fullmatch(mark) and before[-1:].isdigit():
+        return mark
+    table = _UP if tag == "sup" else _DOWN
+    return mark.translate(table) if all(ord(char) in table or char in ", ⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻" for char in mark) else None
 
 
 def author_marks(text: str) -> list[Edit]:

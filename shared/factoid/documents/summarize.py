@@ -179,7 +179,7 @@ class _FunctionChat(ChatPropositionizer):
     def _send(self, prompt: str) -> Reply:
         answer = self.function(prompt)
         if answer is None:  # as some clients have it where a model says nothing
-            return Reply(NoPropositions(_EMPTY))
+            return Reply(read_summary(""))
         if not isinstance(answer, str):
             message = f"the function that summarizes must return a str, got {type(answer).__name__}"
             raise InvalidInputError(message)

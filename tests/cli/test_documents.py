@@ -27,9 +27,7 @@ def test_clean_prints_text_and_counts(file, capsys):
     printed = capsys.readouterr()
     assert "The wells lie east of the town and measured yearly." in printed.out
     assert "|" not in printed.out
-    assert printed.err == (
-        "1 table left out: factoid tables wells.md\nwells.md: 1 selection marks, 1 hyphens\n"
-    )
+    assert printed.err == ("1 table left out: factoid tables wells.md\nwells.md: 1 selection marks, 1 hyphens\n")
     assert main(["clean", file, "--without", "hyphens", "--quiet"]) == 0
     printed = capsys.readouterr()
     assert "meas- ured" in printed.out

@@ -56,7 +56,11 @@ def only(rule: str) -> dict[str, Any]:
             "20 m², E = mc², R² = 0.9, Na⁺, 3 m s⁻¹",
         ),
         ("footnote_marks", "3 s⁻¹, Ca²⁺, log² and (a + b)² of mills¹⁻³", "3 s⁻¹, Ca²⁺, log² and (a + b)² of mills"),
-        ("footnote_marks", "H<sub>2</sub>O, the 19<sup>th</sup> mill [1]<sup>a</sup>, km<sup>²</sup>", "H₂O, the 19th mill [1]ᵃ, km²"),
+        (
+            "footnote_marks",
+            "H<sub>2</sub>O, the 19<sup>th</sup> mill [1]<sup>a</sup>, km<sup>²</sup>",
+            "H₂O, the 19th mill [1]ᵃ, km²",
+        ),
         ("bullets", "· Water\n\n• Wind\n\n? Steam", "- Water\n\n- Wind\n\n- Steam"),
         ("line_breaks", "a mill\n  by the\nriver", "a mill by the river"),
         ("line_breaks", "甲方与乙\n方，\nかな by\n甲", "甲方与乙方，かな by 甲"),

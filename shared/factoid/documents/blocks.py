@@ -104,7 +104,8 @@ def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[Block], int]:
     count = len(SELECTION.findall(layout.content)) if marks else 0
     if count:
         blocks = [
-            block if block.kind == "code" else replace(block, text=without_marks(block.text).strip()) for block in blocks
+            block if block.kind == "code" else replace(block, text=without_marks(block.text).strip())
+            for block in blocks
         ]
         blocks = [block for block in blocks if block.text.text or block.kind in ("table", "figure")]
     return blocks, count

@@ -40,7 +40,9 @@ _TENS = frozenset("twenty thirty forty fifty sixty seventy eighty ninety".split(
 _ONES = frozenset(
     "one two three four five six seven eight nine first second third fourth fifth sixth seventh eighth ninth".split()
 )
-_VERB = r"(?:est|ait|dit|fait|faut|vaut|peut|veut|doit|sait|vient|tient|prend|était|avait|aurait|serait|pourrait|devrait)"
+_VERB = (
+    r"(?:est|ait|dit|fait|faut|vaut|peut|veut|doit|sait|vient|tient|prend|était|avait|aurait|serait|pourrait|devrait)"
+)
 # What French sets behind a hyphen, and what stands before it, as in "Est-ce", "Celui-ci" and "Avons-nous".
 _FRENCH = {
     second: re.compile(first)

@@ -15,7 +15,9 @@ _BLOCK_MARK = re.compile(
     r"^[ \t]*\\(?:#{1,6}\s|[`~]{3}|\|)", re.MULTILINE
 )  # a heading, a fence or a table without its escape
 _LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+")
-_CJK = r"\u2e80-\u2fdf\u3000-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff9f\U00020000-\U0003ffff"
+_CJK = (
+    r"\u2e80-\u2fdf\u3000-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff9f\U00020000-\U0003ffff"
+)
 # Scripts that set no blanks between words: Chinese and Japanese, Thai, Lao, Khmer and Burmese.
 _UNSPACED = re.compile(rf"[{_CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _VERBATIM = re.compile(
@@ -25,12 +27,12 @@ _VERBATIM = re.compile(
     r"|(?<![`\w])`(?![`\s])[^`]{1,200}(?<!\s)`(?![`\w])",  # no quote as in `LaTeX'
     re.DOTALL,
 )
-_MATH = re.compile(r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z")  # "\[3\]" is no formula, but a citation with escapes
+_MATH = re.compile(
+    r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z"
+)  # "\[3\]" is no formula, but a citation with escapes
 _SPACES = re.compile(r"(?<=\S)(?:[ \t\u00a0\u2009\u202f]{2,}|[\u00a0\u2009\u202f])(?=\S)")
 _BULLET = re.compile(r"[·•‣▪●◦?]\s+(?=\S)")
-_RAISED = re.compile(
-    r"<(su[bp])>([^<>]{0,20})</su[bp]>|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+(?:,[⁰¹²³⁴⁵⁶⁷⁸⁹]+)*", re.IGNORECASE
-)
+_RAISED = re.compile(r"<(su[bp])>([^<>]{0,20})</su[bp]>|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+(?:,[⁰¹²³⁴⁵⁶⁷⁸⁹]+)*", re.IGNORECASE)
 _NOTE = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|[^\w+\-−⁺⁻=]{0,3}\d{0,3}(?:[,–]\d{1,3})*[^\w+\-−⁺⁻=]{0,3}")
 _BEFORE_NOTE = re.compile(r"(?:[^\W\d_]{4}[)\]]?|[.,;:!?…。！？\"'”’»])\Z")  # "(a + b)²" is a power
 _ORDINAL = re.compile(r"st|nd|rd|th")

@@ -236,7 +236,9 @@ class _Input:
         metadata = message.response_metadata | _VERSION
         if isinstance(message, AIMessageChunk):
             return message.model_copy(update={"response_metadata": metadata})
-        calls = [(call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls]
+        calls: list[tuple[str | None, str | None, str | None]] = [
+            (call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls
+        ]
         calls += [(call["name"], call["args"], call["id"]) for call in message.invalid_tool_calls]
         return AIMessageChunk(
             content=self._blocks,

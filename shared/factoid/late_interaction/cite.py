@@ -175,7 +175,7 @@ class PropCite:
 
     Args:
         model: An `AnyGranularityRanker`, or what it takes: the name or folder of a late-interaction model, or a `TokenEncoder`.
-        propositionizer: Makes propositions of the answer's sentences; None for `SyntaxPropositionizer(atomic=True)`.
+        propositionizer: Makes propositions of the answer's sentences; None for `SyntaxPropositionizer()`.
         method: The query. "proposition" is PropCite; the others are its ablations (Table 9): "proposition_text"
             encodes each proposition alone, "sentence" takes each sentence as one query.
         top: Number of passages cited for each claim: 1 in the paper, 2 in an ablation of "sentence".
@@ -211,7 +211,7 @@ class PropCite:
             message = f"min_margin must be a number or None, got {min_margin!r}"
             raise InvalidInputError(message)
         self.ranker = model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
-        self.propositionizer = SyntaxPropositionizer(atomic=True) if propositionizer is None else propositionizer
+        self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
         check_propositionizer(self.propositionizer)
         self.method = method
         self.top = whole_number("top", top)

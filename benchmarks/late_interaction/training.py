@@ -25,9 +25,9 @@ from factoid.late_interaction.training.teacher import score_sentences, train_tea
 from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker
 from factoid.words import stands_in
 
-WAYS, MOST_WORDS = 2, 90
-TEST_ARTICLES, TEST_QUESTIONS, DEPTH = 8, 500, 10
-CURVE_QUESTIONS, CURVE_STEPS = 120, 38  # of the first articles, whose paragraphs are few
+WAYS, ROUNDS, MOST_WORDS = 2, 3, 130
+TEST_ARTICLES, TEST_QUESTIONS, DEPTH = 8, 1000, 10
+CURVE_QUESTIONS, CURVE_STEPS = 120, 115  # of the first articles, whose paragraphs are few
 VARIANTS = (
     "passages",
     "both",
@@ -82,8 +82,9 @@ def prepare(squad: Path, folder: Path, *, count: int) -> tuple[list[TrainingExam
     training, test = folder / "examples.jsonl", folder / "cases.json"
     if not (training.exists() and test.exists()):
         learned, held_out = read_splits(squad, test_articles=TEST_ARTICLES)
-        write_examples(training, make_examples(learned, count=count, ways=WAYS, most_words=MOST_WORDS))
-        questions = held_out.questions[:: len(held_out.questions) // TEST_QUESTIONS][:TEST_QUESTIONS]
+        write_examples(training, make_examples(learned, count=count, ways=WAYS, rounds=ROUNDS, most_words=MOST_WORDS))
+        step = max(1, len(held_out.questions) // TEST_QUESTIONS)
+        questions = held_out.questions[::step][:TEST_QUESTIONS]
         ranked = Candidates(held_out.paragraphs).search([question.text for question in questions])
         cases = [
             Case(question.text, question.answers, tuple(held_out.paragraphs[place] for place in places[:DEPTH]))
@@ -176,8 +177,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--variants", nargs="*", default=VARIANTS, choices=(*VARIANTS, []))
     parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1])
-    parser.add_argument("--rate", type=float, default=3e-4, help="learning rate")
-    parser.add_argument("--examples", type=int, default=640, help="training questions, at most")
+    parser.add_argument("--rate", type=float, default=5e-5, help="learning rate")
+    parser.add_argument("--examples", type=int, default=2000, help="training questions, at most")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     import torch

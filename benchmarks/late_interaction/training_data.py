@@ -83,10 +83,13 @@ class Candidates:
         ]
 
 
-def make_examples(split: Split, *, count: int, ways: int, most_words: int, seed: int = 0) -> list[TrainingExample]:
+def make_examples(
+    split: Split, *, count: int, ways: int, rounds: int, most_words: int, seed: int = 0
+) -> list[TrainingExample]:
     """Return examples of questions whose paragraph has several sentences and not too many words; the negatives likewise.
 
-    Sentence scores are labels: `SCORE` for those that hold an answer, 0 for the others; none for paragraphs without an answer.
+    Each question makes one example a round, with other negatives each time. Sentence scores are labels: `SCORE` for those that
+    hold an answer, 0 for the others; none for paragraphs without an answer.
     """
     short = {place for place, text in enumerate(split.paragraphs) if len(text.split()) <= most_words}
     questions = [
@@ -103,20 +106,20 @@ def make_examples(split: Split, *, count: int, ways: int, most_words: int, seed:
             split.paragraphs[place]
             for place in places
             if place in short and not any(stands_in(answer, split.paragraphs[place]) for answer in question.answers)
-        ][: ways - 1]
-        if len(negatives) < ways - 1:
-            continue
-        passages = (split.paragraphs[question.paragraph], *negatives)
-        labels = tuple(SCORE * right for right in _labels(passages[0], question))
-        examples.append(
+        ]
+        paragraph = split.paragraphs[question.paragraph]
+        labels = tuple(SCORE * right for right in _labels(paragraph, question))
+        examples += [
             TrainingExample(
                 question.text,
-                passages,
-                (SCORE, *[0.0] * len(negatives)),
+                (paragraph, *others),
+                (SCORE, *[0.0] * len(others)),
                 question.answers,
-                (labels, *[None] * len(negatives)),
+                (labels, *[None] * len(others)),
             )
-        )
+            for others in (negatives[start : start + ways - 1] for start in range(0, rounds * (ways - 1), ways - 1))
+            if len(others) == ways - 1
+        ]
     return examples
 
 

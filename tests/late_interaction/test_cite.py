@@ -204,6 +204,11 @@ def test_what_claims_nothing_is_not_cited() -> None:
     assert whole().cite("", PASSAGES) == CitedAnswer()
 
 
+@pytest.mark.parametrize("sources", ["\n\nSources:\n[1] Manual of the Vasa", "\n\n[1] The Vasa\n[2] Anna Berg"])
+def test_a_list_of_sources_is_not_cited(sources: str) -> None:
+    assert whole().cite("Anna Berg was born in Oslo." + sources, PASSAGES).text.endswith(sources)
+
+
 def test_markers_stay_where_they_are_wanted() -> None:
     answer = "Anna sang [7]. Berlin slept."
     cite = citer(overwrite=False)

@@ -207,6 +207,7 @@ def test_nothing_to_rank() -> None:
         ([OSLO], {"parents": "document"}, "parents must be 'passage' or 'unit'"),
         ([OSLO], {"k": 0}, "k must be at least 1"),
         (OSLO, {}, "got a single str"),
+        (None, {}, "expected a list of passages, got a single NoneType"),
         ([3], {}, "got one with int"),
         ([Unit("1", "He ran.", Granularity.PROPOSITION, "d", "p", 5, 30)], {}, "give the passage that it came from"),
     ],

@@ -20,6 +20,7 @@ _CODE_END = re.compile(r"`|\n\s*\n")
 _LONGEST_WAIT = 300  # characters for a parenthesis to close: what the splitter takes for one
 
 _MARKER = re.compile(r"\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\]")
+_LABEL = re.compile(r"(?:\A|:\s*\n)" + _MARKER.pattern)
 _LAST_WORD = re.compile(r"(?<!\w)\w++\Z")
 # Words and marks behind which a number in brackets is a part of the sentence: "see [2]", "press [1]", "f(x)=[1]".
 _NOUN_FOLLOWS = frozenset(
@@ -48,6 +49,11 @@ _REFUSAL = re.compile(
 def is_refusal(sentence: str) -> bool:
     """Tell whether an English sentence says that there is no answer, in the ways that language models do."""
     return _REFUSAL.search(" ".join(sentence.split())) is not None
+
+
+def lists_sources(sentence: str) -> bool:
+    """Tell whether a sentence that `without_markers` returned begins a list of sources, such as "[1] Manual"."""
+    return _LABEL.search(sentence) is not None
 
 
 class Stretch(NamedTuple):

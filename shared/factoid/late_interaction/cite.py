@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import GrowingAnswer, Stretch, is_refusal, with_markers, without_markers
+from factoid.late_interaction.answer import (
+    GrowingAnswer,
+    Stretch,
+    is_refusal,
+    lists_sources,
+    with_markers,
+    without_markers,
+)
 from factoid.late_interaction.encoder import TokenEncoder
 from factoid.late_interaction.rank import (
     AnyGranularityRanker,
@@ -171,7 +178,7 @@ class PropCite:
     """Adds citations to any model's answer: for each proposition the passage that matches it best.
 
     Existing markers are removed; new ones go before a sentence's final punctuation. Sentences without a claim, such as headings,
-    code and refusals, are not cited. Nothing else in the answer changes.
+    code, refusals and lists of sources, are not cited. Nothing else in the answer changes.
 
     Args:
         model: An `AnyGranularityRanker`, or what it takes: the name or folder of a late-interaction model, or a `TokenEncoder`.
@@ -376,6 +383,7 @@ class _AnswerCiter:
             stretch.is_prose
             and any(map(str.isalnum, plain))
             and not is_refusal(plain)
+            and not lists_sources(plain)
             and not self._keeps_markers(stretch)
         )
 

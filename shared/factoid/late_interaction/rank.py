@@ -439,7 +439,7 @@ def as_passages(passages: Passages) -> list[Unit]:
     Raises:
         InvalidInputError: A single passage instead of a list, or as `as_passage`.
     """
-    if isinstance(passages, str | Document | Unit):
+    if isinstance(passages, str | Document | Unit) or not isinstance(passages, Iterable):
         message = f"expected a list of passages, got a single {type(passages).__name__}"
         raise InvalidInputError(message)
     return [as_passage(passage) for passage in passages]

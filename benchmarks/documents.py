@@ -54,8 +54,7 @@ def read_body(path: Path) -> str:
     """Return the Markdown in a printout."""
     body = path.read_text(encoding="utf-8").partition("Page Content 1: ")[2].partition("Metadata 1:")[0]
     if not body:
-        message = f'{path} holds no "Page Content 1:"'
-        raise SystemExit(message)
+        raise SystemExit(f'{path} holds no "Page Content 1:"')
     return body
 
 

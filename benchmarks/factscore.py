@@ -204,8 +204,7 @@ def fill(page: Path, name: str, table: str) -> None:
     """Put a table between the page's comments "table: name" and "end"."""
     before, marker, after = page.read_text(encoding="utf-8").partition(f"<!-- table: {name} -->\n")
     if not marker:
-        message = f"{page} has no comment <!-- table: {name} -->"
-        raise SystemExit(message)
+        raise SystemExit(f"{page} has no comment <!-- table: {name} -->")
     _, end, rest = after.partition("<!-- end -->")
     page.write_text(f"{before}{marker}\n{table}\n\n{end}{rest}", encoding="utf-8")
 

@@ -96,8 +96,7 @@ class ChatModelReader(ChatReader):
 
 def _check_runnable(llm: object) -> None:
     if not isinstance(llm, Runnable):
-        message = f"expected a LangChain chat model, got {type(llm).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected a LangChain chat model, got {type(llm).__name__}")
 
 
 def _text(answer: object) -> str:

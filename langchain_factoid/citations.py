@@ -191,8 +191,7 @@ class _Input:
             self._keep(answer)
             return str(answer.text)
         if not isinstance(answer, str):
-            message = f"expected an answer, a text or a message, got {type(answer).__name__}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected an answer, a text or a message, got {type(answer).__name__}")
         return answer
 
     def checked(self) -> list[Document]:
@@ -204,11 +203,10 @@ class _Input:
         runnable = self._runnable
         if self.documents is None or not self._has_answer:
             missing = runnable.documents_key if self.documents is None else runnable.answer_key
-            message = (
+            raise InvalidInputError(
                 f"expected a mapping with {runnable.answer_key!r} and {runnable.documents_key!r}, got no {missing!r}: name other "
                 "keys with answer_key= and documents_key=, or pass documents= to the runnable"
             )
-            raise InvalidInputError(message)
         self._begun = True
         return self.documents
 

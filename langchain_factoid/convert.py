@@ -80,8 +80,7 @@ def to_core(
         InvalidInputError: Not a document, a text that holds lone surrogates, or metadata that cannot be stored.
     """
     if not isinstance(document, Document):
-        message = f"expected langchain_core.documents.Document, got {type(document).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected langchain_core.documents.Document, got {type(document).__name__}")
     metadata, coerced = plain_metadata(document.metadata, policy)
     if changes is not None:
         changes |= coerced
@@ -111,14 +110,13 @@ def in_step(items: Iterable[Any], **named: Iterable[Any] | None) -> Iterator[tup
     [(name, values)] = named.items()
     for argument in (items, values):
         if isinstance(argument, str | Document):
-            message = f"expected a list, got a single {type(argument).__name__}: {argument!r:.60}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a list, got a single {type(argument).__name__}: {argument!r:.60}")
     if values is None:
         yield from zip(items, repeat(None), strict=False)
         return
     message = f"the number of {name} must match the number of texts"
     if isinstance(items, Sized) and isinstance(values, Sized) and len(items) != len(values):
-        raise InvalidInputError(f"{message}: got {len(values)} for {len(items)}")  # noqa: EM102
+        raise InvalidInputError(f"{message}: got {len(values)} for {len(items)}")
     for item, value in zip_longest(items, values, fillvalue=_MISSING):
         if item is _MISSING or value is _MISSING:
             raise InvalidInputError(message)
@@ -219,9 +217,8 @@ def similarity_named(distance_strategy: str) -> str:
     """Return the similarity that a distance strategy of the community's FAISS names."""
     strategy = str(getattr(distance_strategy, "value", distance_strategy))
     if strategy not in _STRATEGIES:
-        message = (
+        raise InvalidInputError(
             f"distance_strategy must be one of {', '.join(_STRATEGIES)}, got {strategy!r}: vectors of unit length rank by "
             "their cosines as they do by Euclidean distance"
         )
-        raise InvalidInputError(message)
     return _STRATEGIES[strategy]

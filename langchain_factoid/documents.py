@@ -100,8 +100,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         summarizer: TableSummarizer | None = None,
     ) -> None:
         if summarizer is not None and not isinstance(summarizer, TableSummarizer):
-            message = f"expected a langchain_factoid.TableSummarizer, got {type(summarizer).__name__}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a langchain_factoid.TableSummarizer, got {type(summarizer).__name__}")
         self._options, self._kinds, self._summarizer = options, tuple(kinds), summarizer
 
     @override
@@ -166,8 +165,7 @@ def _read(documents: Iterable[Document], options: CleaningOptions | None = None)
     pairs = []
     for document in documents:
         if not isinstance(document, Document):
-            message = f"expected langchain_core.documents.Document, got {type(document).__name__}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected langchain_core.documents.Document, got {type(document).__name__}")
         pairs.append((document.page_content, document.metadata))
     return read_loaded(pairs, options)
 

@@ -31,8 +31,7 @@ class EmbeddingsEncoder:
     def __init__(self, embeddings: Embeddings, *, name: str | None = None) -> None:
         if not (hasattr(embeddings, "embed_documents") and hasattr(embeddings, "embed_query")):
             hint = ": wrap it in EncoderEmbeddings" if hasattr(embeddings, "encode_units") else ""
-            message = f"expected LangChain Embeddings, got {type(embeddings).__name__}{hint}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected LangChain Embeddings, got {type(embeddings).__name__}{hint}")
         self.embeddings = embeddings
         inner = getattr(embeddings, "underlying_embeddings", embeddings)  # as CacheBackedEmbeddings has it
         models = [getattr(inner, field, None) for field in _MODEL_NAMES]
@@ -97,6 +96,5 @@ def to_matrix(vectors: Sequence[Sequence[float]], count: int) -> Vectors:
         raise EncoderMismatchError(message)
     sizes = {len(vector) for vector in vectors}
     if len(sizes) > 1:
-        message = f"the embeddings returned vectors of different dimensions: {sorted(sizes)}"
-        raise EncoderMismatchError(message)
+        raise EncoderMismatchError(f"the embeddings returned vectors of different dimensions: {sorted(sizes)}")
     return np.array(vectors, dtype=np.float32).reshape(count, *sizes or (0,))

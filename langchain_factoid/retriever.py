@@ -77,11 +77,10 @@ class MultiGranularRetriever(BaseRetriever):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.search_type == "similarity_score_threshold") != (self.score_threshold is not None):
-            message = (
+            raise InvalidInputError(
                 "score_threshold goes with search_type='similarity_score_threshold', and only with it: got "
                 f"search_type={self.search_type!r}, score_threshold={self.score_threshold}"
             )
-            raise InvalidInputError(message)
         _, _, options = self._options({})
         if isinstance(options["filter"], Mapping):
             parse_filter(options["filter"])
@@ -149,8 +148,7 @@ class MultiGranularRetriever(BaseRetriever):
             return headings, threshold, self.store._options(comparable(options))
         elif search_type not in ("hybrid", "similarity"):
             types = "'hybrid', 'similarity', 'mmr' or 'similarity_score_threshold'"
-            message = f"search_type must be {types}, got {search_type!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"search_type must be {types}, got {search_type!r}")
         return headings, None, self.store._options(options, hybrid=search_type == "hybrid")
 
     def _documents(self, hits: list[Hit], headings: bool, threshold: float | None, parents: str) -> list[Document]:

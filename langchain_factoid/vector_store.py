@@ -419,11 +419,10 @@ class MultiGranularFAISS(VectorStore):
         """
         folder = Path(folder_path, index_name or "")
         if not (folder / FILE).is_file():
-            message = (
+            raise StoreFormatError(
                 f"there is no store in {folder}: it has no {FILE}. What the community's FAISS saved is not read: add the "
                 "documents to a new store"
             )
-            raise StoreFormatError(message)
         return cls(embeddings, path=folder, **options)
 
     def merge_from(self, target: MultiGranularFAISS | UnitStore | str | Path, **options: Any) -> MergeReport:
@@ -474,11 +473,10 @@ def comparable(options: dict[str, Any]) -> dict[str, Any]:
         InvalidInputError: Granularities are to be fused by ranks, or hits to be ranked again.
     """
     if options.get("fusion") == "rrf" or options.get("rerank") is not None:
-        message = (
+        raise InvalidInputError(
             "relevance scores need similarities, and neither fusion='rrf' nor rerank gives them: leave both out, or use "
             "fusion='max'"
         )
-        raise InvalidInputError(message)
     return options
 
 

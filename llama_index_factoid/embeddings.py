@@ -64,11 +64,10 @@ class EncoderEmbedding(BaseEmbedding):
         state = super().__getstate__()
         # The framework drops what cannot be pickled, and the worker of a pipeline would miss it much later.
         if "_encoder" not in state["__pydantic_private__"]:
-            message = (
+            raise InvalidInputError(
                 f"the encoder {self.model_name!r} cannot be pickled: give its class a __getstate__ that leaves out what "
                 "cannot, or run the pipeline without num_workers"
             )
-            raise InvalidInputError(message)
         return state
 
     def _get_query_embedding(self, query: str) -> list[float]:

@@ -70,8 +70,7 @@ class EntityRetriever(BaseRetriever):
     ) -> None:
         super().__init__(callback_manager)
         if fallback is not None and not isinstance(fallback, BaseRetriever):
-            message = f"fallback must be a LlamaIndex retriever, got {type(fallback).__name__}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"fallback must be a LlamaIndex retriever, got {type(fallback).__name__}")
         self._fallback = fallback
         self._core = CoreRetriever(
             articles,
@@ -146,8 +145,7 @@ def _text_of(node: NodeWithScore) -> str:
 def _core(node: BaseNode) -> Document:
     """Return a node as the core takes it, with its lists of metadata that models do not get."""
     if not isinstance(node, BaseNode):
-        message = f"expected LlamaIndex documents or nodes, got {type(node).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected LlamaIndex documents or nodes, got {type(node).__name__}")
     excluded = {name: keys for name in _LISTS if (keys := getattr(node, name, None))}
     metadata = {**node.metadata, _EXCLUDED: excluded} if excluded else node.metadata
     return Document(text_of(node), id=node.node_id, metadata=metadata)

@@ -22,8 +22,7 @@ def to_tree(filters: MetadataFilters | None) -> Tree | None:
         InvalidInputError: Something else than filters.
     """
     if filters is not None and not isinstance(filters, MetadataFilters):
-        message = f"filters must be MetadataFilters, got {type(filters).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"filters must be MetadataFilters, got {type(filters).__name__}")
     if filters is None or not filters.filters:
         return None
     parts = tuple(_part(part) for part in filters.filters)
@@ -45,11 +44,10 @@ def checked_tree(store: UnitStore, filters: MetadataFilters | None) -> Tree | No
     if tree is None or (mismatch := store.mismatch(tree)) is None:
         return tree
     comparison, value = mismatch
-    message = (
+    raise InvalidInputError(
         f"cannot compare metadata[{comparison.key!r}] = {value!r} with {comparison.value!r} by "
         f"{comparison.operator.value!r}: give a value of the same type, or keep one type under this key"
     )
-    raise InvalidInputError(message)
 
 
 def _part(part: MetadataFilter | MetadataFilters) -> Tree:

@@ -96,8 +96,7 @@ class LLMReader(ChatReader):
 
 def _check_llm(llm: object) -> None:
     if not isinstance(llm, LLM):
-        message = f"expected a LlamaIndex LLM, got {type(llm).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected a LlamaIndex LLM, got {type(llm).__name__}")
 
 
 def _awaits(llm: LLM, method: str) -> bool:

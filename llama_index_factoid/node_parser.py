@@ -91,11 +91,10 @@ class MultiGranularNodeParser(NodeParser):
         name = _name(propositionizer or SyntaxPropositionizer())
         saved = fields.setdefault("propositionizer_name", name)
         if saved != name:
-            message = (
+            raise InvalidInputError(
                 f"this parser was saved with the propositionizer {saved!r} and got {name!r}: "
                 "give it the same one again, as in from_dict(data, propositionizer=...)"
             )
-            raise InvalidInputError(message)
         super().__init__(**fields | {"propositionizer": propositionizer, "cache": cache and str(cache)})
 
     @classmethod
@@ -178,11 +177,10 @@ class MultiGranularNodeParser(NodeParser):
         # Pickling, as for the workers of a pipeline, leaves an object behind that cannot be pickled.
         propositionizer: Propositionizer = self.__dict__.get("propositionizer") or SyntaxPropositionizer()
         if _name(propositionizer) != self.propositionizer_name:
-            message = (
+            raise InvalidInputError(
                 f"the propositionizer {self.propositionizer_name!r} cannot be pickled and did not come along to this "
                 "process: run the pipeline without num_workers"
             )
-            raise InvalidInputError(message)
         return with_cache(propositionizer, self.cache)
 
     def _assemble(self, passages: _Passages, decompositions: Sequence[Decomposition]) -> list[BaseNode]:

@@ -73,8 +73,7 @@ class AnyGranularityRerank(BaseNodePostprocessor):
 
 def _query(bundle: QueryBundle | None) -> str:
     if bundle is None:
-        message = "AnyGranularityRerank ranks by a query: pass query_str= or query_bundle="
-        raise InvalidInputError(message)
+        raise InvalidInputError("AnyGranularityRerank ranks by a query: pass query_str= or query_bundle=")
     return bundle.query_str
 
 

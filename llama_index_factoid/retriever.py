@@ -73,11 +73,10 @@ class MultiGranularRetriever(BaseRetriever):
         super().__init__(callback_manager)
         vector_store = store.vector_store if isinstance(store, VectorStoreIndex) else store
         if not isinstance(vector_store, MultiGranularFaissVectorStore):
-            message = (
+            raise InvalidInputError(
                 "MultiGranularRetriever needs a MultiGranularFaissVectorStore or a VectorStoreIndex over one, "
                 f"got {type(vector_store).__name__}"
             )
-            raise InvalidInputError(message)
         if embed_model is None and isinstance(store, VectorStoreIndex):
             embed_model = store._embed_model
         self._store = vector_store
@@ -85,8 +84,7 @@ class MultiGranularRetriever(BaseRetriever):
         self._model_checked = False
         counts = {count for count in (k, similarity_top_k) if count is not None} or {4}
         if len(counts) > 1:
-            message = f"similarity_top_k is another name of k: got {similarity_top_k!r} and {k!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"similarity_top_k is another name of k: got {similarity_top_k!r} and {k!r}")
         self._k = whole_number("k", *counts)
         self._filters = filters
         self._mode = _mode(mode)
@@ -144,13 +142,12 @@ class MultiGranularRetriever(BaseRetriever):
             norms = np.linalg.norm(stored) * np.linalg.norm(vectors, axis=1)
             cosine = float((vectors @ stored / np.where(norms > 0, norms, 1)).max())
             if cosine < _SAME_MODEL:
-                message = (
+                raise EncoderMismatchError(
                     f"the nodes of this store were embedded by {repr(recorded) if recorded else 'another model'}, the query "
                     f"by {name!r}: it gives node {node_id!r} a vector whose cosine with the stored one is {cosine:.2f}. Use "
                     "the model of the nodes; where you made their vectors from other texts yourself, name the model to the "
                     "store: MultiGranularFaissVectorStore(path, embed_model=...)"
                 )
-                raise EncoderMismatchError(message)
         self._model_checked = True
 
 

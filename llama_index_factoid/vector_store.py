@@ -139,11 +139,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     def __getstate__(self) -> dict[str, Any]:
         if self.path is None:
-            message = (
+            raise TypeError(
                 "this store is in memory and cannot be pickled or copied, since its nodes would stay behind: give it a path, "
                 "or persist() it and open that with from_persist_path()"
             )
-            raise TypeError(message)
         return super().__getstate__()
 
     @property
@@ -171,11 +170,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         vectors: list[Vectors] = []
         for node in self._coerced(nodes):
             if node.embedding is None:
-                message = (
+                raise InvalidInputError(
                     f"node {node.node_id!r} has no embedding: add nodes through VectorStoreIndex, or put the embedding "
                     "model last into the IngestionPipeline"
                 )
-                raise InvalidInputError(message)
             stored = to_units(node, self._store.granularities)
             units += stored
             vectors += [np.asarray(node.embedding, dtype=np.float32)] * len(stored)
@@ -204,8 +202,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def delete(self, ref_doc_id: str, **_: Any) -> None:
         """Delete all nodes of a document; a node without a source is its own."""
         if not isinstance(ref_doc_id, str):
-            message = f"delete takes the id of one document, got {ref_doc_id!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"delete takes the id of one document, got {ref_doc_id!r}")
         self._store.delete([ref_doc_id])
 
     adelete = _threaded(delete)
@@ -221,8 +218,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             return
         tree = checked_tree(self._store, filters)
         if tree is None:
-            message = "delete_nodes needs node_ids or filters; clear() deletes everything"
-            raise InvalidInputError(message)
+            raise InvalidInputError("delete_nodes needs node_ids or filters; clear() deletes everything")
         self._store.delete(filter=tree)
 
     adelete_nodes = _threaded(delete_nodes)
@@ -277,8 +273,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         search: dict[str, Any] = {"granularity": self.granularity, "parents": self.parents, "k": query.similarity_top_k}
         for name, value in options.items():
             if name not in _OPTIONS:
-                message = f"unknown option {name!r}: expected some of {', '.join(_OPTIONS)}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"unknown option {name!r}: expected some of {', '.join(_OPTIONS)}")
             if value is not None:
                 search[_OPTIONS[name]] = value
         if query.filters is not None:
@@ -344,8 +339,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         folder, path = _local(persist_path, fs), options.pop("path", None)
         if folder is not None:
             if not (folder / FILE).exists():
-                message = f"there is no store at {folder}: a store is a folder that holds {FILE}"
-                raise StoreFormatError(message)
+                raise StoreFormatError(f"there is no store at {folder}: a store is a folder that holds {FILE}")
             return cls(folder, **options)
         target = path or tempfile.mkdtemp(prefix="factoid-")
         try:
@@ -375,8 +369,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def _ids(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[str]:
         """Return the ids of stored units: some in their order, or all, oldest first; those that pass the filters."""
         if isinstance(node_ids, str):
-            message = f"node_ids must be a list of ids, got the string {node_ids[:60]!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"node_ids must be a list of ids, got the string {node_ids[:60]!r}")
         tree = checked_tree(self._store, filters)
         if node_ids is None:
             return self._store.ids(tree)
@@ -386,12 +379,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """Return nodes with metadata that JSON can hold, and log what was changed."""
         coerced, altered = [], dict[str, None]()
         if isinstance(nodes, BaseNode):
-            message = "expected a list of nodes, got a single one"
-            raise InvalidInputError(message)
+            raise InvalidInputError("expected a list of nodes, got a single one")
         for node in nodes:
             if not isinstance(node, BaseNode):
-                message = f"expected a list of nodes, got {type(node).__name__} in it"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"expected a list of nodes, got {type(node).__name__} in it")
             metadata, keys = plain_metadata(node.metadata, self.metadata)
             altered |= dict.fromkeys(keys)
             if keys:
@@ -409,11 +400,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         counts = self._store.counts()
         kinds = self._store.granularities if granularity == MIXED else granularity
         if counts and not {*([kinds] if isinstance(kinds, str) else kinds)} & {*counts}:
-            message = (
+            raise InvalidInputError(
                 f"this store holds {' and '.join(f'{kind}s' for kind in counts)}, no {granularity}s: search what it holds, or "
                 "add nodes of MultiGranularNodeParser"
             )
-            raise InvalidInputError(message)
 
 
 def check_mode(mode: VectorStoreQueryMode) -> None:
@@ -423,18 +413,16 @@ def check_mode(mode: VectorStoreQueryMode) -> None:
         InvalidInputError: Says what to use in its place.
     """
     if mode not in _MODES:
-        message = (
+        raise InvalidInputError(
             f"this store does not answer mode {str(getattr(mode, 'value', mode))!r}: use mode default, hybrid, text_search, "
             "sparse or mmr, and fuse the results with those of another retriever in "
             "llama_index.core.retrievers.QueryFusionRetriever"
         )
-        raise InvalidInputError(message)
 
 
 def _text(query: VectorStoreQuery) -> str:
     if not query.query_str:
-        message = "a search by words needs the text of the query: give query_str"
-        raise InvalidInputError(message)
+        raise InvalidInputError("a search by words needs the text of the query: give query_str")
     return query.query_str
 
 

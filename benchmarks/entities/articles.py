@@ -130,8 +130,7 @@ def _timed(call: Callable[[Any], object], values: list[Any]) -> tuple[float, flo
         found = call(value)
         seconds.append(time.perf_counter() - started)
         if not found:
-            message = f"{value!r} is not found"
-            raise SystemExit(message)
+            raise SystemExit(f"{value!r} is not found")
     return float(np.percentile(seconds, 50) * 1e6), float(np.percentile(seconds, 99) * 1e6)
 
 

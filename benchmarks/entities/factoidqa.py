@@ -64,8 +64,7 @@ def read(folder: Path) -> FactoidQA:
     """
     files = sorted(folder.glob(f"*/{_PAIRS}"))
     if not files:
-        message = f"{folder} holds no */{_PAIRS}"
-        raise FileNotFoundError(message)
+        raise FileNotFoundError(f"{folder} holds no */{_PAIRS}")
     found: dict[tuple[str, str], list[list[str]]] = {}
     articles: dict[str, Article] = {}
     rows, left_out = 0, Counter[str]()
@@ -77,8 +76,7 @@ def read(folder: Path) -> FactoidQA:
             title, question, answer, article = canonical_title(row[0]), row[1], row[2], row[5]
             path = file.parent / f"{article}.txt.clean"
             if path not in own or own[path].title != title:
-                message = f"{file}, line {number}: no article {title!r} in {article!r}"
-                raise ValueError(message)
+                raise ValueError(f"{file}, line {number}: no article {title!r} in {article!r}")
             if question in _NOTHING:
                 left_out["no question"] += 1
                 continue
@@ -102,14 +100,12 @@ def _rows(file: Path) -> list[tuple[int, list[str]]]:
     """Return the rows with the numbers of their lines."""
     header, *lines = _lines(file)
     if header.split("\t") != _COLUMNS:
-        message = f"{file} begins with {header!r}, expected the columns {', '.join(_COLUMNS)}"
-        raise ValueError(message)
+        raise ValueError(f"{file} begins with {header!r}, expected the columns {', '.join(_COLUMNS)}")
     rows = []
     for number, line in enumerate(lines, start=2):
         row = [cell.strip() for cell in line.split("\t")]
         if len(row) != len(_COLUMNS):
-            message = f"{file}, line {number}: expected {len(_COLUMNS)} columns, got {len(row)}"
-            raise ValueError(message)
+            raise ValueError(f"{file}, line {number}: expected {len(_COLUMNS)} columns, got {len(row)}")
         rows.append((number, row))
     return rows
 

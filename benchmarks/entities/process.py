@@ -53,8 +53,7 @@ def timed(function: str, **options: Any) -> Timed:
         check=False,
     )
     if done.returncode:
-        message = f"{function} ended with {done.returncode}"
-        raise RuntimeError(message)
+        raise RuntimeError(f"{function} ended with {done.returncode}")
     return Timed(**json.loads(done.stdout))
 
 

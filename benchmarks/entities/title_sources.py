@@ -41,8 +41,7 @@ def entity_questions(data: Path) -> list[Question]:
             text = record["question"]
             match = next((match for pattern in patterns if (match := pattern.fullmatch(text))), None)
             if match is None:
-                message = f"{file}: {text!r} fits no template of {relation}"
-                raise SystemExit(message)
+                raise SystemExit(f"{file}: {text!r} fits no template of {relation}")
             questions.append(Question(text, relation, match[1]))
     return questions
 

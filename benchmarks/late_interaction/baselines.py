@@ -58,5 +58,4 @@ def _check(sentences: Sequence[str], passages: Sequence[str], k: int) -> None:
     check_list(sentences, "sentences")
     check_list(passages, "passages")
     if k < 1:
-        message = f"k must be at least 1, got {k}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"k must be at least 1, got {k}")

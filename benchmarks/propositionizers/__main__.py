@@ -136,8 +136,7 @@ def measure(task: Task) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.propositionizers.contestants", json.dumps(task._asdict())]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=material.ROOT)
     if done.returncode:
-        message = f"{task.contestant} failed:\n{done.stderr}"
-        raise SystemExit(message)
+        raise SystemExit(f"{task.contestant} failed:\n{done.stderr}")
     printed = done.stdout.splitlines()
     return json.loads(printed[-1]) if printed else {}
 

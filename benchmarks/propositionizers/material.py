@@ -33,8 +33,7 @@ def read_texts(path: Path | None) -> list[str]:
             paragraphs = file.read_text(encoding="utf-8").split("\n\n")
             texts += [text for text in paragraphs if not text.startswith("#")]
     if not texts:
-        message = f"{path} holds no paragraphs: give a SQuAD file, a text file or a folder of them"
-        raise SystemExit(message)
+        raise SystemExit(f"{path} holds no paragraphs: give a SQuAD file, a text file or a folder of them")
     return texts
 
 

@@ -80,8 +80,7 @@ def read(path: Path) -> Corpus:
         return read_factoidqa(path)
     if answerable := sorted(path.glob("**/*_answerable.jsonl")):
         return read_clapnq(answerable)
-    message = f"{path} is no SQuAD file, and no folder of FactoidQA or CLAP NQ"
-    raise ValueError(message)
+    raise ValueError(f"{path} is no SQuAD file, and no folder of FactoidQA or CLAP NQ")
 
 
 def read_squad(path: Path) -> Corpus:

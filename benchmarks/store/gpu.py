@@ -73,8 +73,7 @@ def build(kind: str, count: int, dim: int) -> VectorIndex:
     index = VectorIndex(dim, kind=kind)
     needed = check_kind(kind, dim).min_training
     if needed > count:
-        message = f"{kind} needs {needed:,} vectors to be trained: give more --vectors or other --kinds"
-        raise SystemExit(message)
+        raise SystemExit(f"{kind} needs {needed:,} vectors to be trained: give more --vectors or other --kinds")
     if not index.trained:
         index.train(random_vectors(np.random.default_rng(1), min(count, check_kind(kind, dim).max_training), dim))
     for first, block in blocks(count, dim):

@@ -53,8 +53,7 @@ def fill(page: Path, name: str, text: str) -> None:
     """
     before, marker, after = page.read_text(encoding="utf-8").partition(f"<!-- table: {name} -->\n")
     if not marker:
-        message = f"{page} has no comment <!-- table: {name} -->"
-        raise SystemExit(message)
+        raise SystemExit(f"{page} has no comment <!-- table: {name} -->")
     _, end, rest = after.partition("<!-- end -->")
     page.write_text(f"{before}{marker}\n{text}\n\n{end}{rest}", encoding="utf-8")
 

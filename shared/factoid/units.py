@@ -31,8 +31,7 @@ class Granularity(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> None:
-        message = f"unknown granularity {value!r}: expected one of {', '.join(cls)}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"unknown granularity {value!r}: expected one of {', '.join(cls)}")
 
 
 def content_id(*parts: object) -> str:
@@ -47,16 +46,14 @@ def check_text(text: object, name: str = "text") -> None:
         InvalidInputError: Not a string, or a string with lone surrogates (half of a character, from a bad decode).
     """
     if not isinstance(text, str):
-        message = f"{name} must be a str, got {type(text).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{name} must be a str, got {type(text).__name__}")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        message = (
+        raise InvalidInputError(
             f"{name} holds a lone surrogate, {text[error.start]!r}, at character {error.start}: it was decoded wrongly. "
             f'Mend it with {name}.encode("utf-16", "surrogatepass").decode("utf-16", "replace")'
-        )
-        raise InvalidInputError(message) from error
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +82,9 @@ class Document:
         for name in ("text", "title", "section", "id"):
             check_text(getattr(self, name), name)
         if "\0" in self.id:
-            message = f"id must not hold a NUL byte, got {self.id!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"id must not hold a NUL byte, got {self.id!r}")
         if not isinstance(self.metadata, Mapping):
-            message = f"metadata must be a dict, got {type(self.metadata).__name__}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"metadata must be a dict, got {type(self.metadata).__name__}")
         if not self.id:
             try:
                 document_id = content_id("document", self.title, self.section, self.text, dict(self.metadata))

@@ -78,8 +78,7 @@ def package(best: Path, corpora: Path, target: Path) -> None:
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     print(json.dumps(scores, indent=1), f"\n{size / 1e6:.1f} MB in {target}")
     if size > LARGEST:
-        message = f"{size} bytes are more than the {LARGEST} that the wheel may carry"
-        raise SystemExit(message)
+        raise SystemExit(f"{size} bytes are more than the {LARGEST} that the wheel may carry")
 
 
 def _keep_needed_strings(nlp: Language, path: Path) -> None:

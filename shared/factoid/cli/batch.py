@@ -38,8 +38,7 @@ def estimate(
     from factoid.propositions import estimate as estimate_cost
 
     if (price_in is None) != (price_out is None):
-        message = "--price-in and --price-out go together: prompts and answers have different prices"
-        raise InvalidInputError(message)
+        raise InvalidInputError("--price-in and --price-out go together: prompts and answers have different prices")
     prices = None
     if price_in is not None and price_out is not None:
         prices = Prices(price_in, price_out, batch_discount=batch_discount)
@@ -76,14 +75,12 @@ def batch(
     from factoid.propositions.prompting.batches import PropositionBatch
 
     if bool(paths) != (action == "submit"):
-        message = f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}")
     show = output.show_progress
     chat = opts.Splitting(model=model, base_url=base_url, temperature=temperature, max_concurrency=1)
     batches = PropositionBatch(make_prompted(chat), cache, show_progress=show)
     if action != "submit" and not batches.folder.exists() and not batches.cache.path.exists():
-        message = f"there is no {cache}, and so no batch: name the --cache of factoid batch submit"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"there is no {cache}, and so no batch: name the --cache of factoid batch submit")
     if action == "submit" or batches.cache.path.exists():
         batches.cache.count()  # opened now: another file is refused before anything is done
     if action == "collect":

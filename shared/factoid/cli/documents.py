@@ -44,8 +44,7 @@ def clean(
         rules = replace(CleaningOptions(references=references), **off)
     except TypeError as error:
         names = ", ".join(name for name, value in _fields(CleaningOptions()).items() if value is True)
-        message = f"--without takes one of {names}, got {', '.join(without or ())}"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(f"--without takes one of {names}, got {', '.join(without or ())}") from error
     for number, file in enumerate(files):
         document = _read(file, rules)
         if as_json:
@@ -74,8 +73,7 @@ def tables(
 ) -> None:
     """Print the tables of documents that a layout service read, as Markdown, JSON, CSV or sentences."""
     if as_json + as_csv + sentences > 1:
-        message = "give one of --json, --csv and --sentences"
-        raise InvalidInputError(message)
+        raise InvalidInputError("give one of --json, --csv and --sentences")
     first = True
     for file in files:
         document = _read(file, None)
@@ -104,8 +102,7 @@ def _read(file: str, rules: Any) -> LayoutDocument:
     from factoid.documents import clean, read_layout
 
     if not Path(file).is_file():
-        message = f"{file} is no file"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(f"{file} is no file")
     return clean(read_layout(file), rules)
 
 

@@ -128,8 +128,7 @@ def index(
             print(f"{count(len(removed), 'document')} removed that files hold no more")
     if reading.errors:
         files = count(len(reading.errors), "file")
-        message = f"{files} left out, the others are indexed: {'; '.join(reading.errors)}"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(f"{files} left out, the others are indexed: {'; '.join(reading.errors)}")
 
 
 @dataclass(slots=True)
@@ -228,6 +227,5 @@ def _kinds(values: Sequence[str]) -> dict[str, str]:
 def _granularities(text: str) -> list[Granularity]:
     names = [name.strip() for name in text.split(",")]
     if not {*names} <= {*get_args(opts.Kind)}:
-        message = f"expected some of passage,sentence,proposition, got {text!r}"
-        raise typer.BadParameter(message)
+        raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {text!r}")
     return [Granularity(name) for name in names]

@@ -178,13 +178,11 @@ def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = F
 
     folder = Path(path)
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        message = f"there is no store at {folder}. Make one with: factoid index FILE… --store {folder}"
-        raise StoreError(message)
+        raise StoreError(f"there is no store at {folder}. Make one with: factoid index FILE… --store {folder}")
     try:
         return UnitStore(folder, encoder=encoder, read_only=read_only)
     except EncoderMismatchError as error:
-        message = f"{error}. Name the first one with --encoder"
-        raise EncoderMismatchError(message) from error
+        raise EncoderMismatchError(f"{error}. Name the first one with --encoder") from error
 
 
 def listed(counts: Mapping[Granularity, int], kinds: Iterable[Granularity] = Granularity) -> str:
@@ -204,8 +202,7 @@ def read_passages(paths: list[str], words: int, *, show_progress: bool) -> Itera
 def min_words(words: int) -> int:
     """Return the merge threshold that goes with --words: the paper's 50 at its 100 words."""
     if words < 1:
-        message = f"--words must be at least 1, got {words}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"--words must be at least 1, got {words}")
     return min(50, words // 2)
 
 
@@ -220,11 +217,9 @@ def read_object(name: str, text: str | None, *, holding: str = "conditions") -> 
     try:
         value = json.loads(text)
     except ValueError as error:
-        message = f"{name} must be JSON, got {text!r}: {error}"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(f"{name} must be JSON, got {text!r}: {error}") from error
     if not isinstance(value, dict):
-        message = f"{name} must be a JSON object of {holding}, got {text!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{name} must be a JSON object of {holding}, got {text!r}")
     return value
 
 
@@ -232,8 +227,7 @@ def check_question(question: str) -> None:
     """Refuse a question that no encoder takes, or that asks nothing."""
     check_text(question, "question")
     if not question.strip():
-        message = "the question is empty"
-        raise InvalidInputError(message)
+        raise InvalidInputError("the question is empty")
 
 
 def show_progress(quiet: bool = False) -> bool:

@@ -33,11 +33,9 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
     from factoid.propositions.prompting.prompted import PromptPropositionizer
 
     if not splitting.model:
-        message = "a chat model needs --model, its name, as in: --propositionizer openai --model NAME"
-        raise InvalidInputError(message)
+        raise InvalidInputError("a chat model needs --model, its name, as in: --propositionizer openai --model NAME")
     if not (splitting.base_url or "https://").startswith(("http://", "https://")):
-        message = f"--base-url must begin with http:// or https://, got {splitting.base_url!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"--base-url must begin with http:// or https://, got {splitting.base_url!r}")
     openai = require("openai", extra="openai")
     try:
         client = openai.OpenAI(base_url=splitting.base_url)

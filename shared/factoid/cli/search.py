@@ -118,5 +118,4 @@ def _open(path: str, encoder: str | None, granularity: str | None) -> UnitStore:
         return store
     store.close()
     wanted = "units" if kind is None else f"{kind}s"
-    message = f"the store at {path} holds no {wanted}. It holds {opts.listed(counts) or 'nothing'}"
-    raise StoreError(message)
+    raise StoreError(f"the store at {path} holds no {wanted}. It holds {opts.listed(counts) or 'nothing'}")

@@ -37,8 +37,7 @@ def split(
     from factoid.split import split_sentences
 
     if retry_failed and not cache:
-        message = "--retry-failed needs --cache, where failures are kept"
-        raise InvalidInputError(message)
+        raise InvalidInputError("--retry-failed needs --cache, where failures are kept")
     propositionizer = make_propositionizer(splitting) if granularity == "proposition" else None
     show = opts.show_progress(quiet)
     bar = show and not (propositionizer and cache)  # a cache has its own

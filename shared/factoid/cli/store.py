@@ -45,8 +45,7 @@ def verify(
         report = opened.verify(repair=repair, show_progress=output.show_progress)
     output.print({"ok": report.ok, **asdict(report)}, report)
     if not report.ok:
-        message = f"the store at {store} has {count(len(report.problems), 'problem')}"
-        raise StoreError(message)
+        raise StoreError(f"the store at {store} has {count(len(report.problems), 'problem')}")
 
 
 @app.command()
@@ -123,15 +122,13 @@ def delete(
     """Delete documents or units, by id or by metadata."""
     parsed = opts.read_object("--filter", condition)
     if bool(ids) == (parsed is not None):
-        message = "factoid store delete takes ids, or --filter in their place"
-        raise InvalidInputError(message)
+        raise InvalidInputError("factoid store delete takes ids, or --filter in their place")
     with opts.open_store(store) as opened:
         if sys.stdin.isatty() and not yes:
             chosen = count(len(ids), "id") if ids else count(len(opened.ids(parsed)), "unit")
             print(f"delete {chosen} from {store}, with all under them? [y/N] ", end="", file=sys.stderr, flush=True)
             if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-                message = "nothing was deleted"
-                raise InvalidInputError(message)
+                raise InvalidInputError("nothing was deleted")
         with opts.waiting("deleting", quiet=output.quiet):
             deleted = opened.delete(ids or None, filter=parsed)
     output.print({"deleted": deleted}, f"{count(deleted, 'unit')} deleted")

@@ -75,11 +75,9 @@ def train_propositionizer(
     from factoid.propositions.training.train import train_propositionizer as train
 
     if bool(paths) == bool(pairs):
-        message = "expected documents to make pairs from, or --pairs FILE, and not both"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected documents to make pairs from, or --pairs FILE, and not both")
     if passages is not None and passages < 1:
-        message = f"--passages must be at least 1, got {passages}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"--passages must be at least 1, got {passages}")
     numbers = asdict(training)
     settings = TrainingSettings(model=numbers.pop("base_model"), revision=numbers.pop("base_revision"), **numbers)
     folder = Path(output)
@@ -188,14 +186,11 @@ def train_agrame(
         message = "expected --queries and --collection together, for ColBERTv2's format, or neither of them"
         raise InvalidInputError(message)
     if teacher and (teacher_model or teacher_examples):
-        message = "expected --teacher, or --teacher-model to train one, and not both"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected --teacher, or --teacher-model to train one, and not both")
     if teacher_examples and not teacher_model:
-        message = "expected --teacher-model with --teacher-examples"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected --teacher-model with --teacher-examples")
     if limit is not None and limit < 1:
-        message = f"--limit must be at least 1, got {limit}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"--limit must be at least 1, got {limit}")
     settings = RankerSettings(**asdict(fitting))
     folder, show = Path(output), printing.show_progress
     if queries and collection:

@@ -70,8 +70,7 @@ def tune(
         output.print(fitted, "\n".join(_fitted(fitted)))
         return
     if not 0 <= recall <= 1:
-        message = f"--recall must be from 0 to 1, got {recall}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"--recall must be from 0 to 1, got {recall}")
     questions = None if query_file is None else _questions(query_file)
     with opts.open_store(store, encoder=opts.make_encoder(encoder) if questions else None, read_only=True) as opened:
         report = opened.tune(
@@ -106,12 +105,10 @@ def _questions(file: Path) -> list[str]:
     try:
         lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
     except UnicodeDecodeError as error:
-        message = f"{file} is not UTF-8: {error.reason} at byte {error.start}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"{file} is not UTF-8: {error.reason} at byte {error.start}") from error
     questions = [line for line in lines if line]
     if not questions:
-        message = f"{file} holds no question: expected one per line"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{file} holds no question: expected one per line")
     return questions
 
 
@@ -122,8 +119,7 @@ def _answered(file: Path) -> Iterator[tuple[str, list[str]]]:
             record = parse_object(line)
             question, answers = record.get("question"), record.get("answers")
             if not isinstance(question, str) or not isinstance(answers, list) or not all(map(_is_text, answers)):
-                message = 'expected {"question": "…", "answers": ["…"]}'
-                raise InvalidInputError(message)
+                raise InvalidInputError('expected {"question": "…", "answers": ["…"]}')
         yield question, answers
 
 

@@ -117,8 +117,7 @@ def run_demo(
         report = store.add_documents(documents, propositionizer=propositionizer, show_progress=show_progress)
         units = store.get(store.ids())
         if not units:
-            message = f"{docs} holds no text"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"{docs} holds no text")
         print(show.headline(f"{count(report.documents, 'document')}, cut three ways"))
         print(show.counts(units, report.decomposition))
         chosen = [Question(text) for text in questions]

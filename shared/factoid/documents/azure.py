@@ -55,10 +55,9 @@ def _read(source: Mapping[str, Any]) -> Layout:
     if contents := _get(result, "contents"):
         texts = [part for part in contents if "markdown" in part]
         if len(texts) != 1:
-            message = (
+            raise InvalidInputError(
                 f"the result holds {len(texts)} contents with Markdown: read each by itself, read_layout(contents[0])"
             )
-            raise InvalidInputError(message)
         result = texts[0]
     if _get(result, "readResults") is not None:
         return _read_version_2(result)
@@ -68,8 +67,7 @@ def _read(source: Mapping[str, Any]) -> Layout:
     if isinstance(content, str) and isinstance(pages, list):
         return _read_content(content, result, is_markdown=False)
     names = ", ".join(map(repr, sorted(map(str, result))[:8])) or "nothing"
-    message = f"a dict with {names} is no layout: {EXPECTED}"
-    raise InvalidInputError(message)
+    raise InvalidInputError(f"a dict with {names} is no layout: {EXPECTED}")
 
 
 def _read_content(content: str, result: Mapping[str, Any], *, is_markdown: bool) -> Layout:
@@ -189,8 +187,7 @@ def _table(source: Mapping[str, Any], offset: Offset, page: int = 0) -> Table:
     rows = max([_number(source, "rowCount", "rows"), *(cell.row + cell.row_span for cell in cells)])
     columns = max([_number(source, "columnCount", "columns"), *(cell.column + cell.column_span for cell in cells)])
     if rows * columns > _MOST_CELLS:
-        message = f"a table has {rows} rows and {columns} columns"
-        raise ValueError(message)
+        raise ValueError(f"a table has {rows} rows and {columns} columns")
     first = [cell.text for cell in cells if cell.row == 0]
     named = len(set(first)) == columns > 1 and all(text and not text.isdecimal() for text in first)
     if page and named and not any(cell.kind == "columnHeader" for cell in cells):  # v2.1 often marks no headers
@@ -214,8 +211,7 @@ def _cell(source: Mapping[str, Any], offset: Offset, page: int) -> Cell:
     kind = _get(source, "kind") or ("columnHeader" if _get(source, "isHeader") else "content")
     text = _get(source, "text" if page else "content") or ""
     if not isinstance(text, str):
-        message = f"a cell's content is {text!r:.40}"
-        raise TypeError(message)
+        raise TypeError(f"a cell's content is {text!r:.40}")
     return Cell(
         _number(source, "rowIndex"),
         _number(source, "columnIndex"),
@@ -234,8 +230,7 @@ def _cell(source: Mapping[str, Any], offset: Offset, page: int) -> Cell:
 def _get(source: Any, name: str) -> Any:
     """Return a field by its name in JSON, or by that in the Python packages: "pageNumber", `page_number`."""
     if not isinstance(source, Mapping):
-        message = f"expected a dict with {name!r}, got {source!r:.60}"
-        raise TypeError(message)
+        raise TypeError(f"expected a dict with {name!r}, got {source!r:.60}")
     if name in source:
         return source[name]
     return source.get(re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", name))
@@ -308,8 +303,7 @@ def _clipped(positions: Sequence[int]) -> Offset:
 
     def offset(value: int) -> int:
         if not isinstance(value, int) or value < 0:
-            message = f"an offset must be a number of characters, got {value!r}"
-            raise TypeError(message)
+            raise TypeError(f"an offset must be a number of characters, got {value!r}")
         return int(positions[min(value, last)])
 
     return offset

@@ -86,8 +86,7 @@ class CleaningOptions:
 
     def __post_init__(self) -> None:
         if self.references not in get_args(References):
-            message = f"references must be 'split', 'keep' or 'drop', got {self.references!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"references must be 'split', 'keep' or 'drop', got {self.references!r}")
 
 
 def clean(layout: Layout, options: CleaningOptions | None = None) -> LayoutDocument:

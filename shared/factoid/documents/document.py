@@ -118,8 +118,7 @@ class LayoutDocument:
             InvalidInputError: The span does not lie in the text.
         """
         if not 0 <= start <= end <= len(self.text):
-            message = f"expected a span in the {len(self.text)} characters of the text, got {start, end}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a span in the {len(self.text)} characters of the text, got {start, end}")
         return lines(self.boxes(start, end))
 
     def boxes(self, start: int, end: int) -> list[Box]:
@@ -167,8 +166,7 @@ class LayoutDocument:
         makers = {"text": self._texts, "table": self._tables, "figure": self._figures, "reference": self._references}
         kinds = list(kinds)
         if unknown := [kind for kind in kinds if kind not in makers]:
-            message = f"kinds must be among {', '.join(makers)}, got {', '.join(map(repr, unknown))}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"kinds must be among {', '.join(makers)}, got {', '.join(map(repr, unknown))}")
         return [document for kind in makers if kind in kinds for document in makers[kind](dict(metadata or {}))]
 
     def _texts(self, metadata: dict[str, Any]) -> Iterator[Document]:

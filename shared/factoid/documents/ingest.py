@@ -88,10 +88,9 @@ def summary_documents(document: LayoutDocument, summaries: SummaryReport, tables
     """
     count, expected = len(summaries.summaries), len(document.tables)
     if count != expected:
-        message = (
+        raise InvalidInputError(
             f"got {count} summaries for {expected} tables: give those of TableSummarizer.summarize(document.tables)"
         )
-        raise InvalidInputError(message)
     by_number = {part.metadata["table"]: part for part in tables if part.metadata.get("kind") == "table"}
     documents = []
     for summary in summaries.summaries:

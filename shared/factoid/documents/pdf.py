@@ -141,14 +141,11 @@ def read_pdf(path: str | PathLike[str]) -> Layout:
                 pages.append(reader.read_page(page))
                 page.close()
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror or error}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except require("pdfplumber.utils.exceptions", extra="documents").PdfminerException as error:
-        message = f"{path} is no PDF, damaged or encrypted: {error!r:.120}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"{path} is no PDF, damaged or encrypted: {error!r:.120}") from error
     if not reader.texts:
-        message = f"{path} holds no text: pages that are pictures have to be read by a layout service"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be read by a layout service")
     elements = zip(reader.paragraphs, _roles(reader.paragraphs), strict=True)
     return Layout(
         "\n".join(reader.texts),
@@ -282,8 +279,7 @@ def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: i
     try:
         pdf = pypdfium2.PdfDocument(Path(path))
     except (pypdfium2.PdfiumError, OSError) as error:
-        message = f"{path} is no PDF that can be opened: {error}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"{path} is no PDF that can be opened: {error}") from error
     images: dict[int, Image] = {}
     with pdf:
         for region in regions:

@@ -33,8 +33,7 @@ def read_layout(source: str | PathLike[str] | Mapping[str, Any] | Any) -> Layout
         convert = getattr(source, "as_dict", None) or getattr(source, "to_dict", None)
         source = convert() if callable(convert) else source
     if not isinstance(source, Mapping):
-        message = f"a {type(source).__name__} is no layout: {EXPECTED}, its JSON file or an SDK object"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"a {type(source).__name__} is no layout: {EXPECTED}, its JSON file or an SDK object")
     return read_result(source)
 
 
@@ -52,13 +51,10 @@ def _read_file(path: Path) -> Layout:
             return read_markdown(text)
         result = json.loads(text)
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror or error}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         advice = "Analyse the document again; a file of Markdown needs a name that ends in .md"
-        message = f"{path} is no JSON, or was cut off: {error}. {advice}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"{path} is no JSON, or was cut off: {error}. {advice}") from error
     if not isinstance(result, Mapping):
-        message = f"{path} holds a {type(result).__name__}: {EXPECTED}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{path} holds a {type(result).__name__}: {EXPECTED}")
     return read_result(result)

@@ -122,16 +122,14 @@ class TableSummarizer:
         task = replace(SUMMARIES, keeps_completions=keep_completions)
         if isinstance(client, ChatPropositionizer):
             if client.task.read is not read_summary:
-                message = f"expected a client, got a {type(client).__name__}: give its client instead"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"expected a client, got a {type(client).__name__}: give its client instead")
             self._chat: ChatPropositionizer = client
         elif callable(client):
             name = model or getattr(client, "__qualname__", "")
             if cache is not None and (not name or "<lambda>" in name):
-                message = (
+                raise InvalidInputError(
                     "a function needs a name before a cache: TableSummarizer(function, 'name of its model', cache=...)"
                 )
-                raise InvalidInputError(message)
             self._chat = _FunctionChat(client, name, prompt=prompt, task=task, **options)
         else:
             self._chat = PromptPropositionizer(client, model, structured=False, prompt=prompt, task=task, **options)
@@ -181,8 +179,7 @@ class _FunctionChat(ChatPropositionizer):
         if answer is None:  # as some clients have it where a model says nothing
             return Reply(read_summary(""))
         if not isinstance(answer, str):
-            message = f"the function that summarizes must return a str, got {type(answer).__name__}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"the function that summarizes must return a str, got {type(answer).__name__}")
         return Reply(read_summary(answer), completion=answer)
 
     async def _asend(self, prompt: str) -> Reply:
@@ -216,8 +213,7 @@ SUMMARIES = Task("table summaries", table_prompt, read_summary, _versioned_name)
 
 def _units(tables: Sequence[Table]) -> list[Unit]:
     if isinstance(tables, Table) or not all(isinstance(table, Table) for table in tables):
-        message = "expected a list of factoid.documents.Table, as clean(...).tables holds them"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected a list of factoid.documents.Table, as clean(...).tables holds them")
     return [table_unit(table) for table in tables]
 
 

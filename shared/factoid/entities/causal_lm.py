@@ -80,11 +80,9 @@ class TransformersReader:
                 whole_number(name, value)
         for name, choice, choices in (("decoding", decoding, Decoding), ("truncate", truncate, Truncate)):
             if choice not in get_args(choices):
-                message = f"{name} must be one of {', '.join(get_args(choices))}, got {choice!r}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"{name} must be one of {', '.join(get_args(choices))}, got {choice!r}")
         if tokenizer is None and not isinstance(model, str | os.PathLike):
-            message = "a loaded model needs its tokenizer: TransformersReader(model, tokenizer)"
-            raise InvalidInputError(message)
+            raise InvalidInputError("a loaded model needs its tokenizer: TransformersReader(model, tokenizer)")
         self.model, self.tokenizer = model, model if tokenizer is None else tokenizer
         self.max_new_tokens, self.max_length, self.batch_size = max_new_tokens, max_length, batch_size
         self.device, self.dtype, self.revision = device, dtype, revision
@@ -132,11 +130,10 @@ class TransformersReader:
         if longest is None or len(whole) <= (limit := int(longest) - self.max_new_tokens):
             return whole
         if (least := len(tokens([]))) > limit:
-            message = (
+            raise InvalidInputError(
                 f"the question alone makes a prompt of {least} tokens, and the model takes {max(limit, 0)} before an "
                 f"answer of {self.max_new_tokens}: shorten the question, or use a model with more positions"
             )
-            raise InvalidInputError(message)
         if self.truncate == "left":
             _log.warning("prompt of %d tokens cut to its last %d: %.80r", len(whole), limit, question)
             return whole[-limit:]
@@ -185,11 +182,10 @@ class TransformersReader:
                 )
         except Exception as error:  # each of the libraries below raises its own
             reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-            message = (
+            raise UnreadableFileError(
                 f"cannot load {str(self.model)!r} as a causal language model: {reason}. Expected a model of the Hugging Face "
                 "hub, or a whole folder as save_pretrained writes it: where a file is damaged, get it again"
-            )
-            raise UnreadableFileError(message) from error
+            ) from error
         return (model if device is None else model.to(device)).eval(), tokenizer
 
 

@@ -22,8 +22,7 @@ def question_prompt(question: str, context: Context = ()) -> str:
         InvalidInputError: The question is empty, or something is no string.
     """
     if not isinstance(question, str) or not question.strip():
-        message = f"expected a question as a string that is not blank, got {question!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected a question as a string that is not blank, got {question!r}")
     texts = [text for text in as_documents(context) if text.strip()]
     template = CLOSED_BOOK if not texts else ONE_DOCUMENT if len(texts) == 1 else SEVERAL_DOCUMENTS
     return template.format(context="\n\n".join(texts), question=question)
@@ -39,8 +38,7 @@ def as_documents(context: Any, text_of: Callable[[Any], Any] = lambda document: 
     if isinstance(documents, str):
         return [documents]
     if isinstance(documents, bytes | Mapping) or not isinstance(documents, Iterable):
-        message = f"expected a list of documents, or () for none, got {type(context).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected a list of documents, or () for none, got {type(context).__name__}")
     texts = [text_of(document) for document in documents]
     for text in texts:
         if not isinstance(text, str):

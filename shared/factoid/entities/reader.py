@@ -140,8 +140,7 @@ def _limit_answers(model: Any, max_tokens: int | None) -> Any:
     if max_tokens is None:
         return model
     if max_tokens < 1:
-        message = f"max_tokens must be at least 1, or None for the model's own, got {max_tokens}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"max_tokens must be at least 1, or None for the model's own, got {max_tokens}")
     fields: dict[str, Any] = getattr(type(model), "model_fields", {})  # both frameworks' models are pydantic's
     for name in _LIMITS:
         if name in fields:

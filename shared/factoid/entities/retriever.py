@@ -142,8 +142,7 @@ class EntityRetriever:
     ) -> list[list[Hit]]:
         """Return the hits of each question; linkers that can link them at once."""
         if isinstance(questions, str):
-            message = f"expected several questions, got the string {questions[:60]!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected several questions, got the string {questions[:60]!r}")
         for question in questions:
             check_text(question, "question")
         articles, linker = self._view(filter)

@@ -176,8 +176,7 @@ def _expected(answers: str | Sequence[str]) -> Sequence[str]:
 
 def _check_text(value: object, what: str) -> None:
     if not isinstance(value, str):
-        message = f"expected {what} as a string, got {type(value).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected {what} as a string, got {type(value).__name__}")
 
 
 def _check_answered(predictions: Any, answers: Any) -> None:

@@ -88,10 +88,9 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
     sentence_of = dict(zip(ids, sentence_ids, strict=True))
     queries = [fact for fact in corpus.queries if not sentence_of.keys().isdisjoint(fact.labels)]
     if not queries:
-        message = (
+        raise InvalidInputError(
             f"expected a query with a label among the {len(ids)} targets, got {len(corpus.queries)} queries without"
         )
-        raise InvalidInputError(message)
     texts = list(dict.fromkeys(fact.sentence for fact in targets))
     encoded = encoder.encode_passages(texts)
     firsts = dict(zip(texts, np.cumsum([0, *(len(tokens.spans) for tokens in encoded)]).tolist(), strict=False))

@@ -11,8 +11,7 @@ from factoid.errors import InvalidInputError
 def check_list(value: Any, what: str) -> None:
     """Raise InvalidInputError for what is no list: a string, a mapping, or something without a length."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
-        message = f"expected a list of {what}, got {type(value).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected a list of {what}, got {type(value).__name__}")
 
 
 def check_lists(value: Any, what: str) -> None:

@@ -105,8 +105,7 @@ def score_citations(
         InvalidInputError: most_citations is below 1.
     """
     if most_citations is not None and most_citations < 1:
-        message = f"most_citations must be at least 1, or None for all, got {most_citations}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"most_citations must be at least 1, or None for all, got {most_citations}")
     texts = list(answers)
     cited = [
         (number, text.sentences[place], tuple(places[:most_citations]))
@@ -181,8 +180,7 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
     """
     judged = [score for score in scores if score.sentences]
     if not judged:
-        message = "expected at least one answer with a sentence that was judged, got none"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected at least one answer with a sentence that was judged, got none")
     precision, recall = (
         math.fsum(getattr(score, name) for score in judged) / len(judged) for name in ("precision", "recall")
     )
@@ -241,10 +239,9 @@ def read_cited(path: str | PathLike[str]) -> Iterator[CitedText]:
                 if gold is not None:
                     gold = [None if row is None else [int(label) - 1 for label in row] for row in gold]
             except (KeyError, TypeError, ValueError) as error:
-                message = (
+                raise InvalidInputError(
                     f'expected an object with "answer" or "sentences", and "passages", got {fields!r:.80}: {error}'
-                )
-                raise InvalidInputError(message) from error
+                ) from error
             yield CitedText(sentences, passages, citations, gold)
 
 

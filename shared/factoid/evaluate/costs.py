@@ -72,6 +72,5 @@ def disk_bytes(*paths: str | os.PathLike[str]) -> int:
                     stat = file.stat()
                     sizes[stat.st_dev, stat.st_ino] = stat.st_size
     except OSError as error:
-        message = f"the size of {', '.join(map(str, paths))} cannot be told: {error}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"the size of {', '.join(map(str, paths))} cannot be told: {error}") from error
     return sum(sizes.values())

@@ -47,8 +47,7 @@ def strict_scores(
     check_lists(linked, "mentions")
     check_lists(annotated, "mentions")
     if len(linked) != len(annotated):
-        message = f"got the mentions of {len(linked)} texts, and annotations of {len(annotated)}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"got the mentions of {len(linked)} texts, and annotations of {len(annotated)}")
     spans, expected = (
         {
             (number, mention.start, mention.end, resolve(mention.title))
@@ -67,8 +66,7 @@ def linking_statistics(linked: Sequence[Sequence[Mention]], *, resolve: Titles =
     """Count the distinct entities of each text: one that a text names twice counts once, as it is retrieved once."""
     check_lists(linked, "mentions")
     if not linked:
-        message = "expected the mentions of at least one text, got none"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected the mentions of at least one text, got none")
     counts = [len({resolve(mention.title) for mention in mentions}) for mentions in linked]
     return LinkingStatistics(sum(map(bool, counts)) / len(counts), max(counts), sum(counts) / len(counts), len(counts))
 

@@ -114,10 +114,9 @@ class NliModel:
         labels = {number: str(name).lower() for number, name in config.id2label.items()}
         yes = [number for number, name in labels.items() if name.startswith("entail")]
         if len(yes) != 1:
-            message = (
+            raise InvalidInputError(
                 f"{self.model!r} has the labels {', '.join(labels.values())}: expected one that begins with 'entail'"
             )
-            raise InvalidInputError(message)
         return int(yes[0])
 
 

@@ -28,8 +28,7 @@ def judge(
     check_lists(documents, "texts")
     check_list(answers, "answers")
     if len(documents) != len(answers):
-        message = f"got documents of {len(documents)} questions, and answers to {len(answers)}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"got documents of {len(documents)} questions, and answers to {len(answers)}")
     return [[has_answer(text, expected) for text in texts] for texts, expected in zip(documents, answers, strict=True)]
 
 
@@ -64,8 +63,7 @@ def _dcg(relevance: Sequence[bool], k: int) -> float:
 def _check(relevances: Relevances, k: int | None) -> None:
     check_lists(relevances, "relevances")
     if k is not None and k < 1:
-        message = f"k must be at least 1, got {k}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"k must be at least 1, got {k}")
     if not len(relevances) or any(isinstance(hit, str) for relevance in relevances for hit in relevance):
         message = "expected for each question, at least one, whether each document is relevant: judge tells it of texts"
         raise InvalidInputError(message)

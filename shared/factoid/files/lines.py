@@ -21,8 +21,7 @@ _NOT_READ = {b"7z\xbc\xaf": "7-Zip", b"PK\x03\x04": "zip", b"\xfd7zX": "xz", b"\
 
 def refuse(path: Path, error: OSError) -> NoReturn:
     """Raise an UnreadableFileError that says what the system reports of a file."""
-    message = f"{error.filename or path} cannot be read: {error.strerror or error}"
-    raise UnreadableFileError(message) from error
+    raise UnreadableFileError(f"{error.filename or path} cannot be read: {error.strerror or error}") from error
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
@@ -76,19 +75,16 @@ def parse_json(text: bytes | str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        message = f"not UTF-8: {error}. Convert the file, or save it again as UTF-8"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(f"not UTF-8: {error}. Convert the file, or save it again as UTF-8") from error
     except (ValueError, RecursionError) as error:
-        message = f"not JSON: {error}"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(f"not JSON: {error}") from error
 
 
 def parse_object(line: bytes | str) -> dict[str, Any]:
     """Return the JSON object in a line; raise an InvalidInputError for anything else."""
     fields = parse_json(line)
     if not isinstance(fields, dict):
-        message = f"expected one JSON object per line, got {fields!r:.60}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected one JSON object per line, got {fields!r:.60}")
     return fields
 
 
@@ -98,10 +94,8 @@ def located(place: object) -> Iterator[None]:
     try:
         yield
     except InvalidInputError as error:
-        message = f"{place}: {error}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"{place}: {error}") from error
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is no JSON number"
-    raise ValueError(message)
+    raise ValueError(f"{name} is no JSON number")

@@ -73,8 +73,7 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
         try:
             is_folder, is_file = path.is_dir(), path.is_file()
         except (OSError, ValueError) as error:  # names that are too long, or hold a NUL
-            message = f"{str(path)!r} cannot be opened: {error}"
-            raise UnreadableFileError(message) from error
+            raise UnreadableFileError(f"{str(path)!r} cannot be opened: {error}") from error
         if is_folder:
             files.update(dict.fromkeys(_list_folder(path)))
         elif is_file or str(path) == STDIN:
@@ -178,8 +177,7 @@ def _convert(path: Path) -> tuple[str, str, dict[str, Any]]:
             raise UnreadableFileError(message) from error
     text: str = result.markdown
     if not text.strip():
-        message = f"{path} holds no text: pages that are pictures have to be recognized first (OCR)"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
     # What a page calls itself for browsers ("Vasa - Wikipedia") is second to its heading.
     return text, "" if _HEADING.search(text) else result.title or "", {}
 
@@ -205,8 +203,7 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
     block = matter[0].strip().strip("-")
     try:
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(block)):
-            message = "aliases are not read"  # a few lines of them can stand for gigabytes
-            raise yaml.YAMLError(message)
+            raise yaml.YAMLError("aliases are not read")
         fields = yaml.safe_load(block)
         fields = fields if isinstance(fields, dict) else {}
         metadata, _ = plain_metadata({str(name): value for name, value in fields.items()})

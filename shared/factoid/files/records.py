@@ -53,13 +53,11 @@ def _document(record: Any, path: Path) -> Document:
     """Return the document of a record, whose fields are checked."""
     name = next((name for name in _TEXT_FIELDS if name in record), None) if isinstance(record, dict) else None
     if name is None:
-        message = f'expected an object with a field "text", got {record!r:.60}'
-        raise InvalidInputError(message)
+        raise InvalidInputError(f'expected an object with a field "text", got {record!r:.60}')
     fields = dict(record)
     text, metadata = fields.pop(name), fields.pop("metadata", None)
     if not isinstance(metadata, dict | None):
-        message = f'expected an object in "metadata", got {metadata!r:.60}'
-        raise InvalidInputError(message)
+        raise InvalidInputError(f'expected an object in "metadata", got {metadata!r:.60}')
     metadata = metadata or {}
     strings: dict[str, Any] = {
         key: value for key in ("title", "section") if isinstance(value := metadata.get(key), str)

@@ -36,11 +36,10 @@ def read_table(file: Path, *columns: str) -> tuple[list[str], Iterator[Row]]:
 def _read_rows(file: Path, names: Sequence[str], lists: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
     for line, cells in lists:
         if any(map(str.strip, cells[len(names) :])):
-            message = (
+            raise UnreadableFileError(
                 f"{file}:{line}: {len(cells)} cells under {len(names)} names: a text that holds a separator has to stand in "
                 "double quotes"
             )
-            raise UnreadableFileError(message)
         yield line, {name: cell for name, cell in zip(names, cells, strict=False) if name}
 
 
@@ -56,16 +55,15 @@ def _read_lists(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[
     try:
         for row in reader:
             if separator == "\t" and any("\t" in cell for cell in row):
-                raise csv.Error("a cell that begins with a double quote goes on over tabs")  # noqa: EM101
+                raise csv.Error("a cell that begins with a double quote goes on over tabs")
             if any(cell.strip() for cell in row):
                 yield begin, row
             begin = reader.line_num + 1 + skipped
     except csv.Error as error:
-        message = (
+        raise UnreadableFileError(
             f"{file}:{begin}: no CSV in the row that begins here: {error}. Quotes in a text have to be doubled, and the "
             "text to stand in quotes; a spreadsheet does so where it saves a table as CSV in UTF-8"
-        )
-        raise UnreadableFileError(message) from error
+        ) from error
 
 
 def has_columns(file: Path, *columns: str) -> bool:

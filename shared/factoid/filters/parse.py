@@ -51,8 +51,7 @@ def to_tree(condition: Mapping[str, Any] | Tree) -> Tree:
 
 def _parse(conditions: Any, depth: int) -> Tree:
     if not isinstance(conditions, Mapping):
-        message = f"a filter must be a dict of conditions or a callable, got {type(conditions).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"a filter must be a dict of conditions or a callable, got {type(conditions).__name__}")
     _check_depth(depth)
     return _all([_clause(key, value, depth + 1) for key, value in conditions.items()])
 
@@ -60,8 +59,7 @@ def _parse(conditions: Any, depth: int) -> Tree:
 def _clause(key: Any, value: Any, depth: int) -> Tree:
     if key in ("$and", "$or"):
         if not isinstance(value, list | tuple):
-            message = f"{key} takes a list of filters, got {value!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"{key} takes a list of filters, got {value!r}")
         parts = [_parse(part, depth) for part in value]
         return _all(parts) if key == "$and" else AnyOf(tuple(parts))
     if key == "$not":
@@ -84,17 +82,14 @@ def _on_key(key: str, value: Any, depth: int) -> Tree:
 def _operator(key: str, name: Any, operand: Any, depth: int) -> Tree:
     if name == "$not":
         if not isinstance(operand, Mapping) or not any(str(operator).startswith("$") for operator in operand):
-            message = f'$not on a key takes operators, like {{"$gt": 1}}, got {operand!r}'
-            raise InvalidInputError(message)
+            raise InvalidInputError(f'$not on a key takes operators, like {{"$gt": 1}}, got {operand!r}')
         return Not(_on_key(key, operand, depth + 1))
     if name not in _ON_KEYS:
-        message = f"unknown operator {name!r}: expected {' '.join(_ON_KEYS)} or $not"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"unknown operator {name!r}: expected {' '.join(_ON_KEYS)} or $not")
     operator = _ON_KEYS[name]
     types, expected = _OPERANDS.get(operator, (object, ""))
     if not isinstance(operand, types):
-        message = f"{name} takes {expected}, got {operand!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{name} takes {expected}, got {operand!r}")
     return _compared(key, operator, operand)
 
 

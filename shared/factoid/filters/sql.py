@@ -215,8 +215,7 @@ def _metadata(text: Any) -> dict[str, Any]:
         if not isinstance(metadata, dict):
             raise TypeError
     except (ValueError, TypeError) as error:
-        message = f"metadata {text!r:.60} is not a JSON object"
-        raise sqlite3.DatabaseError(message) from error
+        raise sqlite3.DatabaseError(f"metadata {text!r:.60} is not a JSON object") from error
     return metadata
 
 

@@ -52,16 +52,14 @@ class Comparison:
 
     def __post_init__(self) -> None:
         if not isinstance(self.key, str):
-            message = f"a metadata key is a str, got {self.key!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"a metadata key is a str, got {self.key!r}")
         try:
             value = _plain(self.value)
         except RecursionError as error:
             message = f"cannot compare metadata with the value for {self.key!r}: it nests too deeply"
             raise InvalidInputError(message) from error
         if isinstance(value, dict) and self.operator in LIST_OPERATORS:
-            message = f"{self.operator} takes a list or a string, got {value!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"{self.operator} takes a list or a string, got {value!r}")
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "operator", Operator(self.operator))
 
@@ -109,5 +107,4 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         return {name: _plain(element) for name, element in value.items()}
     kind = "dict with keys that are no strings" if isinstance(value, Mapping) else type(value).__name__
-    message = f"cannot compare metadata with a {kind}: metadata holds what JSON can hold"
-    raise InvalidInputError(message)
+    raise InvalidInputError(f"cannot compare metadata with a {kind}: metadata holds what JSON can hold")

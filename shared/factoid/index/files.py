@@ -106,8 +106,7 @@ def load_files(path: Path, read: Callable[[dict[str, Any]], T]) -> T | None:
             logger.info("%s is of format %s, not %s: it is built again", path, manifest["format"], FORMAT)
             return None
         if manifest.pop("sha256") != _digest(manifest):
-            message = "the manifest is damaged"
-            raise ValueError(message)
+            raise ValueError("the manifest is damaged")
         return read(manifest)
     except FileNotFoundError as error:
         logger.info("%s has no cache (%s): it is built", path, error.filename)
@@ -123,8 +122,7 @@ def _read(path: Path, manifest: dict[str, Any], *, mmap: bool) -> Loaded:
             parts.append(_read_part(check_kind(kind, dim), file, source, mmap=mmap))
     index = VectorIndex(dim, kind=kind, similarity=Similarity(manifest["similarity"]), _parts=parts)
     if (len(index), index.hidden) != (manifest["count"], manifest["hidden"]):
-        message = f"the manifest counts {manifest['count']} vectors, the index {len(index)}"
-        raise ValueError(message)
+        raise ValueError(f"the manifest counts {manifest['count']} vectors, the index {len(index)}")
     return Loaded(index, manifest["stamp"], read_arrays(path, manifest, mmap=mmap))
 
 
@@ -166,8 +164,7 @@ def _checked(file: Path, files: Mapping[str, Any]) -> BinaryIO:
         if size == files[file.name]["size"]:
             digest = hashlib.file_digest(source, "sha256").hexdigest()
         if digest != files[file.name]["sha256"]:
-            message = f"{file.name} is not the file of the manifest"
-            raise ValueError(message)
+            raise ValueError(f"{file.name} is not the file of the manifest")
         source.seek(0)
     except BaseException:
         source.close()

@@ -68,11 +68,10 @@ def make(kind: str, dim: int) -> Any:
         hint = ""
         if "rabitq" in kind.lower() and not hasattr(faiss, "IndexRaBitQ"):
             hint = f" RaBitQ came with FAISS 1.11, this is {faiss.__version__}: pip install -U faiss-cpu."
-        message = (
+        raise InvalidInputError(
             f"{kind!r} is no FAISS factory string for {dim} dimensions.{hint} Expected for example {_EXAMPLES}; "
             "a product quantiser's bytes must divide the dimensions"
-        )
-        raise InvalidInputError(message) from error
+        ) from error
     core = innermost(index)
     if isinstance(core, faiss.IndexHNSW):
         core.hnsw.efConstruction = _CONSTRUCTION
@@ -94,11 +93,10 @@ def check_kind(kind: str, dim: int) -> Kind:
     # A step that moves the origin, as PCA does, changes inner products.
     linear = all(isinstance(step, faiss.LinearTransform) and not step.have_bias for step in steps)
     if family is None or not linear or core.metric_type != faiss.METRIC_INNER_PRODUCT:
-        message = (
+        raise InvalidInputError(
             f"{kind!r} ({name}) is not supported: expected an index of the inner product that ranks by it, without "
             f"Refine, IDMap, L2norm and PCA, for example {_EXAMPLES}"
         )
-        raise InvalidInputError(message)
     holder = faiss.downcast_index(core.storage) if family == "graph" else core  # of the vectors or codes
     unchanged = not steps and type(holder).__name__ in ("IndexFlat", "IndexFlatIP", "IndexIVFFlat")
     lists = int(core.nlist) if family == "lists" else 0

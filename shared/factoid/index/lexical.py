@@ -139,8 +139,7 @@ class LexicalIndex:
     def files(self) -> dict[str, Bytes]:
         """Return the files of an index on disk by name, to be given to another one."""
         if self._folder is None:
-            message = "an index in memory has no files: it needs on_disk=True"
-            raise InvalidInputError(message)
+            raise InvalidInputError("an index in memory has no files: it needs on_disk=True")
         files = (file for file in self._folder.iterdir() if not file.name.endswith(".lock"))
         return {file.name: np.fromfile(file, np.uint8) for file in sorted(files)}
 
@@ -206,11 +205,10 @@ def has_tantivy() -> bool:
 def check_language(language: str) -> str:
     """Return a language if it is one of `LANGUAGES`; raise InvalidInputError otherwise."""
     if language not in LANGUAGES:
-        message = (
+        raise InvalidInputError(
             f"unknown language {language!r}: expected one of {', '.join(map(repr, LANGUAGES))}; '' does without a stemmer, and "
             "scripts without spaces need none"
         )
-        raise InvalidInputError(message)
     return language
 
 

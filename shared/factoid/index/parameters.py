@@ -28,13 +28,11 @@ def check_parameters(kind: Kind, parameters: Parameters) -> None:
     for name, value in parameters.items():
         if name not in kind.parameters:
             known = ", ".join(map(repr, kind.parameters)) or "none"
-            message = f"the index {kind.name!r} has no search parameter {name!r}: it has {known}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"the index {kind.name!r} has no search parameter {name!r}: it has {known}")
         allowed = range(_QUERY_BITS + 1) if name == "qb" else range(1, sys.maxsize)
         if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
             span = f"from 0 to {_QUERY_BITS}" if name == "qb" else "of 1 or more"
-            message = f"{name} must be a whole number {span}, got {value!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"{name} must be a whole number {span}, got {value!r}")
 
 
 def widths(kind: Kind, parameters: Parameters, *, share: float, k: int, count: int) -> dict[str, int]:

@@ -162,8 +162,7 @@ class Part:
         else:
             index, ids = faiss.downcast_index(stored.index), faiss.vector_to_array(stored.id_map)
         if (index.d, index.ntotal) != (kind.dim, len(ids)):
-            message = f"expected {len(ids)} vectors of {kind.dim} dimensions, got {index.ntotal} of {index.d}"
-            raise ValueError(message)
+            raise ValueError(f"expected {len(ids)} vectors of {kind.dim} dimensions, got {index.ntotal} of {index.d}")
         return cls(kind, index, ids, mapped=mapped, owner=stored)
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
@@ -228,8 +227,7 @@ class Part:
         if not len(positions):
             return np.empty((0, self.kind.dim), np.float32)
         if positions.min() < 0:
-            message = f"the index holds no vector under the id {ids[positions < 0][0]}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"the index holds no vector under the id {ids[positions < 0][0]}")
         vectors: Vectors = self._matrix(self.index if self.kind.exact else self._storage())[positions]
         return vectors
 

@@ -71,8 +71,7 @@ def tune(
         EncoderMismatchError: A vector is not finite, or queries and vectors differ in their dimensions.
     """
     if not len(vectors) or not len(queries):
-        message = f"expected vectors and queries, got {len(vectors)} and {len(queries)}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected vectors and queries, got {len(vectors)} and {len(queries)}")
     check_k(k)
     for array in (vectors, queries):
         check_vectors(array, vectors.shape[1])

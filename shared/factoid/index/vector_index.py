@@ -32,8 +32,7 @@ class Similarity(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> None:
-        message = f"unknown similarity {value!r}: expected one of {', '.join(cls)}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"unknown similarity {value!r}: expected one of {', '.join(cls)}")
 
 
 def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
@@ -80,8 +79,7 @@ class VectorIndex:
         _parts: Sequence[Part] | None = None,
     ) -> None:
         if isinstance(shards, bool) or not isinstance(shards, int) or shards < 1:
-            message = f"shards must be a whole number of 1 or more, got {shards!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"shards must be a whole number of 1 or more, got {shards!r}")
         self.ability: Kind = check_kind(kind, dim)
         self.dim = dim
         self.kind = kind
@@ -122,11 +120,10 @@ class VectorIndex:
         if self.trained:
             return
         if len(vectors) < self.ability.min_training:
-            message = (
+            raise InvalidInputError(
                 f"the index {self.kind!r} needs {self.ability.min_training} vectors to be trained, got {len(vectors)}: "
                 'add more, choose a kind with fewer centroids, or "Flat"'
             )
-            raise InvalidInputError(message)
         import faiss
 
         self.parts[0].index.train(prepare(sample(vectors, self.ability.max_training), self.similarity))
@@ -292,12 +289,10 @@ def check_vectors(vectors: Vectors, dim: int) -> None:
         raise EncoderMismatchError(message)
     for start in range(0, len(vectors), _CHUNK):
         if not np.isfinite(vectors[start : start + _CHUNK]).all():
-            message = "a vector is not finite: the encoder failed on it"
-            raise EncoderMismatchError(message)
+            raise EncoderMismatchError("a vector is not finite: the encoder failed on it")
 
 
 def check_k(k: int) -> None:
     """Raise InvalidInputError for a k that is not a whole number of 1 or more."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        message = f"k must be a whole number of 1 or more, got {k!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"k must be a whole number of 1 or more, got {k!r}")

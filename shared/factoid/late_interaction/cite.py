@@ -210,13 +210,11 @@ class PropCite:
         overwrite: bool = True,
     ) -> None:
         if method not in get_args(Method):
-            message = f"method must be one of {', '.join(get_args(Method))}, got {method!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
         if min_margin is not None and (
             isinstance(min_margin, bool) or not isinstance(min_margin, int | float) or isnan(min_margin)
         ):
-            message = f"min_margin must be a number or None, got {min_margin!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"min_margin must be a number or None, got {min_margin!r}")
         self.ranker = model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
         self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
         check_propositionizer(self.propositionizer)

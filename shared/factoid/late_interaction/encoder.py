@@ -83,11 +83,10 @@ class LateInteractionEncoder:
         show_progress: bool = False,
     ) -> None:
         if model is None if projection else not isinstance(model, str | PathLike | None):
-            message = (
+            raise InvalidInputError(
                 "expected the name or folder of a model, or a loaded MultiVectorEncoder, and with projection=False a name, a "
                 f"folder or None, got {type(model).__name__} with projection={projection}"
             )
-            raise InvalidInputError(message)
         self.device = device
         self.batch_size = batch_size
         self.max_tokens = max_tokens
@@ -206,10 +205,9 @@ class LateInteractionEncoder:
                     if expansion and expansion["strategy"] == "fixed":
                         model[0].query_expansion = {**expansion, "strategy": "min"}
                 if not getattr(model.tokenizer, "is_fast", False):
-                    message = (
+                    raise InvalidInputError(
                         f"the tokenizer of {self._source!r:.60} does not tell where tokens stand: expected a fast one"
                     )
-                    raise InvalidInputError(message)
                 self._loaded = model
             return self._loaded
 

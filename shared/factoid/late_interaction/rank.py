@@ -91,8 +91,7 @@ def ranked_granularity(granularity: str) -> Granularity:
     """
     kind = Granularity(granularity)
     if kind is Granularity.DOCUMENT:
-        message = "a document is ranked as a passage: use granularity='passage'"
-        raise InvalidInputError(message)
+        raise InvalidInputError("a document is ranked as a passage: use granularity='passage'")
     return kind
 
 
@@ -129,11 +128,9 @@ class AnyGranularityRanker:
         cache: TokenVectorCache | str | Path | None = None,
     ) -> None:
         if not check_template(template).endswith("{text}"):
-            message = f"the template of a ranker must end in {{text}}, got {template!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"the template of a ranker must end in {{text}}, got {template!r}")
         if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not np.isfinite(alpha):
-            message = f"alpha must be a finite number, got {alpha!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"alpha must be a finite number, got {alpha!r}")
         self.encoder: TokenEncoder = model if isinstance(model, TokenEncoder) else LateInteractionEncoder(model)
         self.alpha = float(alpha)
         self.template = template
@@ -173,13 +170,11 @@ class AnyGranularityRanker:
         """
         kind = ranked_granularity(granularity)
         if parents not in get_args(RankedParents):
-            message = f"parents must be 'passage' or 'unit', got {parents!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"parents must be 'passage' or 'unit', got {parents!r}")
         limit = None if k is None else whole_number("k", k)
         whole = as_passages(passages)
         if units is not None and len(units) != len(whole):
-            message = f"expected a list of units for each of {len(whole)} passages, got {len(units)}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a list of units for each of {len(whole)} passages, got {len(units)}")
         if not whole:
             self.last_report = RankReport()
             return []
@@ -229,8 +224,7 @@ class AnyGranularityRanker:
             StoreError: The cache cannot be written.
         """
         if self.cache is None:
-            message = "there is no cache to fill: AnyGranularityRanker(model, cache=...)"
-            raise InvalidInputError(message)
+            raise InvalidInputError("there is no cache to fill: AnyGranularityRanker(model, cache=...)")
         counts: Counter[str] = Counter()
         units = map(as_passage, passages)
         with progress_bar(show=show_progress, unit=" passages") as bar:
@@ -416,11 +410,10 @@ def _token_counts(tokens: TokenVectors) -> dict[str, int]:
 def _fingerprint(encoder: TokenEncoder) -> str:
     fingerprint = getattr(encoder, "fingerprint", None)
     if not callable(fingerprint):
-        message = (
+        raise InvalidInputError(
             f"{type(encoder).__name__} has no method `fingerprint`, by which a cache tells its vectors from those of other "
             "models: add one that returns a digest of weights and settings, or leave the cache out"
         )
-        raise InvalidInputError(message)
     return str(fingerprint())
 
 
@@ -440,8 +433,7 @@ def as_passages(passages: Passages) -> list[Unit]:
         InvalidInputError: A single passage instead of a list, or as `as_passage`.
     """
     if isinstance(passages, str | Document | Unit) or not isinstance(passages, Iterable):
-        message = f"expected a list of passages, got a single {type(passages).__name__}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected a list of passages, got a single {type(passages).__name__}")
     return [as_passage(passage) for passage in passages]
 
 
@@ -459,11 +451,10 @@ def as_passage(passage: Unit | Document | str) -> Unit:
         message = f"expected texts, documents or units as passages, got one with {type(document).__name__}"
         raise InvalidInputError(message)
     if document.end - document.start != len(document.text):
-        message = (
+        raise InvalidInputError(
             f"expected passages whose text stands at their span, got the {document.granularity} {document.text!r:.60} at "
             f"{document.start}–{document.end}: give the passage that it came from"
         )
-        raise InvalidInputError(message)
     return document
 
 

@@ -41,10 +41,9 @@ class Session(NamedTuple):
     def check_writable(self) -> None:
         """Refuse a cache in which answers cannot be stored."""
         if not self.writable:
-            message = (
+            raise StoreError(
                 f"the cache {self.path} is read-only, and what is not in it cannot be added: copy the file elsewhere"
             )
-            raise StoreError(message)
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
         """Commit what the block writes, or nothing of it."""
@@ -71,8 +70,7 @@ class PropositionCache:
 
     def __init__(self, path: str | Path) -> None:
         if not isinstance(path, str | os.PathLike):
-            message = f"expected the path of a cache's file, a str or Path, got {path!r:.80}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected the path of a cache's file, a str or Path, got {path!r:.80}")
         self.path = Path(path).absolute()  # the working folder may change
 
     def __repr__(self) -> str:
@@ -178,16 +176,14 @@ def _where(name: str | None, failures: bool) -> tuple[str, list[str]]:
 def _open(path: Path) -> Session:
     file = path / FILE if path.is_dir() else path
     if path.is_dir() and (not file.exists() or not file.stat().st_size):
-        message = f"{path} is a folder without {FILE}: a cache is a file, or the folder of a store"
-        raise StoreFormatError(message)
+        raise StoreFormatError(f"{path} is a folder without {FILE}: a cache is a file, or the folder of a store")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _failure(path, error) from error
     writable = os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
     if not writable and not file.exists():
-        message = f"the cache {file} is not there and cannot be made: {file.parent} is read-only"
-        raise StoreError(message)
+        raise StoreError(f"the cache {file} is not there and cannot be made: {file.parent} is read-only")
     connection = sqlite.connect(file) if writable else sqlite.connect_read_only(file, lambda new: _check(new, file))
     try:
         if writable:
@@ -214,11 +210,10 @@ def _check(connection: sqlite3.Connection, file: Path) -> bool:
     """Refuse what is no cache; tell whether the file is still empty. Only reads."""
     application_id, version, tables = sqlite.identify(connection)
     if (application_id, version) not in _KNOWN and (application_id, version, tables) != (0, 0, 0):
-        message = (
+        raise StoreFormatError(
             f"{file} is not a cache of propositions of format {FORMAT} (application {application_id:#x}, format "
             f"{version}): name another file"
         )
-        raise StoreFormatError(message)
     return not tables
 
 

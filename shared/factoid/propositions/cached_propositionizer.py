@@ -52,15 +52,13 @@ class CachedPropositionizer:
     ) -> None:
         check_propositionizer(propositionizer)
         if batch_size < 1:
-            message = f"batch_size must be at least 1, got {batch_size}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"batch_size must be at least 1, got {batch_size}")
         # Looked up without being read: computing a model's name may take reading its files.
         if getattr_static(propositionizer, "name", None) is None and not hasattr(propositionizer, "name"):
-            message = (
+            raise InvalidInputError(
                 f"{type(propositionizer).__name__} has no name: give it an attribute `name` that tells what its output "
                 "depends on (model and revision, prompt version), or a cache would mix it up with others"
             )
-            raise InvalidInputError(message)
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
         self.batch_size = batch_size

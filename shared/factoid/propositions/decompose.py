@@ -131,8 +131,7 @@ def _with_written(
 def check_policy(policy: str) -> None:
     """Refuse what is not a policy for unsupported propositions."""
     if policy not in get_args(Policy):
-        message = f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}")
 
 
 def _check(passages: Sequence[Unit], propositionizer: Propositionizer, policy: Policy) -> None:

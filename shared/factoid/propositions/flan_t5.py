@@ -73,11 +73,10 @@ class FlanT5Propositionizer:
         show_progress: bool = False,
     ) -> None:
         if max_new_tokens < 1 or (batch_tokens is not None and batch_tokens < 1):
-            message = (
+            raise InvalidInputError(
                 f"expected batch_tokens >= 1 and max_new_tokens >= 1, got batch_tokens={batch_tokens}, "
                 f"max_new_tokens={max_new_tokens}"
             )
-            raise InvalidInputError(message)
         check_choice(engine, dtype)
         self.model = os.fspath(model)
         self.engine = engine

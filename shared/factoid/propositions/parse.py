@@ -91,8 +91,7 @@ def parse_propositions(output: str) -> list[str]:
     texts = texts or _bullets(answer)
     if not texts and not any(part.whole for part in lists):
         start = output if len(output) <= 80 else f"{output[:80]}…"
-        message = f"expected a JSON list of strings from the model, got {start!r}"
-        raise UnreadableOutputError(message)
+        raise UnreadableOutputError(f"expected a JSON list of strings from the model, got {start!r}")
     return texts
 
 

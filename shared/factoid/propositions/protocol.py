@@ -71,26 +71,22 @@ class AsyncStreamingPropositionizer(AsyncPropositionizer, Protocol):
 def check_propositionizer(propositionizer: object) -> None:
     """Raise `InvalidInputError` for a class, or an object without a method `propositionize`."""
     if isinstance(propositionizer, type):
-        message = f"expected a propositionizer, got the class {propositionizer.__name__}: make one of it"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected a propositionizer, got the class {propositionizer.__name__}: make one of it")
     if not callable(getattr(propositionizer, "propositionize", None)):
-        message = (
+        raise InvalidInputError(
             f"expected a propositionizer, an object with a method propositionize(passages), such as "
             f"SyntaxPropositionizer(), got {_kind(propositionizer)}"
         )
-        raise InvalidInputError(message)
 
 
 def check_passages(passages: object) -> None:
     """Raise `InvalidInputError` for anything but a sequence of units."""
     expected = "expected a list of passages, as split_passages(document) returns it"
     if isinstance(passages, str | bytes) or not isinstance(passages, Sequence):
-        message = f"{expected}, got {_kind(passages)}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{expected}, got {_kind(passages)}")
     for passage in passages:
         if not isinstance(passage, Unit):
-            message = f"{expected}, got one with {_kind(passage)}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"{expected}, got one with {_kind(passage)}")
 
 
 def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
@@ -106,8 +102,7 @@ def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
                 expected = f"{texts!r:.80} for a passage: expected a list of strings"
                 break
     if expected:
-        message = f"the propositionizer returned {expected}"
-        raise PropositionizerError(message)
+        raise PropositionizerError(f"the propositionizer returned {expected}")
 
 
 def _kind(value: object) -> str:

@@ -76,8 +76,7 @@ def proposition_f1(predicted: Sequence[str], references: Sequence[str], similari
     """
     for texts in (predicted, references):
         if isinstance(texts, str):
-            message = f"expected a list of propositions, got the string {texts!r:.80}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a list of propositions, got the string {texts!r:.80}")
     if not predicted or not references:
         same = float(not predicted and not references)
         return PropositionF1(same, same, same)
@@ -106,8 +105,7 @@ def corpus_f1(
     """
     if len(predicted) != len(references):
         counts = f"{len(predicted)} lists and {len(references)}"
-        message = f"expected predicted and reference propositions of the same passages, got {counts}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected predicted and reference propositions of the same passages, got {counts}")
     prepare: Callable[[list[str]], Similarity] = getattr(similarity, "prepare", lambda _: similarity)
     pairs = list(zip(predicted, references, strict=True))
     scores = []
@@ -125,8 +123,7 @@ def mean_f1(scores: Sequence[PropositionF1]) -> PropositionF1:
         InvalidInputError: There are none.
     """
     if not scores:
-        message = "expected the propositions of one passage at least, got none"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected the propositions of one passage at least, got none")
     return PropositionF1(*(sum(column) / len(scores) for column in zip(*map(astuple, scores), strict=True)))
 
 

@@ -57,8 +57,7 @@ class Weights:
         for name in ("passage", "lexical"):
             value = getattr(self, name)
             if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
-                message = f"the weight {name} must be from 0 to 1, got {value!r}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"the weight {name} must be from 0 to 1, got {value!r}")
 
 
 class LexicalScores(Protocol):

@@ -97,8 +97,7 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         if self.parents not in get_args(Parents):
-            message = f"parents must be 'passage', 'document' or 'unit', got {self.parents!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"parents must be 'passage', 'document' or 'unit', got {self.parents!r}")
         if not isinstance(self.weights, Weights | None):
             message = f"weights must be None or factoid.Weights(passage=..., lexical=...), got {self.weights!r}"
             raise InvalidInputError(message)
@@ -106,18 +105,14 @@ class SearchOptions:
             Weights(lexical=self.lexical)  # refuses what is out of range
         if self.fusion is not None:
             if self.fusion not in get_args(Fusion):
-                message = f"fusion must be 'rrf' or 'max', got {self.fusion!r}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"fusion must be 'rrf' or 'max', got {self.fusion!r}")
             if self.weights is not None or self.lexical is not None:
-                message = "fusion ranks units alone, without weights and lexical: leave one of them out"
-                raise InvalidInputError(message)
+                raise InvalidInputError("fusion ranks units alone, without weights and lexical: leave one of them out")
         for name, value in (("mmr", self.mmr), ("min_score", self.min_score)):
             if value is not None and (not isinstance(value, SupportsFloat) or math.isnan(value)):
-                message = f"{name} must be a number, got {value!r}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"{name} must be a number, got {value!r}")
         if self.mmr is not None and not 0 <= self.mmr <= 1:
-            message = f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}")
         for name, least in (("expand", 0), ("fetch_k", 1), ("refine", 1), ("candidates", 1)):
             value = getattr(self, name)
             if value is not None and not (type(value) is int and value >= least):
@@ -127,18 +122,15 @@ class SearchOptions:
                 message = f"rerank must be a ranker such as factoid.AnyGranularityRanker(model), got {self.rerank!r}"
                 raise InvalidInputError(message)
             if self.mmr is not None:
-                message = "rerank and mmr each choose the order of the hits: leave one of them out"
-                raise InvalidInputError(message)
+                raise InvalidInputError("rerank and mmr each choose the order of the hits: leave one of them out")
         if self.parameters is not None and not isinstance(self.parameters, Mapping):
-            message = f'parameters must be a dict such as {{"nprobe": 32}}, got {self.parameters!r}'
-            raise InvalidInputError(message)
+            raise InvalidInputError(f'parameters must be a dict such as {{"nprobe": 32}}, got {self.parameters!r}')
         for name in ("document_ids", "unit_ids"):
             ids = getattr(self, name)
             if ids is None:
                 continue
             if isinstance(ids, str) or not isinstance(ids, Iterable):
-                message = f"{name} must be a list of ids, got {ids!r}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"{name} must be a list of ids, got {ids!r}")
             object.__setattr__(self, name, list(ids))  # iterators, too, are read more than once
 
     @classmethod
@@ -175,8 +167,7 @@ class SearchOptions:
         if not weights.lexical:
             return weights
         if not has_texts:
-            message = f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0")
         require("tantivy", extra="lexical")
         if weights.lexical == 1 and self.mmr is not None:
             message = "mmr compares vectors, and lexical=1 searches by words alone: lower lexical, or leave mmr out"
@@ -204,8 +195,7 @@ class SearchOptions:
         kinds = list(dict.fromkeys(map(Granularity, names)))
         if not kinds or not set(kinds) <= set(searched):
             missing = next((f"it has no index of {kind}s" for kind in kinds if kind not in searched), None)
-            message = f"this store searches {', '.join(searched)}: {missing or 'name one, or several'}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"this store searches {', '.join(searched)}: {missing or 'name one, or several'}")
         return kinds
 
     def ranked(self, searched: Sequence[Granularity]) -> Granularity:
@@ -213,10 +203,9 @@ class SearchOptions:
         if self.granularity is None:
             return _finest(searched)
         if not isinstance(self.granularity, str) or self.granularity in (MIXED, Granularity.DOCUMENT):
-            message = (
+            raise InvalidInputError(
                 f"rerank ranks units of one granularity, passage, sentence or proposition: got {self.granularity!r}"
             )
-            raise InvalidInputError(message)
         return Granularity(self.granularity)
 
 
@@ -229,11 +218,9 @@ def whole_number(name: str, value: object, *, least: int = 1) -> int:
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError as error:
-        message = f"{name} must be a whole number, got {value!r}"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(f"{name} must be a whole number, got {value!r}") from error
     if number < least:
-        message = f"{name} must be at least {least}, got {number}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{name} must be at least {least}, got {number}")
     return number
 
 

@@ -49,8 +49,7 @@ def answer(
     if search_options.rerank is None:
         return store.views.at(indexes, partial(find, query))
     if texts is None:
-        message = "rerank needs the text of the query: give text, or leave rerank out"
-        raise InvalidInputError(message)
+        raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
     kind = search_options.ranked(store.granularities)
     stored = kind in store.granularities and kind is not Granularity.PASSAGE
     candidates = store.views.at(indexes, partial(_candidates, query, kind if stored else None))

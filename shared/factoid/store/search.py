@@ -171,8 +171,7 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
 
 def _encoded(encoder: Encoder | None, queries: Sequence[str]) -> Vectors:
     if encoder is None:
-        message = "this store has no encoder: use search_by_vector, or give UnitStore an encoder"
-        raise InvalidInputError(message)
+        raise InvalidInputError("this store has no encoder: use search_by_vector, or give UnitStore an encoder")
     return np.asarray(encoder.encode_queries(queries), np.float32)
 
 
@@ -245,11 +244,10 @@ def document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
     units = {}
     for row, (document_id, document) in snapshot.documents(sorted(rows)).items():
         if document is None:
-            message = (
+            raise InvalidInputError(
                 f"the store holds units of document {document_id!r}, and not its text: parents='document' needs documents "
                 "that were added by add_documents; use parents='passage'"
             )
-            raise InvalidInputError(message)
         place = (document_id, document_id, 0, len(document.text))
         described = (document.title, document.section, document.metadata)
         units[row] = Unit(document_id, document.text, Granularity.DOCUMENT, *place, *described)

@@ -108,16 +108,14 @@ def searched_granularities(names: Sequence[str] | None) -> tuple[Granularity, ..
         return None
     chosen = () if isinstance(names, str) else tuple(Granularity(name) for name in names)
     if not chosen or Granularity.DOCUMENT in chosen:
-        message = f"granularities must be some of {', '.join(GRANULARITIES)}, got {names!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {names!r}")
     return chosen
 
 
 def check_dtype(dtype: str | None) -> None:
     """Refuse a type that vectors are not kept as."""
     if dtype not in (None, "float32", "float16"):
-        message = f"dtype must be one of float32, float16, got {dtype!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
 
 
 def keep_settings(connections: Connections, *, dtype: str | None = None, **requested: Any) -> Settings:
@@ -160,11 +158,10 @@ def check_identity(
     """
     stored = snapshot.meta.get("embed_template")
     if template and stored and stored != template:
-        message = (
+        raise EncoderMismatchError(
             f"the units of the store were encoded as {stored!r}, and it was opened with embed_template={template!r}: "
             "leave it out, or add the documents to a new store"
         )
-        raise EncoderMismatchError(message)
     name, stored = getattr(encoder, "name", None), snapshot.meta.get("encoder")
     if encoder is None or not name or not stored or (name, stored) == alias or bare_name(name) == bare_name(stored):
         return stored or name

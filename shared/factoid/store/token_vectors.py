@@ -89,11 +89,9 @@ class TokenVectorCache:
 
     def __init__(self, path: str | Path, *, dtype: TokenDtype = "float16") -> None:
         if not isinstance(path, str | os.PathLike):
-            message = f"expected the path of a file of token vectors, a str or Path, got {path!r:.80}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected the path of a file of token vectors, a str or Path, got {path!r:.80}")
         if dtype not in get_args(TokenDtype):
-            message = f"dtype must be one of {', '.join(get_args(TokenDtype))}, got {dtype!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"dtype must be one of {', '.join(get_args(TokenDtype))}, got {dtype!r}")
         self.path = Path(path).absolute()  # the working folder may change
         self.dtype = dtype
 
@@ -213,10 +211,9 @@ class TokenVectorCache:
                 packed = vectors.astype(np.dtype(self.dtype).newbyteorder("<"))
             fits = np.isfinite(packed).all()
         if not fits:
-            message = (
+            raise InvalidInputError(
                 f"token vectors with components up to {np.abs(vectors).max():.3g} cannot be stored as {self.dtype}"
             )
-            raise InvalidInputError(message)
         return b"".join(part.tobytes() for part in (np.asarray(tokens.spans, _SPANS), scales, packed))
 
     def _unpacked(self, shape: Shape, content: bytes) -> TokenVectors:
@@ -247,8 +244,7 @@ class TokenVectorCache:
             if sqlite.is_damage(error):
                 message = f"{file} cannot be read as token vectors: {error}. Delete it, and passages are encoded again"
                 raise StoreFormatError(message) from error
-            message = f"the token vectors in {file} cannot be used: {sqlite.explain(error)}"
-            raise StoreError(message) from error
+            raise StoreError(f"the token vectors in {file} cannot be used: {sqlite.explain(error)}") from error
 
     def _open(self, file: Path) -> sqlite3.Connection:
         if not self._writable():
@@ -277,11 +273,10 @@ def _check(connection: sqlite3.Connection, file: Path) -> bool:
     """Raise StoreFormatError for a foreign file; return whether the file is still empty. Only reads."""
     application_id, version, tables = sqlite.identify(connection)
     if (application_id, version) != (APPLICATION_ID, FORMAT) and (application_id, version, tables) != (0, 0, 0):
-        message = (
+        raise StoreFormatError(
             f"{file} does not hold token vectors of format {FORMAT} (application {application_id:#x}, format {version}): "
             "name another file"
         )
-        raise StoreFormatError(message)
     return not tables
 
 

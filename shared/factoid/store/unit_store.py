@@ -116,8 +116,7 @@ class UnitStore:
         Settings().updated(**requested)  # refused before a file is made
         check_dtype(dtype)
         if read_only and path is None:
-            message = "a store in memory cannot be read-only: it would stay empty. Give a path"
-            raise InvalidInputError(message)
+            raise InvalidInputError("a store in memory cannot be read-only: it would stay empty. Give a path")
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
         check_device(device)
         self.encoder = encoder
@@ -147,7 +146,7 @@ class UnitStore:
     def __getstate__(self) -> None:
         """Refuse to be pickled or copied: two stores would close one another's files."""
         remedy = f"open {str(self.path)!r} again" if self.path else "copy_to(folder) writes what it holds to disk"
-        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: {remedy}")  # noqa: EM102
+        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: {remedy}")
 
     def __len__(self) -> int:
         return sum(self.counts().values())
@@ -258,8 +257,7 @@ class UnitStore:
             InvalidInputError: No vectors and no encoder, another number of vectors, or metadata that JSON cannot hold.
         """
         if vectors is not None and len(vectors) != len(units):
-            message = f"got {len(vectors)} vectors for {len(units)} units: expected one each"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"got {len(vectors)} vectors for {len(units)} units: expected one each")
         last = {unit.id: position for position, unit in enumerate(units)}
         distinct = [units[position] for position in last.values()]
         for unit in distinct:
@@ -310,10 +308,9 @@ class UnitStore:
             InvalidInputError: None of them, or several; a filter without any condition.
         """
         if [ids, unit_ids, filter].count(None) != 2 or isinstance(ids, str):
-            message = (
+            raise InvalidInputError(
                 f"delete takes a list of ids, or unit_ids or a filter in its place, got {ids=}, {unit_ids=}, {filter=}"
             )
-            raise InvalidInputError(message)
         with transaction(self.connections) as writing:
             if ids is not None:
                 return writing.remove(ids)
@@ -339,8 +336,7 @@ class UnitStore:
             InvalidInputError: Neither ids nor a filter, or both; a filter without conditions; metadata that JSON changes.
         """
         if (ids is None) == (filter is None):
-            message = f"give a list of ids, or a filter in their place, got {ids=} and {filter=}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"give a list of ids, or a filter in their place, got {ids=} and {filter=}")
         with transaction(self.connections) as writing:
             rows = writing.chosen_rows(ids) if ids is not None else writing.rows_passing(filter or {})
             writing.describe(rows, changes)
@@ -416,8 +412,7 @@ class UnitStore:
     def search_batch(self, queries: Sequence[str], k: int = 5, **options: Any) -> list[list[Hit]]:
         """Do as `search` for several queries in one call; return the hits of each."""
         if isinstance(queries, str):
-            message = f"search_batch takes a list of queries, got the string {queries!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"search_batch takes a list of queries, got the string {queries!r}")
         return answer(self, queries, None, k, options) if queries else []
 
     def search_by_vector(self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Any) -> list[Hit]:

@@ -40,8 +40,7 @@ class Article:
         for name in ("title", "text", "document_id"):
             check_text(getattr(self, name), name)
         if isinstance(self.aliases, str) or not all(isinstance(alias, str) for alias in self.aliases):
-            message = f"aliases of {self.title!r} must be several strings, got {self.aliases!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"aliases of {self.title!r} must be several strings, got {self.aliases!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +102,5 @@ class Name:
 def first_words(text: str, words: int) -> str:
     """Return the first words of a text, with single spaces between them (Entity Retrieval, §3); see `factoid.words`."""
     if words < 1:
-        message = f"words must be at least 1, got {words}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"words must be at least 1, got {words}")
     return " ".join(cut_words(text, words).split())

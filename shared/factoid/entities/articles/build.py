@@ -107,11 +107,9 @@ def build_articles(
         message = f"expected a source of articles, such as ArticleJsonl(file), or several, got {sources!r:.200}"
         raise InvalidInputError(message)
     if type(words) is not int or words < 1:
-        message = f"words must be a whole number from 1 on, got {words!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"words must be a whole number from 1 on, got {words!r}")
     if duplicates not in get_args(Duplicates):
-        message = f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}")
     _check_replaceable(path)
     with builder_lock(path):
         if not resume:
@@ -125,11 +123,10 @@ def build_articles(
                 outcome = write_store(staging, duplicates, next(keys, {}), show_progress=show_progress)
         except (InvalidInputError, UnreadableFileError) as error:
             if state.articles and all(state.sources):
-                message = (
+                raise type(error)(
                     f"{error}. What was read before stays in {staging_path(path)}: the same sources go on from there; with "
                     "others, or changed ones, start over with resume=False, on the command line with --restart"
-                )
-                raise type(error)(message) from error
+                ) from error
             remove_staging(path)
             raise
         remove_staging(path)
@@ -152,11 +149,9 @@ def builder_lock(path: Path, *, wait: bool = False) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(f"{path}.lock").acquire(timeout=-1 if wait else 0)
     except Timeout as error:
-        message = f"{path} is being built by another process: wait for it, or build another file"
-        raise StoreError(message) from error
+        raise StoreError(f"{path} is being built by another process: wait for it, or build another file") from error
     except OSError as error:
-        message = f"{path} cannot be built there: {error.strerror or error}"
-        raise StoreError(message) from error
+        raise StoreError(f"{path} cannot be built there: {error.strerror or error}") from error
     with lock:
         yield
 
@@ -164,15 +159,13 @@ def builder_lock(path: Path, *, wait: bool = False) -> Iterator[None]:
 def _check_replaceable(path: Path) -> None:
     """Refuse to replace what is no article store."""
     if path.is_dir():
-        message = f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}"
-        raise StoreFormatError(message)
+        raise StoreFormatError(f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}")
     if path.exists():
         with closing(connect_immutable(path)) as connection:
             try:
                 check_format(connection, path, any_version=True)
             except StoreFormatError as error:
-                message = f"{path} is not replaced: {error}. Move it, or build another file"
-                raise StoreFormatError(message) from error
+                raise StoreFormatError(f"{path} is not replaced: {error}. Move it, or build another file") from error
 
 
 def _read(staging: Staging, sources: Sequence[Source], *, show_progress: bool) -> None:
@@ -186,8 +179,7 @@ def _read(staging: Staging, sources: Sequence[Source], *, show_progress: bool) -
                     staging.add(record)
                 except InvalidInputError as error:
                     number, place = state.records + staging.records, source.name or "the documents"
-                    message = f"record {number} of {place}: {error}"
-                    raise InvalidInputError(message) from error
+                    raise InvalidInputError(f"record {number} of {place}: {error}") from error
                 if staging.full:
                     bar.update(staging.commit(last=False))
             for reason, count in getattr(source, "left_out", {}).items():

@@ -82,14 +82,12 @@ def _check(
             message = f"an article needs a title, a document_id and a text: {article.title!r} has no {missing[0]}"
             raise InvalidInputError(message)
         if document_id in ids:
-            message = f"the id {document_id!r} was given twice"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"the id {document_id!r} was given twice")
         if unique and (holder := holders.setdefault(title, document_id)) != document_id:
-            message = (
+            raise InvalidInputError(
                 f"the title {title!r} is that of the article with the id {holder!r}: give that id to replace it, or "
                 'build the store with duplicates="keep" to have both'
             )
-            raise InvalidInputError(message)
         ids.add(document_id)
 
 

@@ -60,8 +60,7 @@ def check_format(connection: sqlite3.Connection, path: Path, *, any_version: boo
             APPLICATION_ID: f"is an article store of format {identity.format}, this factoid reads {FORMAT}: build it again",
         }
         reason = reasons.get(identity.application_id, "is no article store. Build one with factoid build-articles")
-        message = f"{path} {reason}"
-        raise StoreFormatError(message)
+        raise StoreFormatError(f"{path} {reason}")
 
 
 def count_names(connection: sqlite3.Connection) -> dict[str, int]:
@@ -97,8 +96,7 @@ class ArticleFile:
         self._follow_fork()
         with self._lock:
             if self._closed:
-                message = f"{self.path} is closed"
-                raise StoreError(message)
+                raise StoreError(f"{self.path} is closed")
             try:
                 return self._connection.execute(sql, values).fetchall()
             except sqlite3.DatabaseError as error:
@@ -131,8 +129,7 @@ class ArticleFile:
 
     def _open(self) -> None:
         if not self.path.is_file():
-            message = f"there is no article store {self.path}. Build one with factoid build-articles"
-            raise UnreadableFileError(message)
+            raise UnreadableFileError(f"there is no article store {self.path}. Build one with factoid build-articles")
         self._identity = _identity(self.path)
         connection = connect_immutable(self.path)
         try:

@@ -70,8 +70,7 @@ def write_store(
             write_meta(connection, {**counts, "names": names, **read_from, **options})
         faults = [row[0] for row in connection.execute("PRAGMA store.quick_check(3)") if row[0] != "ok"]
         if faults:
-            message = f"{staging.path} was damaged while it was built: {'; '.join(faults)}. Build it again"
-            raise StoreError(message)
+            raise StoreError(f"{staging.path} was damaged while it was built: {'; '.join(faults)}. Build it again")
         connection.execute("DETACH store")
         sync_file(part)
         move_into_place(part, staging.path)
@@ -91,12 +90,11 @@ def _copy_articles(connection: sqlite3.Connection, how: Duplicates, words: int) 
     sql = "SELECT title FROM duplicate JOIN main.article USING (id) GROUP BY title ORDER BY MIN(id) LIMIT ?"
     examples = tuple(title for (title,) in connection.execute(sql, [EXAMPLES]))
     if how == "error" and count:
-        message = (
+        raise InvalidInputError(
             f"{count} articles have a title that another one had before: "
             f"{', '.join(map(repr, examples))}{', …' if count > EXAMPLES else ''}. "
             'Choose with duplicates="first", "last", "join" or "keep" which to keep; what was read is not read again'
         )
-        raise InvalidInputError(message)
     for table in ("article", "body"):
         connection.execute(
             f"INSERT INTO store.{table} SELECT * FROM main.{table} WHERE id NOT IN (SELECT id FROM duplicate) ORDER BY id"  # noqa: S608

@@ -99,12 +99,11 @@ class Staging:
         if not state.articles:
             return new
         if (state.sources, state.words) != (new.sources, new.words):
-            message = (
+            raise InvalidInputError(
                 f"the unfinished build of {self.path} was begun with {state.words} words of {'; '.join(state.sources)}. Now it "
                 f"is {new.words} of {'; '.join(new.sources)}. Build from the same again, or start over with resume=False, on "
                 "the command line with --restart"
             )
-            raise InvalidInputError(message)
         return state
 
     @property
@@ -119,8 +118,7 @@ class Staging:
             self._rows["redirect"].append((clean_name(record.name), clean_name(record.target)))
             return
         if not isinstance(record, Article):
-            message = f"a source must give articles and redirects, got {type(record).__name__}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"a source must give articles and redirects, got {type(record).__name__}")
         title, text = clean_name(record.title), cut_words(record.text, self.state.words)
         if not title:
             message = f"an article needs a title, got {record.title!r} with the text {record.text[:60]!r}"
@@ -179,8 +177,7 @@ class Staging:
         try:
             yield
         except sqlite3.Error as error:
-            message = f"{self.path} cannot be built: {explain(error)}"
-            raise StoreError(message) from error
+            raise StoreError(f"{self.path} cannot be built: {explain(error)}") from error
 
 
 def staging_path(path: Path) -> Path:
@@ -206,8 +203,7 @@ def _check_staging(connection: sqlite3.Connection, file: Path) -> bool:
         message = f"{file} is damaged, or no unfinished article store: {error}. Move or remove it"
         raise StoreFormatError(message) from error
     if identity.tables and (identity.application_id, identity.format) != (STAGING_ID, FORMAT):
-        message = f"{file} is no unfinished article store of this version. Move or remove it"
-        raise StoreFormatError(message)
+        raise StoreFormatError(f"{file} is no unfinished article store of this version. Move or remove it")
     return bool(identity.tables)
 
 

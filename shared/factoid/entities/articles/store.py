@@ -86,8 +86,7 @@ class ArticleStore:
             InvalidInputError: No article has such an id; then nothing is deleted.
         """
         if isinstance(document_ids, str):
-            message = f"expected several ids, got the string {document_ids!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected several ids, got the string {document_ids!r}")
         change_articles(self.path, (), set(document_ids))
         self.reload()
 

@@ -67,8 +67,7 @@ def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
     """Return the format of a file, or of the first file of a folder; raise an UnreadableFileError if there is none."""
     files = _files(path)
     if not files:
-        message = f"{path} holds no file"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(f"{path} holds no file")
     file = next((file for file in files if file.suffix.lower() not in _NOTES), files[0])
     if is_named(file, WikipediaParquet.patterns):
         return "parquet"
@@ -76,8 +75,7 @@ def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
         return "redirects" if ".tsv" in file.name.lower() and not has_columns(file, title_key, text_key) else "csv"
     sample = list(islice((line for _, line in read_lines(file) if line.strip()), _SAMPLE))
     if not sample:
-        message = f"{file} is empty: expected articles, such as one JSON object per line"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(f"{file} is empty: expected articles, such as one JSON object per line")
     if sample[0].startswith(b"PAR1"):
         return "parquet"
     if sample[0].lstrip(b"\xef\xbb\xbf \t").startswith(_XML):
@@ -85,12 +83,11 @@ def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
     try:
         return _json_kind(sample, title_key, text_key)
     except InvalidInputError as error:
-        message = (
+        raise UnreadableFileError(
             f"{file} is of no known format: {error}. Expected XML of MediaWiki, one JSON object per line, or a table that ends "
             f"in .csv or .tsv, in UTF-8; its first line is {sample[0].strip()[:60]!r}. If it is of another format, name it "
             "with --format"
-        )
-        raise UnreadableFileError(message) from error
+        ) from error
 
 
 def _files(path: Path) -> list[Path]:
@@ -116,5 +113,4 @@ def _json_kind(lines: Sequence[bytes], title_key: str, text_key: str) -> str:
         if is_varied and len(first) == 1 and len(fields) == len(lines) and titles.issuperset(dict(fields)):
             return "titles"
     names = ", ".join(map(repr, list(first)[:8])) or "no fields"
-    message = f"its first line has {names}; expected {title_key!r} and {text_key!r}{KEYS_HINT}"
-    raise InvalidInputError(message)
+    raise InvalidInputError(f"its first line has {names}; expected {title_key!r} and {text_key!r}{KEYS_HINT}")

@@ -75,8 +75,7 @@ class ArticleJsonl(_LineSource):
         title, text = (_text_field(fields, key, KEYS_HINT) for key in self._keys)
         metadata = fields.get("metadata") or {}
         if not isinstance(metadata, dict):
-            message = f"expected an object in 'metadata', got {metadata!r:.60}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected an object in 'metadata', got {metadata!r:.60}")
         aliases = tuple(dict.fromkeys(_names(fields, "aliases") + _names(metadata, "aliases")))
         document_id = fields.get("id")
         if type(document_id) is int:
@@ -139,8 +138,7 @@ class KiltJsonl(_LineSource):
         fields = parse_object(line)
         title, lines = _text_field(fields, "wikipedia_title"), fields.get("text")
         if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-            message = f"expected a list of paragraphs in 'text', got {lines!r:.60}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a list of paragraphs in 'text', got {lines!r:.60}")
         paragraphs = [line.strip() for line in lines if not line.startswith(_HEADING)]
         if paragraphs and paragraphs[0] == title.strip():
             del paragraphs[0]
@@ -175,11 +173,9 @@ class RedirectLines(_LineSource):
             else:
                 pair = text.split("\t")
         except (ValueError, RecursionError) as error:
-            message = f"no redirect: {error}"
-            raise InvalidInputError(message) from error
+            raise InvalidInputError(f"no redirect: {error}") from error
         if len(pair) != 2 or not all(isinstance(name, str) and name.strip() for name in pair):
-            message = f"expected a name, a tab and a target, or the same as JSON, got {text!r:.80}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a name, a tab and a target, or the same as JSON, got {text!r:.80}")
         return [Redirect(*pair)]
 
 
@@ -187,11 +183,9 @@ def _text_field(fields: dict[str, Any], name: str, hint: str = "") -> str:
     """Return a field that is a string; the hint goes into the error where it is missing."""
     if name not in fields:
         names = ", ".join(map(repr, list(fields)[:8])) or "an empty object"
-        message = f"expected a field {name!r}, got {names}{hint}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected a field {name!r}, got {names}{hint}")
     if not isinstance(fields[name], str):
-        message = f"expected a string in {name!r}, got {fields[name]!r:.60}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected a string in {name!r}, got {fields[name]!r:.60}")
     return str(fields[name])
 
 

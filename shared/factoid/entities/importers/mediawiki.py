@@ -87,8 +87,7 @@ class MediaWikiDump(FileSource):
         super().__init__(paths)
         for name, number in (("workers", workers), ("words", words)):
             if number is not None and number < 1:
-                message = f"{name} must be at least 1, got {number}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"{name} must be at least 1, got {number}")
         self._workers, self._words, self._allow_truncated = workers, words, allow_truncated
         self._namespaces = frozenset(namespaces)
         self._options = {"words": words, "namespaces": sorted(self._namespaces)}
@@ -181,11 +180,10 @@ def _clean_batches(
         while waiting:
             yield from waiting.popleft().result()
     except BrokenProcessPool as error:
-        message = (
+        raise FactoidError(
             "a process that cleaned pages died: out of memory, killed, or the script lacks "
             'if __name__ == "__main__": around what it runs. Use workers=1 to work in this process'
-        )
-        raise FactoidError(message) from error
+        ) from error
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 

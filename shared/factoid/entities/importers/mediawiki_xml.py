@@ -48,11 +48,10 @@ def read_pages(path: Path) -> Iterator[Page]:
         with opened(path) as file:
             start = file.read1(_CHUNK)  # not read(): it loses what precedes the damage
             if not _BEGIN.match(start):
-                message = (
+                raise UnreadableFileError(
                     f"{path} is no MediaWiki XML export: it begins with {start[:60]!r}. Expected XML that begins with "
                     "<mediawiki> and declares no document type, also in bzip2 or gzip"
                 )
-                raise UnreadableFileError(message)
             for last in _pages(start, file, path):
                 yield last
     except UnreadableFileError:
@@ -62,11 +61,10 @@ def read_pages(path: Path) -> Iterator[Page]:
         if last is None:
             message = f"{path} is no MediaWiki XML export, or is cut off or damaged before its first page: {again}"
             raise UnreadableFileError(message) from error
-        message = (
+        raise CutOffError(
             f"{path} is cut off or damaged after the page {last.title!r}: {again}, or do without the rest with "
             "allow_truncated=True, on the command line with --allow-truncated"
-        )
-        raise CutOffError(message) from error
+        ) from error
 
 
 def _pages(chunk: bytes, file: BufferedReader, path: Path) -> Iterator[Page]:
@@ -99,8 +97,7 @@ def _pages(chunk: bytes, file: BufferedReader, path: Path) -> Iterator[Page]:
                 continue
             size = 0
         if size > _LONGEST_PAGE:
-            message = f"{path}: the page after {title!r} is longer than {_LONGEST_PAGE:,} bytes"
-            raise UnreadableFileError(message)
+            raise UnreadableFileError(f"{path}: the page after {title!r} is longer than {_LONGEST_PAGE:,} bytes")
         if not chunk:
             return
         chunk = file.read1(_CHUNK)

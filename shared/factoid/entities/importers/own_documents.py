@@ -48,8 +48,7 @@ class OwnDocuments:
         key = self._title_key
         for number, document in enumerate(islice(self._documents, skip, None), start=skip + 1):
             if not isinstance(document, Document):
-                message = f"document {number} is no factoid.Document, got {type(document).__name__}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"document {number} is no factoid.Document, got {type(document).__name__}")
             metadata = document.metadata
             title = document.title if key == "title" and document.title else metadata.get(key, "")
             if not isinstance(title, str) or not title.strip():
@@ -64,6 +63,5 @@ def read_names(value: Any, expected: str) -> tuple[str, ...]:
     """Return a list of names, or one name by itself, without null and blank ones; an error begins with what was expected."""
     names = [value] if value is None or isinstance(value, str) else value
     if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str | None) for name in names):
-        message = f"{expected}, got {value!r:.80}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{expected}, got {value!r:.80}")
     return tuple(name for name in names if name and name.strip())

@@ -58,11 +58,10 @@ class ArticleCsv(FileSource):
         names, rows = read_table(file, self._columns["title"], self._columns["text"])
         columns = {role: find_column(names, name) for role, name in self._columns.items()}
         if columns["title"] is None or columns["text"] is None:
-            message = (
+            raise UnreadableFileError(
                 f"{file}: expected one column {self._columns['title']!r} and one {self._columns['text']!r}, got "
                 f"{', '.join(map(repr, names[:8])) or 'an empty file'}{KEYS_HINT}"
             )
-            raise UnreadableFileError(message)
         for line, cells in rows:
             values = {role: cells.get(column or "", "") for role, column in columns.items()}
             title = values["title"].strip()
@@ -70,8 +69,7 @@ class ArticleCsv(FileSource):
             metadata = {name: cell for name, cell in cells.items() if cell.strip() and name not in columns.values()}
             with located(f"{file}:{line}"):
                 if not title:
-                    message = "a row without a title"
-                    raise InvalidInputError(message)
+                    raise InvalidInputError("a row without a title")
                 yield Article(title, values["text"], aliases, metadata=metadata, document_id=values["id"].strip())
             yield from (Redirect(name, title) for name in redirects)
 

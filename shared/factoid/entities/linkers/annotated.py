@@ -52,8 +52,7 @@ class AnnotatedLinker:
                     (missing if span is None else located).append(Mention(*(span or (0, len(text))), title))
                 continue
             if annotation.end > len(text):
-                message = f"{annotation!r} ends after the text {text!r}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"{annotation!r} ends after the text {text!r}")
             located.append(annotation)
         return sorted(located, key=lambda mention: (mention.start, mention.end)) + missing
 
@@ -88,8 +87,7 @@ def _as_list(annotation: object, text: str) -> list[str | Mention]:
         return [annotation]
     annotations: list[Any] = list(annotation) if isinstance(annotation, Iterable) else [annotation]
     if isinstance(annotation, Mapping) or not all(isinstance(value, str | Mention) for value in annotations):
-        message = f"annotations of {text!r} must be titles or mentions, got {annotation!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"annotations of {text!r} must be titles or mentions, got {annotation!r}")
     return annotations
 
 

@@ -301,8 +301,7 @@ def _written_as(names: Sequence[Name], form: str) -> list[Name]:
 def _lower_case(choice: str, store: ArticleStore) -> LowerCase:
     if choice not in [case.value for case in LowerCase]:
         choices = ", ".join(repr(case.value) for case in LowerCase)
-        message = f"lower_case must be one of {choices}, got {choice!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"lower_case must be one of {choices}, got {choice!r}")
     return LowerCase.ALWAYS if choice == LowerCase.AUTO.value and len(store) <= _GLOSSARY else LowerCase(choice)
 
 

@@ -65,16 +65,14 @@ def read_candidates(path: str | PathLike[str], kind: Kind) -> CandidateSets:
         UnreadableFileError: The file is missing, no JSON, or of another shape.
     """
     if kind not in get_args(Kind):
-        message = f"unknown kind {kind!r} of candidate sets: expected {', '.join(get_args(Kind))}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"unknown kind {kind!r} of candidate sets: expected {', '.join(get_args(Kind))}")
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         if kind in ("lower_case", "surface"):
             return CandidateSets(_sets(content, pairs=kind == "lower_case"), kind)
         return CandidateSets({sentence: _sets(sets, pairs=False) for sentence, sets in content.items()}, kind)
     except (OSError, ValueError, TypeError, AttributeError, LookupError) as error:
-        message = f"{path} cannot be read as candidate sets of the kind {kind!r}: {error}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"{path} cannot be read as candidate sets of the kind {kind!r}: {error}") from error
 
 
 def _sets(content: Any, *, pairs: bool) -> dict[str, list[str]]:
@@ -82,6 +80,5 @@ def _sets(content: Any, *, pairs: bool) -> dict[str, list[str]]:
     for surface, titles in content.items():
         sets[surface] = [title[0] for title in titles] if pairs else titles
         if not isinstance(titles, list) or not all(isinstance(title, str) for title in sets[surface]):
-            message = f"expected a list of titles for {surface!r}"
-            raise TypeError(message)
+            raise TypeError(f"expected a list of titles for {surface!r}")
     return sets

@@ -44,32 +44,28 @@ def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
     """
     torch = require("torch", extra="spel")
     if not path.is_file():
-        message = f"there is no checkpoint {path}: expected a file such as spel-base-step-3-500K.pt"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(f"there is no checkpoint {path}: expected a file such as spel-base-step-3-500K.pt")
     try:
         if zipped := zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as parts:
                 changed = parts.testzip()  # PyTorch compares no checksums
             if changed:
-                message = f"{changed} has changed since it was written"
-                raise zipfile.BadZipFile(message)
+                raise zipfile.BadZipFile(f"{changed} has changed since it was written")
         # Mapped, the language model's head takes no memory; only the zip format can be.
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=zipped)
     except Exception as error:  # PyTorch lets through whatever its readers raise
         # PyTorch advises to load the file nevertheless, which would run what it holds.
         advice = "weights_only" in str(error)
         reason = "it holds more than tensors and plain values" if advice else str(error).partition("\n")[0][:200]
-        message = (
+        raise UnreadableFileError(
             f"cannot read the checkpoint {path}: {reason}. Expected a whole .pt file of tensors and plain values; one that is "
             "damaged, or holds code, is refused. Get the file again"
-        )
-        raise UnreadableFileError(message) from error
+        ) from error
     try:
         encoder = _make_encoder(content["bert_lm"], _PUBLISHED_ENCODER)
         out = _numbers("out", content["out"]["weight"])
         if out.ndim != 2 or out.shape[1] != encoder.config.hidden_size:
-            message = f"out is of shape {tuple(out.shape)}, expected (entities, {encoder.config.hidden_size})"
-            raise ValueError(message)
+            raise ValueError(f"out is of shape {tuple(out.shape)}, expected (entities, {encoder.config.hidden_size})")
     except _FOREIGN as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         message = f"{path} is no SpEL checkpoint, a dict with bert_lm, of a RoBERTa, and out: {reason}"
@@ -92,8 +88,7 @@ def write_folder(folder: Path, encoder: Any, out: Tensor, vocabulary: Vocabulary
                 sync_file(part / name)
             part.rename(folder)  # replaces an empty folder, and no other
     except OSError as error:
-        message = f"cannot write the model to {folder}: {error.strerror or error}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"cannot write the model to {folder}: {error.strerror or error}") from error
 
 
 def read_folder(folder: Path) -> tuple[Any, Tensor, Vocabulary]:
@@ -108,8 +103,7 @@ def read_folder(folder: Path) -> tuple[Any, Tensor, Vocabulary]:
         identity = {key: manifest[key] for key in _IDENTITY}
         states = {name: manifest["files"][name] for name in _FILES}
     except (OSError, ValueError, LookupError, TypeError) as error:
-        message = f"{folder / MANIFEST} is damaged: {error}. {again}"
-        raise StoreFormatError(message) from error
+        raise StoreFormatError(f"{folder / MANIFEST} is damaged: {error}. {again}") from error
     if identity != _IDENTITY:
         message = f"{folder} is of format {identity['format']!r} version {identity['version']!r}: expected {_IDENTITY}"
         raise StoreFormatError(message)
@@ -163,6 +157,5 @@ def _numbers(name: str, tensor: Any) -> Tensor:
     numbers: Tensor = tensor.float().contiguous()
     # A sum is fifteen times faster than to ask each value. It may overflow where all of them are finite.
     if not numbers.sum().isfinite() and not numbers.isfinite().all():
-        message = f"{name} holds NaN or infinite numbers: the file is damaged, or the training failed"
-        raise ValueError(message)
+        raise ValueError(f"{name} holds NaN or infinite numbers: the file is damaged, or the training failed")
     return numbers

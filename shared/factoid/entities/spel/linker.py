@@ -105,8 +105,7 @@ class SpELLinker:
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions in each text; the same as `link` gives, for less."""
         if isinstance(texts, str):
-            message = f"expected a list of texts, got the string {texts[:50]!r}: use link for one text"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a list of texts, got the string {texts[:50]!r}: use link for one text")
         for text in texts:
             check_text(text)
         model = self._load()

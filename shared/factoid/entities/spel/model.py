@@ -44,23 +44,21 @@ class ModelFiles:
             encoder, out = read_checkpoint(checkpoint)
             vocabulary = files.read(len(out))
         if (tokens := tokenizer.get_vocab_size()) > (known := encoder.config.vocab_size):
-            message = (
+            raise InvalidInputError(
                 f"the tokenizer has {tokens:,} tokens, but the checkpoint knows {known:,}: expected the "
                 "tokenizer of roberta-base, or roberta-large"
             )
-            raise InvalidInputError(message)
         return encoder, out, vocabulary, tokenizer
 
 
 def _find_checkpoint(folder: Path) -> Path:
     checkpoints = sorted(folder.glob("*.pt"))
     if len(checkpoints) != 1:
-        message = (
+        raise UnreadableFileError(
             f"{folder} is no SpEL model: expected a folder that factoid convert-spel wrote, or one with a single .pt "
             f"checkpoint (found: {', '.join(path.name for path in checkpoints) or 'none'}), the vocabulary files and the "
             "tokenizer's. For files in several places use SpELLinker.from_checkpoint"
         )
-        raise UnreadableFileError(message)
     return checkpoints[0]
 
 
@@ -103,8 +101,7 @@ def convert_spel(
     """
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        message = f"{target} is there already: name a new folder, or remove this one"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{target} is there already: name a new folder, or remove this one")
     write_folder(target, *ModelFiles(Path(checkpoint), vocabulary, tokenizer).read())
     return target
 
@@ -126,21 +123,18 @@ def load_tokenizer(source: AnyPath) -> Tokenizer:
         elif source in _HUB_NAMES and not path.exists():
             tokenizer = library.Tokenizer.from_pretrained(source)
         else:
-            message = "there is no such file"
-            raise FileNotFoundError(message)
+            raise FileNotFoundError("there is no such file")
     except Exception as error:  # the library raises no other kind
-        message = (
+        raise UnreadableFileError(
             f"cannot load the tokenizer {str(source)!r}: {str(error).partition(chr(10))[0]}. Expected a tokenizer.json, a "
             f"folder with one or with vocab.json and merges.txt, or a name on the Hugging Face hub: {', '.join(_HUB_NAMES)}"
-        )
-        raise UnreadableFileError(message) from error
+        ) from error
     special = {token: tokenizer.token_to_id(token) for token in _SPECIAL}
     tokenizer.no_truncation()
     tokenizer.no_padding()
     if special != _SPECIAL or tokenizer.encode("").ids != [0, 2]:
-        message = (
+        raise UnreadableFileError(
             f"{str(source)!r} is no tokenizer of RoBERTa: expected the tokens {_SPECIAL}, of which <s> and </s> are put around "
             f"a text, got {special}"
         )
-        raise UnreadableFileError(message)
     return tokenizer  # type: ignore[no-any-return]

@@ -69,11 +69,10 @@ class VocabularyFiles:
         for role in _PUBLISHED:
             name = _PUBLISHED_NAME.fullmatch(Path(getattr(self, role) or "").name)
             if name and name[1].lower() != role:
-                message = (
+                raise InvalidInputError(
                     f"{name[0]} is given as {role}, but has the name of the published file {name[1].lower()}: the order of "
                     "the three files makes the ids, so each must be given in its place"
                 )
-                raise InvalidInputError(message)
 
     @classmethod
     def in_folder(cls, folder: str | PathLike[str]) -> VocabularyFiles:
@@ -107,17 +106,15 @@ class VocabularyFiles:
         elif enwiki and further and enwiki[-1] != "" and "" in further:
             fault = f"{self.enwiki} does not end in a line end, which the published file does. Add it, or get the whole file"
         if fault:
-            message = f"every entity of some lines would be taken for its neighbour: {fault}"
-            raise UnreadableFileError(message)
+            raise UnreadableFileError(f"every entity of some lines would be taken for its neighbour: {fault}")
         vocabulary = make_vocabulary(aida, enwiki, further)
         if (length := len(vocabulary.entries)) != rows:
             missing = [name for role, name in _PUBLISHED.items() if getattr(self, role) is None]
-            message = (
+            raise InvalidInputError(
                 f"the vocabulary has {length:,} entries, but the checkpoint's output embedding has {rows:,} rows: "
                 f"{', '.join(missing) or 'no file'} is missing; others may be cut short, of another version, or have a line "
                 "end more or less"
             )
-            raise InvalidInputError(message)
         return vocabulary
 
 
@@ -133,14 +130,12 @@ def read_lines(path: str | PathLike[str]) -> list[str]:
     try:
         text = Path(path).read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"the vocabulary file {path} cannot be read as UTF-8: {error}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"the vocabulary file {path} cannot be read as UTF-8: {error}") from error
     fault = ""
     if not text.strip() or text.startswith("version https://git-lfs"):
         fault = "holds no titles: expected one on each line, not an empty file or a Git LFS pointer"
     elif text.startswith("\ufeff") or "\r\n" in text or text.count("\r") >= max(text.count("\n"), 1):
         fault = "has a byte order mark or carriage returns at line ends, which the published file has not"
     if fault:
-        message = f"the vocabulary file {path} {fault}. Get the file as it was published"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(f"the vocabulary file {path} {fault}. Get the file as it was published")
     return text.split("\n")

@@ -48,11 +48,10 @@ class TrainingExample:
 
     def __post_init__(self) -> None:
         if not self.query.strip() or len(self.passages) < 2 or not all(text.strip() for text in self.passages):
-            message = (
+            raise InvalidInputError(
                 f"expected a query and two passages at least, none of them empty, got {len(self.passages)} passages "
                 f"for the query {self.query!r:.60}"
             )
-            raise InvalidInputError(message)
         _check_scores(self.scores, len(self.passages), "scores", "passages")
         if self.sentence_scores is None:
             return
@@ -150,17 +149,15 @@ def _example(values: dict[str, Any]) -> TrainingExample:
     answers = [] if answers is None else [answers] if isinstance(answers, str) else answers
     texts = [*passages, *answers] if isinstance(passages, list) and isinstance(answers, list) else [None]
     if not all(isinstance(text, str) for text in (query, *texts)) or not isinstance(scores, list):
-        message = (
+        raise InvalidInputError(
             'expected an object with a string in "query", a list of strings in "passages" and one of numbers in "scores", '
             f'and in "answers", if it is there, strings, got {values!r:.80}'
         )
-        raise InvalidInputError(message)
     if sentences is not None:
         if not isinstance(sentences, list) or not all(row is None or isinstance(row, list) for row in sentences):
-            message = (
+            raise InvalidInputError(
                 f'expected a list of numbers, or null, for each passage in "sentence_scores", got {sentences!r:.80}'
             )
-            raise InvalidInputError(message)
         sentences = tuple(None if row is None else tuple(row) for row in sentences)
     return TrainingExample(str(query), tuple(passages or ()), tuple(scores), tuple(answers), sentences)
 
@@ -168,12 +165,10 @@ def _example(values: dict[str, Any]) -> TrainingExample:
 def _ranked(row: Any) -> tuple[str, list[tuple[str, float]]]:
     pairs = row[1:] if isinstance(row, list) else []
     if not pairs or not _is_key(row[0]) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        message = f"expected [query id, [passage id, score], …], got {row!r:.80}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected [query id, [passage id, score], …], got {row!r:.80}")
     for key, score in pairs:
         if not _is_key(key) or not _is_number(score):
-            message = f"expected a passage id and its score, got {[key, score]!r:.80}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a passage id and its score, got {[key, score]!r:.80}")
     return str(row[0]), [(str(key), float(score)) for key, score in pairs]
 
 
@@ -185,11 +180,9 @@ def _read_texts(path: Path, keys: set[str]) -> dict[str, str]:
             try:
                 columns = line.removeprefix(codecs.BOM_UTF8).decode().rstrip("\r\n").split("\t")
             except UnicodeDecodeError as error:
-                message = f"not UTF-8: {error}. Convert the file, or save it again as UTF-8"
-                raise InvalidInputError(message) from error
+                raise InvalidInputError(f"not UTF-8: {error}. Convert the file, or save it again as UTF-8") from error
             if len(columns) < 2 or not columns[1].strip():
-                message = f"expected an id, a tab and a text, got {columns!r:.80}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"expected an id, a tab and a text, got {columns!r:.80}")
         if columns[0] in keys:
             texts[columns[0]] = columns[1]
     return texts
@@ -197,8 +190,7 @@ def _read_texts(path: Path, keys: set[str]) -> dict[str, str]:
 
 def _text(texts: Mapping[str, str], key: str, path: str | os.PathLike[str]) -> str:
     if key not in texts:
-        message = f"{os.fspath(path)} has no text with the id {key}"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(f"{os.fspath(path)} has no text with the id {key}")
     return texts[key]
 
 

@@ -114,11 +114,10 @@ def training_rows(examples: Sequence[TrainingExample], ways: int, finer: str | N
         message = f"no example is left to train on: all {len(examples)} have fewer passages than ways={ways}"
         raise InvalidInputError(message)
     if finer and not any(passage for row in rows for passage in row["sentences"]):
-        message = (
+        raise InvalidInputError(
             "no example has sentence_scores: have a teacher score the sentences (score_sentences, or --teacher), or train "
             "on passages alone with sentence_weight=0"
         )
-        raise InvalidInputError(message)
     return rows
 
 

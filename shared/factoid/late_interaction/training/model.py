@@ -36,15 +36,13 @@ def load_model(name: str, *, projection: int | None = None, seed: int = 0, devic
             torch.manual_seed(1)
             again = library.MultiVectorEncoder(name, device=device)
     except (OSError, ValueError) as error:
-        message = f"cannot load a late-interaction model from {name!r}: {error}"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(f"cannot load a late-interaction model from {name!r}: {error}") from error
     pairs = zip(model.parameters(), again.parameters(), strict=True)
     if any(not torch.equal(weights, others) for weights, others in pairs):
-        message = (
+        raise InvalidInputError(
             f"{name!r} is no late-interaction checkpoint: it lacks weights, such as the projection of its token vectors, "
             "which would be random. Ask for one: projection=128, or --projection 128"
         )
-        raise InvalidInputError(message)
     return model
 
 

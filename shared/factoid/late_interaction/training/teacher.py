@@ -62,10 +62,9 @@ def train_teacher(
     record = {"settings": settings.comparable(), "examples": content_id([asdict(example) for example in examples])}
     if (folder / _RECORD).exists():
         if json.loads((folder / _RECORD).read_text(encoding="utf-8")) != record:
-            message = (
+            raise InvalidInputError(
                 f"{folder} holds a teacher that was trained with other examples or settings: choose another folder"
             )
-            raise InvalidInputError(message)
         return
     from datasets import Dataset
     from sentence_transformers import CrossEncoderTrainer, CrossEncoderTrainingArguments
@@ -211,8 +210,7 @@ def _load(name: str, *, use_cpu: bool, max_tokens: int | None = None) -> Any:
         with quiet_loading(show_progress=False):
             model = library.CrossEncoder(name, num_labels=1, device="cpu" if use_cpu else None)
     except (OSError, ValueError) as error:
-        message = f"cannot load a cross-encoder from {name!r}: {error}"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(f"cannot load a cross-encoder from {name!r}: {error}") from error
     if max_tokens is not None:
         model.max_seq_length = max_tokens
     return model

@@ -45,18 +45,15 @@ class FitSettings:
         for name in ("epochs", "batch_size", "device_batch_size", "checkpoint_steps", "max_tokens"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                message = f"expected {name} of 1 at least, got {value}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"expected {name} of 1 at least, got {value}")
         if self.batch_size % min(self.batch_size, self.device_batch_size):
             sizes = f"{self.batch_size} and {self.device_batch_size}"
-            message = f"expected a batch_size that is a multiple of device_batch_size, got {sizes}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a batch_size that is a multiple of device_batch_size, got {sizes}")
         if not self.learning_rate > 0 or not 0 <= self.warmup < 1 or not self.weight_decay >= 0:
             numbers = f"{self.learning_rate}, {self.warmup} and {self.weight_decay}"
-            message = (
+            raise InvalidInputError(
                 f"expected learning_rate > 0, warmup from 0 to below 1 and weight_decay of 0 at least, got {numbers}"
             )
-            raise InvalidInputError(message)
 
     def comparable(self) -> dict[str, Any]:
         """Return what two runs must have in common to be one training: all but what memory asks for."""
@@ -78,14 +75,11 @@ class RankerSettings(FitSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.projection is not None and self.projection < 1:
-            message = f"expected projection of 1 at least, got {self.projection}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected projection of 1 at least, got {self.projection}")
         if self.ways is not None and self.ways < 2:
-            message = f"expected ways of 2 at least, for one passage has no rank, got {self.ways}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected ways of 2 at least, for one passage has no rank, got {self.ways}")
         if not self.sentence_weight >= 0:
-            message = f"expected sentence_weight of 0 at least, got {self.sentence_weight}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected sentence_weight of 0 at least, got {self.sentence_weight}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,5 +166,4 @@ def read_record(folder: Path) -> RankerRecord | None:
         values = json.loads(path.read_text(encoding="utf-8"))
         return RankerRecord(**{**values, "settings": RankerSettings(**values["settings"])})
     except (OSError, ValueError, KeyError, TypeError, InvalidInputError) as error:
-        message = f"{path} is no record of a training: {error}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"{path} is no record of a training: {error}") from error

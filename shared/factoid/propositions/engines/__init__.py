@@ -37,11 +37,9 @@ class Choice(NamedTuple):
 def check_choice(engine: str, dtype: Any) -> None:
     """Raise InvalidInputError for an unknown engine or dtype."""
     if engine not in get_args(EngineName):
-        message = f"engine must be one of {', '.join(get_args(EngineName))}, got {engine!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"engine must be one of {', '.join(get_args(EngineName))}, got {engine!r}")
     if dtype is not None and _name(dtype) not in _DTYPES:
-        message = f"dtype must be one of {', '.join(_DTYPES)}, got {dtype!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"dtype must be one of {', '.join(_DTYPES)}, got {dtype!r}")
 
 
 def choose(engine: str, device: Any, dtype: Any) -> Choice:
@@ -61,11 +59,9 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
     if engine == "ctranslate2":
         require("ctranslate2", extra="fast")
         if kind not in {"cpu", "cuda"}:
-            message = f"the ctranslate2 engine runs on cpu and cuda, got device={device!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"the ctranslate2 engine runs on cpu and cuda, got device={device!r}")
     elif dtype is not None and _name(dtype) == "int8":
-        message = 'dtype="int8" needs engine="ctranslate2"'
-        raise InvalidInputError(message)
+        raise InvalidInputError('dtype="int8" needs engine="ctranslate2"')
     return Choice(engine, device, _fastest_dtype(engine, device) if dtype is None else _name(dtype))
 
 

@@ -76,12 +76,11 @@ class Checkpoint(NamedTuple):
             yield
         except (OSError, ValueError, RuntimeError, damaged) as error:
             at = f" at revision {self.revision!r}" if self.revision else ""
-            message = (
+            raise PropositionizerError(
                 f"cannot load the seq2seq model {self.name!r}{at}: {str(error).strip().partition(chr(10))[0]} Expected "
                 "a model of the Hugging Face hub (its first use downloads it; without network, run `hf download` on a "
                 "machine that has one and pass the folder), or a folder as save_pretrained writes it"
-            )
-            raise PropositionizerError(message) from error
+            ) from error
 
 
 def fingerprint(folder: Path) -> str:

@@ -52,11 +52,10 @@ class CTranslate2Engine:
                 os.fspath(folder), device=kind, device_index=int(index or 0), compute_type=compute_type, **threads
             )
         except (RuntimeError, ValueError) as error:
-            message = (
+            raise PropositionizerError(
                 f"CTranslate2 cannot load {checkpoint.name!r} as {compute_type} on {device}: {error}. If {folder} is "
                 "damaged, delete it"
-            )
-            raise PropositionizerError(message) from error
+            ) from error
 
     def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         """Return the greedy output for each input."""
@@ -117,11 +116,10 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
                 if not target.is_dir():  # else another process was faster
                     raise
     except OSError as error:
-        message = (
+        raise PropositionizerError(
             f"cannot write the converted model to {target}: {error}. Free some space, or name another folder in the "
             "environment variable FACTOID_CACHE"
-        )
-        raise PropositionizerError(message) from error
+        ) from error
     return target
 
 
@@ -133,5 +131,4 @@ def _convert(checkpoint: Checkpoint, source: Path, target: Path, quantization: s
     try:
         converter.convert(os.fspath(target), quantization=quantization)
     except (ValueError, NotImplementedError, AttributeError, KeyError) as error:
-        message = f"CTranslate2 cannot convert {checkpoint.name!r}: {error}. {_INSTEAD}"
-        raise PropositionizerError(message) from error
+        raise PropositionizerError(f"CTranslate2 cannot convert {checkpoint.name!r}: {error}. {_INSTEAD}") from error

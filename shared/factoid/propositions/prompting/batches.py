@@ -123,8 +123,7 @@ class PropositionBatch:
         show_progress: bool = False,
     ) -> None:
         if not 1 <= max_requests <= 50_000:
-            message = f"max_requests must be from 1 to 50,000, OpenAI's limit, got {max_requests}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"max_requests must be from 1 to 50,000, OpenAI's limit, got {max_requests}")
         if propositionizer.client is None:
             message = "batches need a synchronous client: PromptPropositionizer(openai.OpenAI(), model)"
             raise PropositionizerError(message)
@@ -206,8 +205,7 @@ class PropositionBatch:
                 yield
         except OSError as error:
             reason = "another process is using it" if isinstance(error, Timeout) else str(error)
-            message = f"cannot use the folder of batches {self.folder}: {reason}"
-            raise StoreError(message) from error
+            raise StoreError(f"cannot use the folder of batches {self.folder}: {reason}") from error
 
     def _records(self) -> list[_Record]:
         """Return the batches of this propositionizer, oldest first."""

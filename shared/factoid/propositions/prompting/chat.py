@@ -104,8 +104,7 @@ class ChatPropositionizer(ABC):
         task: Task = PROPOSITIONS,
     ) -> None:
         if max_concurrency < 1:
-            message = f"max_concurrency must be at least 1, got {max_concurrency}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"max_concurrency must be at least 1, got {max_concurrency}")
         self.max_concurrency = max_concurrency
         self.prompt = prompt
         self.task = task
@@ -163,11 +162,10 @@ class ChatPropositionizer(ABC):
         Raises the errors of `propositionize`; results yielded before an error are valid.
         """
         if not self._can_send:
-            message = (
+            raise PropositionizerError(
                 "propositionize() needs a synchronous client, got only an async one: await apropositionize(), or pass "
                 "client=openai.OpenAI(...) with async_client=..."
             )
-            raise PropositionizerError(message)
         yield from self._results(_Call(self, passages))
 
     async def astream(self, passages: Sequence[Unit]) -> AsyncGenerator[Result]:

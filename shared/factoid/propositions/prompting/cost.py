@@ -58,8 +58,7 @@ class Prices:
     def __post_init__(self) -> None:
         prices = (self.input_per_million, self.output_per_million, self.cached_input_per_million or 0.0)
         if not all(price >= 0 for price in prices) or not 0 <= self.batch_discount <= 1:
-            message = f"prices must be at least 0 and batch_discount between 0 and 1, got {self}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"prices must be at least 0 and batch_discount between 0 and 1, got {self}")
 
     def cost(self, usage: Usage, *, batch: bool = False) -> float:
         """Return what some usage costs; `batch` for requests sent through the Batch API."""

@@ -52,8 +52,7 @@ class Pace:
         limits = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
         for name, limit in limits.items():
             if limit is not None and not limit > 0:
-                message = f"{name} must be above 0, or None for no limit, got {limit}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"{name} must be above 0, or None for no limit, got {limit}")
         self.max_retries, self.retry_seconds = max_retries, retry_seconds
         self.clock = Clock()
         self._per_request, self._per_token = (60 / limit if limit else 0.0 for limit in limits.values())

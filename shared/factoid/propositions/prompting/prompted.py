@@ -102,12 +102,10 @@ class PromptPropositionizer(ChatPropositionizer):
             message = f"async_client must be an openai.AsyncOpenAI or compatible, got {type(async_client).__name__}"
             raise InvalidInputError(message)
         if client is None and async_client is None:
-            message = "expected an openai.OpenAI or openai.AsyncOpenAI client, got None"
-            raise InvalidInputError(message)
+            raise InvalidInputError("expected an openai.OpenAI or openai.AsyncOpenAI client, got None")
         options = dict(options or {})
         if structured and "response_format" in options:
-            message = "response_format is given in options: leave structured out, or response_format"
-            raise InvalidInputError(message)
+            raise InvalidInputError("response_format is given in options: leave structured out, or response_format")
         self.client: Any = client
         self.async_client: Any = async_client
         self.model = model

@@ -89,10 +89,9 @@ class SyntaxPropositionizer:
         checked = False
         for doc, reading in zip(docs, pending, strict=True):
             if not checked and not doc.has_annotation("DEP"):
-                message = (
+                raise InvalidInputError(
                     f"the spaCy pipeline {nlp.pipe_names} has no dependency parser: a tagger and a parser are needed"
                 )
-                raise InvalidInputError(message)
             checked = True
             yield Tree.from_doc(doc, reading)
 

@@ -74,12 +74,11 @@ def fine_tune(
         try:
             run_trainer(trainer, checkpoints, show_progress=show_progress)
         except torch.OutOfMemoryError as error:
-            message = (
+            raise PropositionizerError(
                 f"the device's memory does not suffice for {settings.device_batch_size} pairs of up to "
                 f"{settings.max_tokens} tokens: make device_batch_size smaller (a step still takes "
                 f"{settings.batch_size} pairs). The run goes on from its last checkpoint"
-            )
-            raise PropositionizerError(message) from error
+            ) from error
         model.config.use_cache = True  # the trainer turns it off, and generation would be slow without
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -140,11 +139,10 @@ def training_arguments(
     devices = max(torch.cuda.device_count(), 1) if cuda else 1
     device_batch = min(settings.device_batch_size, settings.batch_size)
     if settings.batch_size % (device_batch * devices):
-        message = (
+        raise InvalidInputError(
             f"batch_size must be a multiple of device_batch_size times the number of devices, got {settings.batch_size} "
             f"and {settings.device_batch_size} on {devices}"
         )
-        raise InvalidInputError(message)
     steps = -(-examples // settings.batch_size) * settings.epochs
     return kind(
         output_dir=str(folder),

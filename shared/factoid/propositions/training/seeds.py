@@ -68,8 +68,7 @@ def make_seeds(
     """
     for name, share in (("min_coverage", min_coverage), ("max_unsupported", max_unsupported)):
         if not 0 <= share <= 1:
-            message = f"expected {name} from 0 to 1, got {share}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected {name} from 0 to 1, got {share}")
     outputs = propositionizer.propositionize(passages) if passages else []
     source = str(getattr(propositionizer, "name", type(propositionizer).__name__))
     pairs: list[SeedPair] = []
@@ -99,11 +98,10 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
     """
     sizes = Counter(pair.passage.document_id for pair in pairs)
     if not sizes or (count > 0 and len(sizes) == 1):
-        message = (
+        raise InvalidInputError(
             f"expected pairs of two documents at least, one of them to be held out, got {len(pairs)} pairs of "
             f"{len(sizes)}: give more documents, or hold out 0"
         )
-        raise InvalidInputError(message)
     count = min(count, max(len(pairs) // 10, 1))
     held_out: set[str] = set()
     for document_id in sorted(sizes, key=lambda document_id: hashlib.sha256(document_id.encode()).digest())[:-1]:

@@ -109,10 +109,9 @@ class Connections:
         with suppress(OSError):
             if os.path.samestat((self.path / FILE).stat(), self._file):
                 return
-        message = (
+        raise StoreError(
             f"the store at {self.path} was moved, deleted or replaced while it was open: open it again where it is"
         )
-        raise StoreError(message)
 
     def _keep(self, connection: sqlite3.Connection) -> bool:
         """Keep a connection for the next reader, unless there are many or the store was closed."""

@@ -71,8 +71,7 @@ def parse_metadata(text: object) -> dict[str, Any] | None:
 def to_array(values: Iterable[Any]) -> str:
     """Return rows or ids as an array for `json_each`, which reads a string up to a NUL: no stored id holds one."""
     if isinstance(values, str):
-        message = f"expected a list of ids, got the string {values!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"expected a list of ids, got the string {values!r}")
     values = list(values)
     array = json.dumps(values)
     if "\\u0000" in array:
@@ -86,11 +85,10 @@ def to_json(metadata: Metadata) -> str:
     text = _dump(values)
     if text is None:
         key, value = next((key, value) for key, value in values.items() if _dump({key: value}) is None)
-        message = (
+        raise InvalidInputError(
             f"metadata[{key!r}] = {value!r} would not come back from JSON unchanged: "
             "use strings as keys, and strings, numbers, booleans, None, lists or dicts as values"
         )
-        raise InvalidInputError(message)
     return text
 
 

@@ -88,8 +88,7 @@ def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """Open a store that is there, for reading; with `read_only` also one on a read-only disk. Raises StoreError."""
     file = path / FILE
     if not file.is_file():
-        message = f"there is no store at {path}: a store is a folder that holds {FILE}"
-        raise StoreFormatError(message)
+        raise StoreFormatError(f"there is no store at {path}: a store is a folder that holds {FILE}")
     _check_length(file)
     try:
         with ExitStack() as stack:
@@ -126,8 +125,7 @@ def check_folder(path: Path) -> None:
     except FileExistsError:
         message = f"{path} is a file: a store is a folder"
     except OSError as error:
-        message = f"cannot make the folder {path} for a store: {error.strerror}"
-        raise StoreError(message) from error
+        raise StoreError(f"cannot make the folder {path} for a store: {error.strerror}") from error
     if message:
         raise StoreFormatError(message)
 

@@ -120,8 +120,7 @@ class Transaction(Snapshot):
     def rows_passing(self, condition: Filter) -> list[int]:
         """Return the rows of the units whose metadata pass a filter with a condition, and of those under them."""
         if not callable(condition) and not condition:
-            message = "this filter has no condition: clear() deletes everything"
-            raise InvalidInputError(message)
+            raise InvalidInputError("this filter has no condition: clear() deletes everything")
         rows: list[int] = self.unit_rows(self.ids(condition)).tolist()
         return rows
 

@@ -71,8 +71,7 @@ def snapshot(connections: Connections, folder: Path) -> list[Path]:
         # One file, without a log beside it: it can be read from a read-only disk, and be sent alone. On a full disk
         # SQLite raises nothing here, and stays in its mode.
         if target.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
-            message = "disk I/O error: the write-ahead log could not be carried into the database"
-            raise sqlite3.OperationalError(message)
+            raise sqlite3.OperationalError("disk I/O error: the write-ahead log could not be carried into the database")
     for file in files:
         sync_file(file)
     return files

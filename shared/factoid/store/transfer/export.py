@@ -82,6 +82,5 @@ def export(
                 part.replace(file)
             sync_folder(files.units.absolute().parent)
     except OSError as error:
-        message = f"cannot export to {files.units}: {error.strerror or error}"
-        raise StoreError(message) from error
+        raise StoreError(f"cannot export to {files.units}: {error.strerror or error}") from error
     return ExportReport(**counts, files=targets)

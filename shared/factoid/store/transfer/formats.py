@@ -55,11 +55,10 @@ class Files:
         ending = next((ending for ending in _ENDINGS if units.name.endswith(ending)), units.suffix)
         chosen = format or _ENDINGS.get(ending)
         if chosen not in ("jsonl", "parquet"):
-            message = (
+            raise InvalidInputError(
                 f"cannot tell the format of {units}: name it .jsonl, .jsonl.gz or .parquet, or give format='jsonl' or "
                 f"'parquet' (got {format!r})"
             )
-            raise InvalidInputError(message)
         documents = units.with_name(f"{units.name.removesuffix(ending)}.documents{ending}")
         return cls(units, documents, units.with_name(f"{units.name}.about.json"), chosen)
 
@@ -128,8 +127,7 @@ class About:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             remedy = f"factoid export writes format {FORMAT}. Export again, or delete this file"
-            message = f"{file} is not what was exported ({error!r}): {remedy}"
-            raise UnreadableFileError(message) from error
+            raise UnreadableFileError(f"{file} is not what was exported ({error!r}): {remedy}") from error
 
     def write(self, file: Path) -> None:
         """Write the file."""
@@ -215,8 +213,7 @@ def _read_parquet(path: Path) -> Iterator[tuple[Record, str]]:
         raise
     except (pa.ArrowException, OSError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        message = f"{path} cannot be read as Parquet: {reason}"
-        raise UnreadableFileError(message) from error
+        raise UnreadableFileError(f"{path} cannot be read as Parquet: {reason}") from error
 
 
 # Records
@@ -235,8 +232,7 @@ def _content(record: Record, known: tuple[str, ...], required: tuple[str, ...]) 
     content = {name: value for name, value in record.items() if value is not None}
     for name in required:
         if name not in content:
-            message = f"expected a value in {name!r}, got none"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected a value in {name!r}, got none")
     return content
 
 
@@ -247,5 +243,4 @@ def _to_vector(value: Any) -> Vectors:
             vector = np.asarray(value, np.float32)
             if vector.ndim == 1 and len(vector) and np.isfinite(vector).all():
                 return vector
-    message = f"expected a list of finite numbers in 'vector', got {value!r:.60}"
-    raise InvalidInputError(message)
+    raise InvalidInputError(f"expected a list of finite numbers in 'vector', got {value!r:.60}")

@@ -95,12 +95,11 @@ def import_from(
         counts["documents"] += len(group)
     report = ImportReport(**counts)
     if about is not None and (report.units, report.documents) != (about.units, about.documents):
-        message = (
+        raise UnreadableFileError(
             f"{files.units} and {files.documents} hold {report.units:,} units and {report.documents:,} documents, and "
             f"{files.about} tells of {about.units:,} and {about.documents:,}: files were cut short or belong to another "
             "export. What is there was added; export or copy them again"
         )
-        raise UnreadableFileError(message)
     return report
 
 
@@ -111,8 +110,7 @@ def _check_fit(store: UnitStore, files: Files, identity: dict[str, tuple[str | N
     for key, (value, requested) in identity.items():
         expected = meta.get(key) or requested
         if value and expected and bare_name(value) != bare_name(expected):
-            message = (
+            raise EncoderMismatchError(
                 f"{files.units} holds vectors of the {key} {value!r}, and the store those of {expected!r}: "
                 "export without vectors"
             )
-            raise EncoderMismatchError(message)

@@ -105,11 +105,9 @@ def merge(
 
 def _merge(target: Connections, source: Connections, on_conflict: OnConflict, show_progress: bool) -> MergeReport:
     if on_conflict not in get_args(OnConflict):
-        message = f"on_conflict must be 'replace', 'keep' or 'error', got {on_conflict!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"on_conflict must be 'replace', 'keep' or 'error', got {on_conflict!r}")
     if target is source or (target.path and source.path and source.path.exists() and target.path.samefile(source.path)):
-        message = f"a store cannot be merged into itself: {target.path or 'memory'}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
     with source.reading() as connection:
         theirs = Snapshot(connection)
         with target.reading() as reading:
@@ -208,8 +206,7 @@ def _refuse_conflicts(mine: Snapshot, theirs: Snapshot) -> None:
     for what, ids in chain(units, (("document", _differing(mine, group)) for group in texts)):
         if ids:
             remedy = "choose on_conflict='replace' or 'keep'. Nothing was merged"
-            message = f"{what} {min(ids)!r} is in both stores, and not the same: {remedy}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"{what} {min(ids)!r} is in both stores, and not the same: {remedy}")
 
 
 def _check_fit(mine: Snapshot, theirs: Snapshot) -> None:

@@ -86,8 +86,7 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
                 logger.warning("%s/%s is of no use any more and could not be removed: %s", root, former, error)
     except (OSError, sqlite3.Error) as error:
         reason = explain(error) if isinstance(error, sqlite3.Error) else error.strerror or error
-        message = f"cannot send the store to {url}: {reason}. What was there before is as it was"
-        raise StoreError(message) from error
+        raise StoreError(f"cannot send the store to {url}: {reason}. What was there before is as it was") from error
 
 
 def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> Path:
@@ -111,8 +110,7 @@ def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = Non
     system, root = _resolve(url, fs)
     target = Path(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        message = f"{target} is there: name a new folder to fetch the store into, or delete it first"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{target} is there: name a new folder to fetch the store into, or delete it first")
     folder, files = _manifest(system, root, url)
     total = sum(sent.size for sent in files)
     try:
@@ -125,21 +123,18 @@ def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = Non
                 with system.open(path, "rb") as source, (part / sent.name).open("xb") as copy:
                     arrived = _copy(source, copy, bar.update)
                 if arrived != (sent.size, sent.sha256):
-                    message = (
+                    raise StoreFormatError(
                         f"{path} is damaged: it has {arrived[0]:,} bytes of {sent.size:,}, or others than were sent. Send "
                         "the store again"
                     )
-                    raise StoreFormatError(message)
                 sync_file(part / sent.name)
             open_reader(part, read_only=True).close()
     except FileNotFoundError as error:
-        message = (
+        raise StoreFormatError(
             f"the store at {url} is not whole: {error}. If it was replaced just now, fetch it again; else send it again"
-        )
-        raise StoreFormatError(message) from error
+        ) from error
     except OSError as error:
-        message = f"cannot fetch the store at {url} into {target}: {error.strerror or error}"
-        raise StoreError(message) from error
+        raise StoreError(f"cannot fetch the store at {url} into {target}: {error.strerror or error}") from error
     return target
 
 
@@ -154,11 +149,9 @@ def _resolve(url: str, fs: AbstractFileSystem | None) -> tuple[Any, str]:
     except MissingDependencyError:
         raise
     except ImportError as error:
-        message = f"{url} cannot be used: {error}"
-        raise MissingDependencyError(message) from error
+        raise MissingDependencyError(f"{url} cannot be used: {error}") from error
     except ValueError as error:
-        message = f"{url} is no address that fsspec knows: {error}"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(f"{url} is no address that fsspec knows: {error}") from error
     return fs, str(path).rstrip("/")
 
 
@@ -226,8 +219,7 @@ def _manifest(system: Any, root: str, url: str) -> tuple[str, list[_Sent]]:
         message = f"there is no store at {url}, or it has not been sent to its end: {MANIFEST} is missing"
         raise StoreFormatError(message) from error
     except OSError as error:
-        message = f"the store at {url} cannot be read: {error.strerror or error}"
-        raise StoreError(message) from error
+        raise StoreError(f"the store at {url} cannot be read: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError) as error:
         message = f"{MANIFEST} at {url} is damaged, or no manifest of a store: send the store again"
         raise StoreFormatError(message) from error

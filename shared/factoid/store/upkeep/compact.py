@@ -65,11 +65,10 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
         except sqlite3.OperationalError as error:
             if "full" not in str(error):
                 raise
-            message = (
+            raise StoreError(
                 f"{error}: compact needs about {_size(connection, connections.path):,} free bytes, both where the store is "
                 "and where temporary files go (SQLITE_TMPDIR). The store is as it was: free some space and run again"
-            )
-            raise StoreError(message) from error
+            ) from error
         # Readers at work keep the log from being emptied now; the next checkpoint then does it.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return CompactReport(before=before, after=_size(connection, connections.path))

@@ -112,10 +112,9 @@ def tune(
         snapshot = Snapshot(connection)
         ids = snapshot.columns(granularity).distinct_vectors()
         if len(ids) < (2 if vectors is None else 1):
-            message = (
+            raise InvalidInputError(
                 f"the store holds {len(ids)} distinct vectors of {granularity}s: too few to compare searches of them"
             )
-            raise InvalidInputError(message)
         withheld = min(queries, max(1, len(ids) // (_HELD_OUT + 1))) if vectors is None else 0
         random = np.random.default_rng(0)  # the same vectors every time
         chosen = ids[random.choice(len(ids), min(len(ids), withheld + limit), replace=False)]

@@ -94,11 +94,10 @@ def tune_weights(
     ]
     answerable = sum(bool(marks.any()) for marks in right)
     if answerable < _LEAST:
-        message = (
+        raise InvalidInputError(
             f"{answerable} of {len(pairs)} questions have an answer among the passages found: give at least {_LEAST} whose "
             "answers stand in the store's texts"
         )
-        raise InvalidInputError(message)
     current = store.weights
     ranks = np.array(
         [_reciprocal_ranks(parts, marks, [current, *_STEPS]) for (_, parts), marks in zip(pools, right, strict=True)]

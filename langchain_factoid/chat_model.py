@@ -23,16 +23,12 @@ _WRAPPED = ("bound", "runnable", "first")
 class ChatModelPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LangChain chat model (Dense X Retrieval, §3 and Figure 8).
 
-    Sends one request for each passage, several at a time: `invoke` in threads that carry the caller's context, so that
-    tracing works, `ainvoke` in an event loop. Retries and paces them as `factoid.PromptPropositionizer` does; the model's
-    own retries come on top, so give it `max_retries=0`. A passage that fails in the end, is refused, or whose answer holds
-    no list gives `NoPropositions` with the reason; the others go on.
-
-    Asks for no schema, since providers treat schemas differently: `llm.bind(response_format=...)` adds one.
+    Sends one request for each passage, several at a time, by `invoke` in threads or by `ainvoke`, and retries and paces them
+    as `factoid.PromptPropositionizer` does; the model's own retries come on top, so give it `max_retries=0`. Asks for no
+    schema, since providers treat schemas differently: `llm.bind(response_format=...)` adds one.
 
     Args:
-        llm: A chat model, or a runnable around one, such as `llm.bind(...)`, `llm.with_config(...)` or
-            `llm.with_fallbacks(...)`, that takes a prompt and gives a message or a text.
+        llm: A chat model, or a runnable around one such as `llm.bind(...)`, that takes a prompt and gives a message or a text.
         model: The model's name, under which a cache keeps results; None for the name that `llm` has itself.
         options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `max_retries`,
             `retry_seconds`, `requests_per_minute`, `tokens_per_minute`, `show_progress`.
@@ -64,14 +60,13 @@ class ChatModelPropositionizer(ChatPropositionizer):
 class ChatModelReader(ChatReader):
     """Answers a question from documents by asking a LangChain model (Entity Retrieval, §4.1 and Appendix A).
 
-    Sends one request for each question, by `invoke` or `ainvoke`, with the `page_content` of the documents, and keeps the
-    first line of the answer. Errors of the server are the model's: make it with `max_retries`.
+    Sends one request for each question with the `page_content` of the documents, and keeps the first line of the answer.
+    Errors of the server are the model's: make it with `max_retries`.
 
     Args:
         llm: A chat model, or a runnable that takes a prompt and gives a message or a text.
-        max_tokens: Most tokens of an answer, by default 10 as in the paper, where `llm` is a model that has such a setting;
-            a runnable around a model keeps the model's own. None for the model's own: models that think before they answer
-            need more.
+        max_tokens: Most tokens of an answer, by default 10 as in the paper, where `llm` is a model that has such a setting.
+            None for the model's own: models that think before they answer need more.
         batch_size: Requests at a time of `read_batch` and `aread_batch`.
         prompt: Makes the prompt of a question and its documents; `factoid.entities.prompts.question_prompt` by default.
 
@@ -104,8 +99,9 @@ def _text(answer: object) -> str:
     if isinstance(answer, BaseMessage):
         return str(answer.text)
     if not isinstance(answer, str):
-        message = f"expected a message or a text from the model, got {type(answer).__name__}: give it no output parser"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"expected a message or a text from the model, got {type(answer).__name__}: give it no output parser"
+        )
     return answer
 
 

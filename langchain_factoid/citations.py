@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, closing
 from typing import Any
@@ -12,7 +11,6 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.messages.content import Citation as CitationAnnotation
 from langchain_core.messages.content import create_citation
-from langchain_core.messages.tool import tool_call_chunk as create_tool_call_chunk
 from langchain_core.runnables import RunnableConfig, RunnableSerializable
 from pydantic import ConfigDict
 from typing_extensions import override
@@ -33,20 +31,18 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
     citations as soon as the next one begins.
 
     The output is a message with one block of text. Markers stand in the text, `[2]` for the second document, and for each
-    citation there is a standard `Citation` annotation: the claim's place in the text, `title` and `url` of the document's
-    metadata, the supporting text as `cited_text`, and as `extras` the document's `number` and `document_id`, the place of the
-    supporting text in its page_content as `cited_start_index` and `cited_end_index`, and the `claim`, its `score` and `margin`
-    (absent where there is one document). Chunks of a stream add up to this message. An incoming message keeps its id, usage
-    and other metadata; of its content only the text is kept.
+    citation there is a standard `Citation` annotation of the claim's place in the text, with `title` and `url` of the document's
+    metadata, and as `extras` the document's `number` and `document_id`, the place of `cited_text` in its page_content, and the
+    `claim`, its `score` and `margin` (absent where there is one document). An incoming message keeps all but its content.
 
     Attributes:
         citer: The core's PropCite, which holds the model and all options.
         documents: The sources of every answer; None takes them from the input.
-        answer_key: Key of the answer in the input.
-        documents_key: Key of the documents in the input.
+        answer_key, documents_key: Keys of the input.
 
     Raises:
         pydantic.ValidationError: A field has an invalid value. It is a ValueError.
+        InvalidInputError: On a call, if the input has no answer or no documents, or these came after the answer had begun.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -58,11 +54,7 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
 
     @override
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
-        """Return the answer with its citations.
-
-        Raises:
-            InvalidInputError: The input has no answer or no documents.
-        """
+        """Return the answer with its citations."""
         return self._call_with_config(self._invoke, input, config, **kwargs)
 
     @override
@@ -93,11 +85,7 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
     def transform(
         self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any | None
     ) -> Iterator[AIMessageChunk]:
-        """Yield each sentence with its citations when the next one begins.
-
-        Raises:
-            InvalidInputError: As `invoke`, or documents came after the answer had begun.
-        """
+        """Yield each sentence with its citations when the next one begins."""
         chunks: Iterator[Any] = self._transform_stream_with_config(input, self._transform, config, **kwargs)
         yield from chunks
 
@@ -169,11 +157,7 @@ class _Input:
         self._begun = False
 
     def take(self, item: Any) -> str:
-        """Return the text of an input or a chunk of it, and keep the documents and the message.
-
-        Raises:
-            InvalidInputError: No text, message or mapping with one, or documents after the answer began.
-        """
+        """Return the text of an input or a chunk of it, and keep the documents and the message."""
         answer = item
         if isinstance(item, Mapping):
             runnable = self._runnable
@@ -195,13 +179,9 @@ class _Input:
         return answer
 
     def checked(self) -> list[Document]:
-        """Return the documents when the answer begins.
-
-        Raises:
-            InvalidInputError: There are no documents, or there is no answer.
-        """
-        runnable = self._runnable
+        """Return the documents when the answer begins."""
         if self.documents is None or not self._has_answer:
+            runnable = self._runnable
             missing = runnable.documents_key if self.documents is None else runnable.answer_key
             raise InvalidInputError(
                 f"expected a mapping with {runnable.answer_key!r} and {runnable.documents_key!r}, got no {missing!r}: name other "
@@ -234,19 +214,9 @@ class _Input:
         metadata = message.response_metadata | _VERSION
         if isinstance(message, AIMessageChunk):
             return message.model_copy(update={"response_metadata": metadata})
-        calls: list[tuple[str | None, str | None, str | None]] = [
-            (call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls
-        ]
-        calls += [(call["name"], call["args"], call["id"]) for call in message.invalid_tool_calls]
-        return AIMessageChunk(
-            content=self._blocks,
-            response_metadata=metadata,
-            tool_call_chunks=[
-                create_tool_call_chunk(name=name, args=args, id=id_, index=index)
-                for index, (name, args, id_) in enumerate(calls)
-            ],
-            **{key: getattr(message, key) for key in ("id", "name", "usage_metadata", "additional_kwargs")},
-        )
+        kept = ("id", "name", "usage_metadata", "additional_kwargs", "tool_calls", "invalid_tool_calls")
+        fields = {name: getattr(message, name) for name in kept}
+        return AIMessageChunk(content=self._blocks, response_metadata=metadata, **fields)
 
     def _keep(self, message: BaseMessage) -> None:
         if isinstance(message, AIMessage):

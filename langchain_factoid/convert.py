@@ -27,14 +27,11 @@ _MISSING: Any = object()
 
 
 class RetrievedDocument(Document):
-    """A document with metadata that depend on the query that retrieved it.
+    """A document with metadata, under `query_keys`, that depend on the query that retrieved it.
 
     It equals the stored document and the same document retrieved by another query, and `langchain_core.load.dumps`
     leaves these keys out: whatever fuses the results of several queries sees one document. `model_dump`, copies and
     pickles keep them.
-
-    Attributes:
-        query_keys: The keys of these metadata.
     """
 
     query_keys: tuple[str, ...] = Field(default=(), repr=False)
@@ -70,11 +67,7 @@ def to_core(
 ) -> CoreDocument:
     """Return a document as the core takes it: title and section from metadata where they are strings.
 
-    Args:
-        document: The document.
-        document_id: None for the document's own id or, without one, an id made from content and metadata.
-        policy: See `factoid.metadata.plain_metadata`.
-        changes: Takes the keys whose values were changed, with their types.
+    Without any id one is made from content and metadata. `changes` takes the keys whose values `plain_metadata` changed.
 
     Raises:
         InvalidInputError: Not a document, a text that holds lone surrogates, or metadata that cannot be stored.
@@ -84,7 +77,7 @@ def to_core(
     metadata, coerced = plain_metadata(document.metadata, policy)
     if changes is not None:
         changes |= coerced
-    title, section = (value if isinstance(value := metadata.get(key), str) else "" for key in ("title", "section"))
+    title, section = (value if isinstance(value := metadata.get(key), str) else "" for key in _HEADINGS)
     return CoreDocument(document.page_content, title, section, document_id or document.id or "", metadata)
 
 
@@ -103,9 +96,7 @@ def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] 
 def in_step(items: Iterable[Any], **named: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
     """Yield each document or text with its value of the one keyword, or with None where that is None.
 
-    Raises:
-        InvalidInputError: A single document or string, or another number of values than of items: for lists at once, else
-            when one of them ends.
+    Another number of values than of items is an InvalidInputError: for lists at once, else when one of them ends.
     """
     [(name, values)] = named.items()
     for argument in (items, values):
@@ -157,13 +148,7 @@ def _document(source: CoreDocument | Unit, metadata: dict[str, Any], fields: Map
 
 
 def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = False) -> list[Document]:
-    """Return hits as documents with, in their metadata, the `neighbours` that the search expanded to.
-
-    Args:
-        hits: Documents, as they were added; or units, with their place.
-        scores: Put `score` into the metadata.
-        matches: Put `matches` there: the best units, best first, as dicts.
-    """
+    """Return hits as documents, as they were added, or as units with their place; what is asked for is in the metadata."""
     documents = []
     for hit in hits:
         fields: dict[str, Any] = {"score": hit.score} if scores else {}
@@ -197,11 +182,7 @@ def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE)
     """Return copies of documents whose page_content has the title and section of their metadata before it.
 
     For models that read what was retrieved, `retriever | with_headings | prompt`, and for other vector stores, which embed
-    nothing but the page_content: `Chroma.from_documents(with_headings(splitter.split_documents(documents)), embeddings)`.
-
-    Args:
-        documents: Any with `title` and `section` in their metadata, as splitters and searches return them.
-        template: As for `MultiGranularFAISS`.
+    nothing but the page_content. The template is as for `MultiGranularFAISS`.
 
     Raises:
         InvalidInputError: Something else than a document, or the template does not name {text} once.

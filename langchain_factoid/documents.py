@@ -26,48 +26,36 @@ from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import stored_document
 
 
-class TableSummarizer(BaseDocumentTransformer):
-    """Summarizes the tables of documents by asking a LangChain chat model, one request for each table.
+class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
+    """Summarizes tables as `factoid.documents.TableSummarizer` does, by a LangChain chat model or a runnable around one.
 
-    `transform_documents` returns the documents with `table_count` and `table_summaries` in their metadata: plain strings, in
-    the order of the tables, "" where one failed (`table_summary_failures` says why).
-
-    Args:
-        llm: A chat model, or a runnable around one, as for `ChatModelPropositionizer`.
-        model: The model's name, under which a cache keeps summaries; None for the name that `llm` has itself.
-        cache: Keeps summaries: a `factoid.PropositionCache`, or the path of its file, made if absent.
-        prompt: Instructions in place of factoid's own.
-        keep_completions: Put the model's messages into `TableSummary.completion` of `summarize`.
-        options: Those of `ChatModelPropositionizer`: `max_concurrency`, `max_retries`, `show_progress` ...
-
-    Raises:
-        InvalidInputError: `llm` is no runnable, or a number is out of range.
+    Options are those of `ChatModelPropositionizer`, and `prompt`.
     """
 
     def __init__(
         self,
         llm: Runnable[Any, Any],
         *,
-        model: str | None = None,
         cache: PropositionCache | str | Path | None = None,
-        prompt: str | None = None,
         keep_completions: bool = False,
         **options: Any,
     ) -> None:
         task = replace(SUMMARIES, keeps_completions=keep_completions)
-        chat = ChatModelPropositionizer(llm, model=model, prompt=prompt, task=task, **options)
-        self.core = CoreTableSummarizer(chat, cache=cache)
+        super().__init__(ChatModelPropositionizer(llm, task=task, **options), cache=cache)
 
     @override
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Return a document for each one that was loaded, clean, with the summaries of its tables in its metadata."""
-        return [_whole(loaded, self.core.summarize(loaded.document.tables)) for loaded in _read(documents)]
+        """Return a document for each one that was loaded, clean, with `table_count` and `table_summaries` in its metadata.
+
+        Summaries are plain strings, in the order of the tables, "" where one failed (`table_summary_failures` says why).
+        """
+        return [_whole(loaded, self.summarize(loaded.document.tables)) for loaded in _read(documents)]
 
     @override
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Do as `transform_documents`, without blocking the event loop."""
         return [
-            _whole(loaded, await self.core.asummarize(loaded.document.tables))
+            _whole(loaded, await self.asummarize(loaded.document.tables))
             for loaded in await asyncio.to_thread(_read, documents)
         ]
 
@@ -76,17 +64,13 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     """Turns what document intelligence read into clean documents: sections, tables, figures and references.
 
     Takes the output of LangChain's `AzureAIDocumentIntelligenceLoader` in every mode, raw results (`transform_result`), and
-    Markdown of other converters, such as Docling, Unstructured and pymupdf4llm. A table becomes a document with a sentence for
-    each value; splitters of this package take its lines as propositions. Metadata say what a part is (`kind`), its `title`,
-    `section` and `pages`, and hold the boxes of its words (`layout`), which `factoid.documents.regions` reads.
-
-    With a summarizer, each table is followed by its summary, a document of the kind "table summary" with the table's id under
-    `doc_id`, as LangChain's `MultiVectorRetriever` wants it: what is found is the summary, what is returned the table.
+    Markdown of other converters, such as Docling, Unstructured and pymupdf4llm. Parts are those of `LayoutDocument.documents`.
 
     Args:
         options: The rules that clean; None for all of them.
         kinds: Which parts to return, some of "text", "table", "figure" and "reference".
-        summarizer: Summarizes tables; None for no summaries.
+        summarizer: Gives each table a document of the kind "table summary" behind it, with the table's id under `doc_id`, as
+            LangChain's `MultiVectorRetriever` wants it.
 
     Raises:
         InvalidInputError: On use, if a document's metadata are a damaged result.
@@ -118,7 +102,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         parts: list[Document] = []
         for loaded in await asyncio.to_thread(_read, documents, self._options):
             tables = loaded.document.tables
-            summaries = await self._summarizer.core.asummarize(tables) if self._summarizer else None
+            summaries = await self._summarizer.asummarize(tables) if self._summarizer else None
             parts += await asyncio.to_thread(self._parts, loaded.document, loaded.metadata, summaries)
         return parts
 
@@ -135,7 +119,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         return self._parts(document, metadata or {}, self._summarized(document))
 
     def _summarized(self, document: LayoutDocument) -> SummaryReport | None:
-        return self._summarizer.core.summarize(document.tables) if self._summarizer else None
+        return self._summarizer.summarize(document.tables) if self._summarizer else None
 
     def _parts(
         self, document: LayoutDocument, metadata: dict[str, Any], summaries: SummaryReport | None
@@ -150,9 +134,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
 
 
 def regions_of(document: Document) -> list[Region]:
-    """Return where a document stands on the pages, line by line: a part, or a unit of one that splitters or searches returned.
-
-    None for a document of a layout without words.
+    """Return where a part, or a unit of one that splitters or searches returned, stands on the pages, line by line.
 
     Raises:
         InvalidInputError: The metadata is damaged.

@@ -15,14 +15,10 @@ _MODEL_NAMES = ("model", "model_name", "model_id")
 
 
 class EmbeddingsEncoder:
-    """Any LangChain `Embeddings` as a factoid `Encoder`; `UnitStore(encoder=EmbeddingsEncoder(...))` takes it.
+    """Any LangChain `Embeddings` as a factoid `Encoder`; units go through `embed_documents`, each distinct text once.
 
-    Queries go through `embed_query`, units through `embed_documents`, each distinct text once.
-
-    Args:
-        embeddings: The model.
-        name: By which a store knows its encoder again: the name that another front end gave to the same weights, such as
-            "BAAI/bge-small-en". None for class and model name, without a cache around the embeddings.
+    A store knows its encoder again by `name`: give the name that another front end gave to the same weights, such as
+    "BAAI/bge-small-en". None is class and model name, without a cache around the embeddings.
 
     Raises:
         InvalidInputError: Not embeddings.
@@ -63,11 +59,7 @@ class EmbeddingsEncoder:
 class EncoderEmbeddings(Embeddings):
     """Any factoid `Encoder` as LangChain `Embeddings`, such as `EncoderEmbeddings(SentenceTransformerEncoder())`.
 
-    Args:
-        encoder: The encoder.
-
-    Attributes:
-        model: The encoder's name, by which a store knows it again.
+    Its `model` is the encoder's name, by which a store knows it again.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -76,24 +68,19 @@ class EncoderEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of units."""
-        vectors: list[list[float]] = self.encoder.encode_units(texts).tolist()
-        return vectors
+        return self.encoder.encode_units(texts).tolist()  # type: ignore[no-any-return]
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query."""
-        vector: list[float] = self.encoder.encode_queries([text])[0].tolist()
-        return vector
+        return self.encoder.encode_queries([text])[0].tolist()  # type: ignore[no-any-return]
 
 
 def to_matrix(vectors: Sequence[Sequence[float]], count: int) -> Vectors:
-    """Return the vectors of `count` texts as one float32 array. Shape: (count, dim).
-
-    Raises:
-        EncoderMismatchError: Another number of vectors, or vectors of different dimensions.
-    """
+    """Return the vectors of `count` texts as one float32 array; refuse other numbers and dimensions. Shape: (count, dim)."""
     if len(vectors) != count:
-        message = f"the embeddings returned {len(vectors)} vectors for {count} texts: expected one each"
-        raise EncoderMismatchError(message)
+        raise EncoderMismatchError(
+            f"the embeddings returned {len(vectors)} vectors for {count} texts: expected one each"
+        )
     sizes = {len(vector) for vector in vectors}
     if len(sizes) > 1:
         raise EncoderMismatchError(f"the embeddings returned vectors of different dimensions: {sorted(sizes)}")

@@ -18,7 +18,6 @@ from typing_extensions import override
 from factoid.encode import Encoder
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.document_articles import add_own_articles, build_own_articles
-from factoid.entities.mention import Mention
 from factoid.entities.retriever import Ambiguous, EntityHit, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.metadata import with_fields
@@ -38,13 +37,8 @@ class EntityRetriever(BaseRetriever):
     they are, without those whose text is in an earlier one.
 
     `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
-
-    The other fields are the arguments of `factoid.entities.EntityRetriever`.
-
-    Attributes:
-        articles: An `ArticleStore`, or the path of one.
-        encoder: Embeddings, or an encoder of the core.
-        fallback: A LangChain retriever.
+    The fields are the arguments of `factoid.entities.EntityRetriever`, but `encoder` may also be embeddings, and `fallback` is a
+    LangChain retriever.
 
     Raises:
         pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
@@ -89,27 +83,22 @@ class EntityRetriever(BaseRetriever):
     def from_documents(cls, documents: Iterable[Document], **options: Any) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
-        Options are `path`, `title_key`, `aliases_key` and `duplicates` of `factoid.entities.build_own_articles`, which also
-        says what is raised, and those of this class.
+        Options are those of this class and those of `factoid.entities.build_own_articles`, which also says what is raised.
         """
         building = {name: options.pop(name) for name in _BUILDING if name in options}
         store = build_own_articles((to_core(document) for document in documents), **building)
         return cls(articles=store, **options)
 
     def add_documents(self, documents: Iterable[Document]) -> None:
-        """Add documents to the article store's file, in place of those of the same ids, as `ArticleStore.add` does.
+        """Add documents, in place of those of the same ids, as `ArticleStore.add` does.
 
         This copies the file, so give many documents at once. Other retrievers see them when their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (to_core(document) for document in documents))
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Delete the articles of documents by their ids; with an id that is not there, nothing is deleted: an error."""
+        """Delete the articles of documents; with an id that is not there, nothing is deleted: an error."""
         self._core.articles.delete(ids)
-
-    def link(self, question: str) -> list[Mention]:
-        """Return what the linker finds in a question."""
-        return self._core.linker.link(question)
 
     @override
     def _get_relevant_documents(

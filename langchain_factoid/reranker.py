@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import override
 
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
@@ -33,8 +33,7 @@ class AnyGranularityReranker(BaseDocumentCompressor):
 
     Attributes:
         ranker: The core's ranker, which holds the model.
-        granularity: "sentence", "proposition" or "passage".
-        parents: "unit" or "passage".
+        granularity, parents: As in its `rank`.
         k: How many documents come back; None for all.
 
     Raises:
@@ -44,14 +43,9 @@ class AnyGranularityReranker(BaseDocumentCompressor):
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     ranker: AnyGranularityRanker
-    granularity: str = Granularity.SENTENCE.value
+    granularity: Annotated[str, AfterValidator(ranked_granularity)] = Granularity.SENTENCE
     parents: RankedParents = "unit"
     k: int | None = Field(default=4, ge=1)
-
-    @field_validator("granularity")
-    @classmethod
-    def _check_granularity(cls, value: str) -> str:
-        return ranked_granularity(value).value
 
     @override
     def compress_documents(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Literal, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
@@ -23,29 +24,24 @@ from langchain_factoid.vector_store import MultiGranularFAISS, comparable
 class MultiGranularRetriever(BaseRetriever):
     """Retrieves documents, the passages in them, or the units themselves, with scores.
 
-    The metadata of what is retrieved has `score` and, of documents and passages, `matches`, their
-    best units, best first: dicts of text, score, start_index, end_index, granularity and id. Passages and units also say
-    where they stand, as `PassageTextSplitter` does. Higher scores are better. With `expand` there are `neighbours`, dicts
-    like the matches, in order of the text. What a document itself has under these keys moves to `source_<key>`.
+    The metadata of what is retrieved has `score` and, of documents and passages, `matches`, their best units, best first:
+    dicts of text, score, start_index, end_index, granularity and id. Passages and units also say where they stand, as
+    `PassageTextSplitter` does. With `expand` there are `neighbours`, dicts like the matches, in order of the text. What a
+    document itself has under these keys moves to `source_<key>`. None of them tells documents apart: what several queries
+    find is equal, so that a `MultiQueryRetriever` or an `EnsembleRetriever` returns it once.
 
-    `score`, `matches` and `neighbours` do not tell documents apart: what several queries find is equal, so that a
-    `MultiQueryRetriever` or an `EnsembleRetriever` returns it once, with the matches of the first query that found it.
-
-    All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`.
+    All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`. Those not named below are options of
+    `factoid.store.SearchOptions`.
 
     Attributes:
         store: Where to search.
         k: How many documents, passages or units.
-        granularity, parents, filter, expand, min_score: Options of `MultiGranularFAISS.similarity_search`.
-        search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words, by `weights` and
-            `lexical`, else those of the store; "similarity" without the words; "mmr" for maximal
-            marginal relevance; or "similarity_score_threshold" to leave out what has a relevance below `score_threshold`.
+        search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words; "similarity"
+            without the words; "mmr" for maximal marginal relevance; or "similarity_score_threshold" to leave out what has a
+            relevance below `score_threshold`.
         score_threshold: From 0 to 1, the scale of `MultiGranularFAISS.similarity_search_with_relevance_scores`; goes with
             that search type, and only with it.
-        fetch_k, lambda_mult: For "mmr", as in `MultiGranularFAISS.max_marginal_relevance_search`.
-        weights, lexical, fusion: What counts how much, see `factoid.store.SearchOptions`.
-        rerank, candidates: A `factoid.AnyGranularityRanker` that ranks the best passages of the search again, or the units in
-            them; and how many passages.
+        lambda_mult: For "mmr", from 0 (only diversity counts) to 1 (it does not).
         headings: Put title and section before the page_content, for models that read it (see `with_headings`).
         search_kwargs: Further options of a search.
 
@@ -92,14 +88,6 @@ class MultiGranularRetriever(BaseRetriever):
         return self
 
     @override
-    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
-        """Return what a trace says of this retriever: as LangChain's own over a vector store, store and embeddings."""
-        params = super()._get_ls_params(**kwargs)
-        params["ls_vector_store_provider"] = type(self.store).__name__
-        params["ls_embedding_provider"] = type(self.store._embeddings).__name__
-        return params
-
-    @override
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
@@ -116,23 +104,8 @@ class MultiGranularRetriever(BaseRetriever):
         return self._documents(hits, headings, threshold, options["parents"])
 
     def _options(self, of_call: dict[str, Any]) -> tuple[bool, float | None, dict[str, Any]]:
-        """Return whether headings are wanted, the least relevance, and the options of the core's search."""
-        options = {
-            "k": self.k,
-            "granularity": self.granularity,
-            "parents": self.parents,
-            "filter": self.filter,
-            "expand": self.expand,
-            "weights": self.weights,
-            "lexical": self.lexical,
-            "fusion": self.fusion,
-            "rerank": self.rerank,
-            "candidates": self.candidates,
-            "min_score": self.min_score,
-            "fetch_k": self.fetch_k,
-            **self.search_kwargs,
-            **of_call,
-        }
+        """Return whether headings are asked for, the least relevance, and the options of the core's search."""
+        options = {name: getattr(self, name) for name in _SEARCH} | self.search_kwargs | of_call
         headings = options.pop("headings", self.headings)
         search_type = options.pop("search_type", self.search_type)
         threshold = options.pop("score_threshold", self.score_threshold)
@@ -157,3 +130,6 @@ class MultiGranularRetriever(BaseRetriever):
             hits = [hit for hit in hits if relevance(hit.score) >= threshold]
         documents = hit_documents(hits, scores=True, matches=parents != "unit")
         return with_headings(documents) if headings else documents
+
+
+_SEARCH = MultiGranularRetriever.model_fields.keys() & {"k", *(field.name for field in fields(SearchOptions))}

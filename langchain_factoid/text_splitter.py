@@ -40,23 +40,18 @@ if TYPE_CHECKING:
 class PassageTextSplitter(TextSplitter):
     """Splits documents into passages of whole sentences (Dense X Retrieval, Appendix A).
 
-    A chunk is `page_content[start_index:end_index]` of its source. Its `id` is made from the source's id or, without
-    one, from the source's content and metadata: the same document always gives the same ids, and one that is given
-    twice is split once. Its metadata is the source's with these fields added:
+    A chunk is `page_content[start_index:end_index]` of its source. The same document always gives the same ids, and one that
+    is given twice is split once. Its metadata is the source's with these fields added, whose other values move to `source_<key>`:
 
     * `granularity`: "passage".
     * `start_index`, `end_index`: The span in the source's page_content, in characters, half-open.
-    * `parent_id`: The source's id or, without one, the id made for it.
+    * `parent_id`: The source's id or, without one, one made from its content and metadata.
     * `passage_id`: The passage's own id.
     * `title`: The source's `title` if it is a string, else the text's first heading.
     * `section`: The headings above the passage, outermost first; before them the source's `section` if it is a string.
 
-    What the source has under one of these keys, if it differs, moves to `source_<key>`.
-
     Args:
-        words: Most words of a passage.
-        min_words: A paragraph's last passage below this is merged into the one before.
-        nlp: A spaCy pipeline that sets sentence boundaries; None for factoid's own rules.
+        words, min_words, nlp: As in `factoid.split_passages`.
 
     Raises:
         InvalidInputError: `words` or `min_words` is out of range.
@@ -88,19 +83,13 @@ class PropositionTextSplitter(PassageTextSplitter):
 
     The chunks are rewritten text; their span is the source that they were drawn from. Ids and metadata are as those of
     `PassageTextSplitter`, with "proposition" as `granularity` and the passage that was decomposed as `passage_id`. A
-    sentence that stands in for propositions that failed or left it out says why under `fallback`.
+    sentence that stands in for propositions that failed or left it out says why under `fallback`. `last_report` counts what
+    became of the passages of the latest call.
 
     Args:
-        propositionizer: Any object with a `propositionize` method; None for `SyntaxPropositionizer`. One with
-            `apropositionize` is awaited by the async methods.
-        unsupported: What becomes of a proposition with names, numbers or content words that its source does not hold:
-            "drop", "keep", or "sentence" to put the sentence in its place.
-        cache: Keeps what the propositionizer returns, so that a call that was killed or has a few new documents asks it
-            only what is new: a `factoid.PropositionCache`, or the path of its file, made if absent.
+        propositionizer, unsupported: As in `factoid.propositionize`; None for `SyntaxPropositionizer`.
+        cache: Keeps what the propositionizer returns: a `factoid.PropositionCache`, or the path of its file, made if absent.
         options: Those of `PassageTextSplitter`, for the passages that the propositionizer gets.
-
-    Attributes:
-        last_report: What became of the passages of the latest call that has ended; None before the first.
 
     Raises:
         InvalidInputError: An option is out of range or unknown.

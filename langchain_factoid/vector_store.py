@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -20,10 +20,9 @@ from factoid.files.sqlite import FILE
 from factoid.filters import Filter
 from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.metadata import MetadataPolicy, check_metadata_policy
-from factoid.propositions.decompose import check_policy
-from factoid.propositions.protocol import check_propositionizer
 from factoid.store import UnitStore
 from factoid.store.options import FINEST_FIRST, SearchOptions
+from factoid.store.transfer.merge import MergeReport
 from factoid.units import Document as CoreDocument
 from factoid.units import Hit, check_text
 from langchain_factoid.convert import (
@@ -36,9 +35,6 @@ from langchain_factoid.convert import (
     unit_document,
 )
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings, to_matrix
-
-if TYPE_CHECKING:
-    from factoid.store.transfer.merge import MergeReport
 
 logger = logging.getLogger(__name__)
 
@@ -54,11 +50,8 @@ class MultiGranularFAISS(VectorStore):
     """Documents that are found by their passages, sentences or propositions, in SQLite and FAISS.
 
     It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and propositions. A search
-    scores documents by their best unit of one granularity and returns the k best documents, equal to those added; with
-    `parents` it returns the passages in them, or the units themselves. Scores are plain floats: higher is better.
-
-    The async methods do the same without blocking the event loop: they await the embeddings, and search in threads. What
-    LangChain has no name for is on `store`: batches of queries, changes of metadata, checks and upkeep, export.
+    scores documents by their best unit of one granularity and returns the k best distinct documents, equal to those added.
+    Higher scores are better. The async methods await the embeddings, and search in threads.
 
     Args:
         embedding: Embeds documents and queries. Where its vectors are not of unit length, longer ones score higher,
@@ -66,20 +59,16 @@ class MultiGranularFAISS(VectorStore):
         store: A store of the core that has an encoder, in place of `embedding` and of options of `UnitStore`.
         parents: What searches return unless they are told: "document", "passage" or "unit". None for documents or, in a
             store that has units without their documents, passages.
-        metadata: "coerce" makes metadata what JSON can hold (dates become strings, sets lists, NaN None; a line in the
-            log says which keys); "strict" refuses what is not.
+        metadata: "coerce" makes metadata what JSON can hold (a line in the log says which keys); "strict" refuses what is not.
         distance_strategy: The community's names for `similarity`: "COSINE", or "MAX_INNER_PRODUCT" and "DOT_PRODUCT".
         relevance_score_fn: Makes a relevance, from 0 to 1, of a score; None for `(1 + score) / 2`, clipped.
-        options: Those of `UnitStore.add_documents`, for all documents (`propositionizer`, `words`, `min_words`,
-            `unsupported`, `cache`, `show_progress`), and those of `factoid.UnitStore`: `path`, `granularities` (None by
-            default: what the store has embedded, and all for an empty one), `embed_template`, `index`, `similarity`,
-            `shards`, `dtype`, `device`, `gpu_shard`, `gpu_float16`, `mmap`, `read_only`.
+        options: Those of `UnitStore.add_documents`, for all documents, and those of `factoid.UnitStore`, such as `path`;
+            `granularities` is by default what the store has embedded, and all for an empty one.
 
     Attributes:
-        store: The core store.
+        store: The core store, for what LangChain has no name for.
         granularities: What can be searched.
-        default_granularity: What a search compares with the query unless it is told: propositions, else the finest that is
-            searched.
+        default_granularity: The finest of these, which a search compares with the query unless it is told.
         last_report: What the latest call that added documents did; None before the first.
 
     Raises:
@@ -100,11 +89,8 @@ class MultiGranularFAISS(VectorStore):
         **options: Any,
     ) -> None:
         self._recipe = {name: options.pop(name) for name in _RECIPE if name in options}
-        check_policy(self._recipe.get("unsupported", "drop"))  # all this before a store is made
-        check_metadata_policy(metadata)
+        check_metadata_policy(metadata)  # before a store is made, as the next one
         SearchOptions(parents=parents or "document")
-        if self._recipe.get("propositionizer") is not None:
-            check_propositionizer(self._recipe["propositionizer"])
         if distance_strategy is not None:
             options["similarity"] = similarity_named(distance_strategy)
         if store is None:
@@ -127,8 +113,6 @@ class MultiGranularFAISS(VectorStore):
     def embeddings(self) -> Embeddings:
         """What embeds queries."""
         return self._embeddings
-
-    # Making a store of documents
 
     @classmethod
     def from_texts(
@@ -170,8 +154,6 @@ class MultiGranularFAISS(VectorStore):
             store.add_embeddings(text_embeddings, metadatas, ids)
         return store
 
-    # Adding, reading and deleting documents
-
     def add_texts(self, texts: Iterable[str], metadatas: Metadatas | None = None, **options: Any) -> list[str]:
         """Do as `add_documents` for texts and their metadata."""
         return self.add_documents(text_documents(texts, metadatas), **options)
@@ -181,56 +163,37 @@ class MultiGranularFAISS(VectorStore):
         return await self.aadd_documents(text_documents(texts, metadatas), **options)
 
     def add_documents(  # type: ignore[override]  # options are named: a wrong one is an error
-        self,
-        documents: Iterable[Document],
-        ids: Iterable[str | None] | None = None,
-        *,
-        show_progress: bool | None = None,
-        batch_size: int | None = None,  # noqa: ARG002 - the core's batches count passages
+        self, documents: Iterable[Document], ids: Iterable[str | None] | None = None, *, batch_size: int | None = None
     ) -> list[str]:
-        """Add documents; one with an id that is in the store replaces the stored one with all its units.
-
-        They are decomposed, embedded and committed a few hundred passages at a time: a call that is interrupted has added
-        whole documents, and can be made again. A document that is stored as it is given is left alone.
+        """Add documents as `UnitStore.add_documents`; one with an id that is in the store replaces the stored one.
 
         Args:
-            documents: Any iterable of documents, read once and as it is needed. Those of white space only are stored, but
-                no search finds them.
+            documents: Any iterable of documents, read once and as it is needed.
             ids: Their ids, which are also returned; None for each document's own id or, without one, an id made from content
-                and metadata, so that equal texts with equal metadata are one document. Of equal ids the last counts.
-            show_progress: Show a progress bar over documents; None for what the store was told.
-            batch_size: Has no meaning. LangChain's `index` passes it.
+                and metadata. Of equal ids the last counts.
+            batch_size: Has no meaning; LangChain's `index` passes it.
 
         Raises:
             InvalidInputError: Not documents, another number of ids, or a text or metadata that cannot be stored.
             EncoderMismatchError: The embeddings have another dimension than the store's.
             StoreError: The store is read-only or closed.
         """
+        del batch_size
         cores = _Cores(documents, ids, self._metadata)
-        options = self._recipe if show_progress is None else self._recipe | {"show_progress": show_progress}
-        return self._report(self.store.add_documents(cores, **options), cores)
+        return self._report(self.store.add_documents(cores, **self._recipe), cores)
 
     async def aadd_documents(  # type: ignore[override]
-        self,
-        documents: Iterable[Document],
-        ids: Iterable[str | None] | None = None,
-        *,
-        show_progress: bool | None = None,
-        batch_size: int | None = None,  # noqa: ARG002
+        self, documents: Iterable[Document], ids: Iterable[str | None] | None = None, *, batch_size: int | None = None
     ) -> list[str]:
         """Do as `add_documents`. The iterable is read in threads."""
+        del batch_size
         cores = _Cores(documents, ids, self._metadata)
-        options = self._recipe if show_progress is None else self._recipe | {"show_progress": show_progress}
-        return self._report(await self.store.aadd_documents(cores, **options), cores)
+        return self._report(await self.store.aadd_documents(cores, **self._recipe), cores)
 
     def add_embeddings(
         self, text_embeddings: Embedded, metadatas: Metadatas | None = None, ids: Iterable[str | None] | None = None
     ) -> list[str]:
-        """Add texts with embeddings that were made elsewhere; nothing is decomposed or embedded.
-
-        Each text is its own only unit at every granularity, since one vector cannot stand for the facts in it. Errors are
-        those of `add_documents`.
-        """
+        """Add texts with embeddings that were made elsewhere, each as its own only unit at every granularity."""
         pairs = list(text_embeddings)
         texts = text_documents([text for text, _ in pairs], None if metadatas is None else list(metadatas))
         cores = _Cores(texts, ids, self._metadata)
@@ -249,16 +212,11 @@ class MultiGranularFAISS(VectorStore):
             documents[unit.id] = unit_document(unit)
         return [documents[document_id] for document_id in ids if document_id in documents]
 
-    def delete(  # type: ignore[override]
-        self,
-        ids: Sequence[str] | None = None,
-        *,
-        filter: Filter | None = None,  # noqa: A002 - as in the searches
-    ) -> bool:
+    def delete(self, ids: Sequence[str] | None = None, *, filter: Filter | None = None) -> bool:  # type: ignore[override]  # noqa: A002
         """Delete documents with all their units, or single units; unknown ids are ignored.
 
-        Without ids nothing is deleted, as in LangChain's `InMemoryVectorStore`: `store.clear()` deletes all. A filter with a
-        condition, in place of ids, deletes the documents whose metadata pass.
+        Without ids nothing is deleted: `store.clear()` deletes all. A filter with a condition, in place of ids, deletes the
+        documents whose metadata pass.
         """
         if ids is not None or filter is not None:
             self.store.delete(ids, filter=filter)
@@ -271,22 +229,16 @@ class MultiGranularFAISS(VectorStore):
             logger.warning("metadata was changed to what JSON can hold: %s; metadata='strict' refuses it", keys)
         return cores.ids
 
-    # Searches
-
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """Return the k best documents for a query by the similarity of their best unit and its passage, best first.
-
-        `MultiGranularRetriever` weighs the query's words as well, as does `lexical` here.
+        """Return the k best distinct documents for a query by the similarity of their best unit and its passage, best first.
 
         Args:
             query: The question, as text.
-            k: How many distinct documents; fewer only if the store has fewer, or fewer pass.
-            options: Those of `factoid.store.SearchOptions`, which every search takes: `granularity` (None for
-                `default_granularity`), `parents` (None for the store's), `filter`, `document_ids`, `min_score` (or
-                `score_threshold`; in `similarity_search_with_relevance_scores` that is a relevance), `weights`, `lexical`,
-                `fusion`, `expand` (what it adds is under `neighbours` in the metadata), `parameters`, `refine`, `rerank`,
-                `candidates`. Passages and units come with the metadata of their document and with their place in it, as
-                `PassageTextSplitter` describes it.
+            k: How many; fewer only if the store has fewer, or fewer pass.
+            options: Those of `factoid.store.SearchOptions`, which every search takes; of `parents` and `granularity` None is
+                the store's, words count only if `weights`, `lexical` or `fusion` is given, and `score_threshold` is another name
+                of `min_score` (in `similarity_search_with_relevance_scores` it is a relevance). Passages and units come with
+                their place in the document, as `PassageTextSplitter` describes it; what `expand` adds is under `neighbours`.
 
         Raises:
             InvalidInputError: k or an option is out of range, or the store has no documents for its units. An unknown
@@ -320,10 +272,9 @@ class MultiGranularFAISS(VectorStore):
     def max_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
     ) -> list[Document]:
-        """Return k documents that are near the query and far from each other, both by their best units' cosines.
+        """Return k of the `fetch_k` best documents, near the query and far from each other, both by their best units' cosines.
 
-        They are chosen from the `fetch_k` best, at least k. `lambda_mult` is the weight of the nearness to the query, from 0
-        (only diversity counts) to 1 (it does not). Options are those of `similarity_search`.
+        `lambda_mult` is `mmr` of `factoid.store.SearchOptions`.
         """
         return hit_documents(self._hits(query, k, fetch_k=fetch_k, mmr=lambda_mult, **options))
 
@@ -364,7 +315,7 @@ class MultiGranularFAISS(VectorStore):
         return self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options))
 
     def _options(self, options: dict[str, Any], *, hybrid: bool = False) -> dict[str, Any]:
-        """Return options of a search under the core's names, with the store's defaults; words count if asked for, or hybrid."""
+        """Return options under the core's names, with the store's defaults; words count if asked for, or hybrid."""
         if options.get("granularity") is None:
             options["granularity"] = self.default_granularity
         if options.get("parents") is None:
@@ -390,12 +341,10 @@ class MultiGranularFAISS(VectorStore):
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return self._relevance
 
-    # Saving, loading and merging
-
     def save_local(self, folder_path: str | Path, index_name: str | None = None) -> None:
         """Copy the store, as it is now, to a folder or the one of a name in it; a store that is there is replaced.
 
-        A store with a `path` is saved there by itself: this makes another one. Errors are those of `UnitStore.copy_to`.
+        A store with a `path` is saved there by itself. Errors are those of `UnitStore.copy_to`.
         """
         self.store.copy_to(Path(folder_path, index_name or ""))
 
@@ -409,10 +358,9 @@ class MultiGranularFAISS(VectorStore):
         allow_dangerous_deserialization: bool = False,  # noqa: ARG003 - of code written for the community's FAISS
         **options: Any,
     ) -> Self:
-        """Open the store in a folder, whatever wrote it. What is added from then on is in the folder at once.
+        """Open the store in a folder, or in the one of a name in it; what is added from then on is in the folder at once.
 
-        With `index_name` it is the folder of that name in it. `allow_dangerous_deserialization` has no meaning, since nothing
-        is unpickled; options and errors are those of the class.
+        Options and errors are those of the class. `allow_dangerous_deserialization` has no meaning: nothing is unpickled.
 
         Raises:
             StoreFormatError: There is no store.
@@ -426,16 +374,12 @@ class MultiGranularFAISS(VectorStore):
         return cls(embeddings, path=folder, **options)
 
     def merge_from(self, target: MultiGranularFAISS | UnitStore | str | Path, **options: Any) -> MergeReport:
-        """Add all documents of another store, or of the one in a folder, as `UnitStore.merge`: nothing is embedded again."""
+        """Add all documents of another store, or of the one in a folder, as `UnitStore.merge`."""
         return self.store.merge(target.store if isinstance(target, MultiGranularFAISS) else target, **options)
 
     def close(self) -> None:
         """Save the indexes and close the store. Documents are on disk when the call that added them returns."""
         self.store.close()
-
-    async def aclose(self) -> None:
-        """Do as `close`."""
-        await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:
         return self
@@ -443,15 +387,9 @@ class MultiGranularFAISS(VectorStore):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
 
 class _Cores:
-    """LangChain documents as the core takes them, made as they are read, with their ids and the metadata that was changed."""
+    """LangChain documents as the core takes them, with their ids and the changes of metadata so far."""
 
     def __init__(self, documents: Iterable[Document], ids: Iterable[str | None] | None, policy: MetadataPolicy) -> None:
         self._pairs = in_step(documents, ids=ids)
@@ -467,11 +405,7 @@ class _Cores:
 
 
 def comparable(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a search whose scores are to be similarities.
-
-    Raises:
-        InvalidInputError: Granularities are to be fused by ranks, or hits to be ranked again.
-    """
+    """Return the options of a search whose scores are to be similarities; refuse scores by ranks or of a ranker."""
     if options.get("fusion") == "rrf" or options.get("rerank") is not None:
         raise InvalidInputError(
             "relevance scores need similarities, and neither fusion='rrf' nor rerank gives them: leave both out, or use "

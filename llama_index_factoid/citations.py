@@ -41,13 +41,7 @@ class PropCiteQueryEngine(BaseQueryEngine):
     (absent where there is one node). `citation_blocks` holds the same as the framework's `CitationBlock`s, for chat messages.
     Both lists grow while a response streams.
 
-    Args:
-        query_engine: The engine that answers.
-        citer: The core's PropCite, which holds the model and all options.
-        callback_manager: As for any engine; None for the one of `query_engine`.
-
-    Raises:
-        InvalidInputError: On a query, if the engine returns a `PydanticResponse`, which has no text.
+    The citer holds the model and all options. A `PydanticResponse`, which has no text, is an InvalidInputError.
     """
 
     def __init__(
@@ -102,8 +96,9 @@ class PropCiteQueryEngine(BaseQueryEngine):
 
     def _streamed(self, response: RESPONSE_TYPE) -> RESPONSE_TYPE:
         if isinstance(response, PydanticResponse):
-            message = "expected an answer in sentences to cite, got a PydanticResponse: leave output_cls out of the query engine"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                "expected an answer in sentences to cite, got a PydanticResponse: leave output_cls out of the query engine"
+            )
         if isinstance(response, Response):
             return _whole(response, response.response, ())
         metadata = _metadata(response)

@@ -1,4 +1,4 @@
-"""LlamaIndex nodes to and from factoid's records.
+"""LlamaIndex nodes, results and filters to and from factoid's records.
 
 What a node is stands in its metadata: `granularity`, `passage_id`, `section`, `title` and, on a proposition that stands
 in for a failed decomposition, `fallback`. These can be filtered on. Models get title and section with the text, except
@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import (
     DEFAULT_METADATA_TMPL,
     DEFAULT_TEXT_NODE_TMPL,
@@ -28,16 +29,26 @@ from llama_index.core.schema import (
     MetadataMode,
     Node,
     NodeRelationship,
+    NodeWithScore,
     RelatedNodeInfo,
     RelatedNodeType,
     TextNode,
 )
 from llama_index.core.schema import Document as TextDocument
+from llama_index.core.vector_stores.types import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+    VectorStoreQueryResult,
+)
 
 from factoid.encode import split_heading
+from factoid.errors import InvalidInputError
+from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree
 from factoid.metadata import with_fields
-from factoid.store import GRANULARITIES, to_json
-from factoid.units import Document, Granularity, Unit, check_text, content_id
+from factoid.store import GRANULARITIES, UnitStore, to_json
+from factoid.units import Document, Granularity, Hit, Unit, check_text, content_id
 
 Kind = Literal["passage", "sentence", "proposition"]
 
@@ -180,8 +191,7 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
     if kind is not None:
         return [unit]
     ids = child_ids(node.node_id, granularities)  # from the node, so that one with an altered text replaces them
-    children = [replace(unit, id=ids[kind], granularity=kind, parent_id=unit.id) for kind in ids]
-    return [unit, *children]
+    return [unit, *(replace(unit, id=ids[kind], granularity=kind, parent_id=unit.id) for kind in ids)]
 
 
 def child_ids(node_id: str, granularities: Sequence[Granularity]) -> dict[Granularity, str]:
@@ -286,3 +296,143 @@ def _offset(source_node: BaseNode) -> int | None:
     start, end = getattr(source_node, "start_char_idx", None), getattr(source_node, "end_char_idx", None)
     known = start is not None and end is not None and end - start == len(text_of(source_node))
     return start if known else None
+
+
+# Hits of the core as results
+
+
+@dataclass
+class MultiGranularQueryResult(VectorStoreQueryResult):
+    """A query's result, and for each node the units that made it one, and what `expand` adds, in order of the text."""
+
+    matches: list[list[dict[str, Any]]] = field(default_factory=list)
+    neighbours: list[list[dict[str, Any]]] = field(default_factory=list)
+
+
+def to_result(hits: Sequence[Hit], k: int, *, parents: bool) -> MultiGranularQueryResult:
+    """Return the k best distinct nodes of hits; a node that is its own child may be a hit at several granularities."""
+    distinct: dict[str, tuple[BaseNode, Hit]] = {}
+    for node, hit in zip(stored_nodes([hit.unit for hit in hits]), hits, strict=True):
+        distinct.setdefault(node.node_id, (node, hit))
+    best = list(distinct.items())[:k]
+    result = MultiGranularQueryResult(
+        nodes=[node for _, (node, _) in best],
+        similarities=[hit.score for _, (_, hit) in best],
+        ids=[node_id for node_id, _ in best],
+    )
+    for node_id, (_, hit) in best:
+        matches = hit.matches if parents else ()
+        result.matches.append([{**_entry(match.unit), "score": match.score} for match in matches])
+        units = [unit for part in (hit, *matches) for unit in part.neighbours]
+        units.sort(key=lambda unit: (unit.start, unit.end))
+        neighbours = {entry["id"]: entry for entry in map(_entry, units)}
+        alone = parents and neighbours.keys() <= {node_id}
+        result.neighbours.append([] if alone else list(neighbours.values()))
+    return result
+
+
+def _entry(unit: Unit) -> dict[str, Any]:
+    """Describe a unit; one that is its node's own child as the node."""
+    own_child = unit.payload and unit.granularity not in (Granularity.PASSAGE, unit.metadata.get("granularity"))
+    return {
+        "text": unit.text,
+        "start_char_idx": unit.start if unit.end else None,
+        "end_char_idx": unit.end or None,
+        "granularity": str(Granularity.PASSAGE if own_child else unit.granularity),
+        "id": unit.parent_id if own_child else unit.id,
+    }
+
+
+def scored_nodes(result: MultiGranularQueryResult) -> list[NodeWithScore]:
+    """Return nodes with their scores and, in their metadata, their matches and neighbours."""
+    scored = []
+    parts = zip(result.nodes or (), result.similarities or (), result.matches, result.neighbours, strict=True)
+    for node, score, matches, neighbours in parts:
+        lists = (("matches", matches), ("neighbours", neighbours))
+        fields = {key: entries for key, entries in lists if entries}
+        scored.append(NodeWithScore(node=retrieved(node, fields) if fields else node, score=score))
+    return scored
+
+
+class _Retrieved(BaseNode):
+    """A node with metadata that depend on the query that retrieved it: its hash leaves them out."""
+
+    query_keys: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
+
+    @property
+    def hash(self) -> str:
+        """Identify the stored node, so that retrievers that fuse the results of several queries see one node."""
+        lasting = {key: value for key, value in self.metadata.items() if key not in self.query_keys}
+        stored = self.model_copy(update={"metadata": lasting})
+        return str(super(_Retrieved, stored).hash)  # type: ignore[safe-super]  # that of the node class beside this one
+
+
+class _RetrievedTextNode(_Retrieved, TextNode): ...
+
+
+class _RetrievedIndexNode(_Retrieved, IndexNode): ...
+
+
+class _RetrievedDocument(_Retrieved, TextDocument): ...
+
+
+# The hash of images holds no metadata.
+_RETRIEVED: dict[type[BaseNode], type[_Retrieved]] = {
+    TextNode: _RetrievedTextNode,
+    IndexNode: _RetrievedIndexNode,
+    TextDocument: _RetrievedDocument,
+}
+
+
+def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
+    """Return a copy of a node with metadata that depend on the query: no model gets them, nor does the hash change."""
+    copy = _RETRIEVED.get(type(node), type(node)).model_construct(node.model_fields_set, **dict(node))
+    if isinstance(copy, _Retrieved):
+        copy.query_keys = tuple(fields)
+    copy.metadata = with_fields(node.metadata, fields)
+    copy.excluded_embed_metadata_keys = list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields]))
+    copy.excluded_llm_metadata_keys = list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields]))
+    return copy
+
+
+# Filters
+
+_OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}
+
+
+def to_tree(filters: MetadataFilters | None) -> Tree | None:
+    """Return filters as a tree with the meaning of LlamaIndex's own reference, or None where all pass.
+
+    A stored None is as good as missing: `!=` and `nin` match it and a missing key, the other operators do not. `not` means
+    that none of its conditions holds. A stored value that an operator cannot compare does not match.
+    """
+    if filters is not None and not isinstance(filters, MetadataFilters):
+        raise InvalidInputError(f"filters must be MetadataFilters, got {type(filters).__name__}")
+    if filters is None or not filters.filters:
+        return None
+    parts = tuple(_part(part) for part in filters.filters)
+    if filters.condition is FilterCondition.NOT:
+        return Not(AnyOf(parts))
+    if len(parts) == 1:
+        return parts[0]
+    return AnyOf(parts) if filters.condition is FilterCondition.OR else All(parts)
+
+
+def checked_tree(store: UnitStore, filters: MetadataFilters | None) -> Tree | None:
+    """Return filters as a tree; refuse an operator that cannot compare some stored value, as LlamaIndex's reference does."""
+    tree = to_tree(filters)
+    if tree is None or (mismatch := store.mismatch(tree)) is None:
+        return tree
+    comparison, value = mismatch
+    raise InvalidInputError(
+        f"cannot compare metadata[{comparison.key!r}] = {value!r} with {comparison.value!r} by "
+        f"{comparison.operator.value!r}: give a value of the same type, or keep one type under this key"
+    )
+
+
+def _part(part: MetadataFilter | MetadataFilters) -> Tree:
+    if isinstance(part, MetadataFilters):
+        return to_tree(part) or All(())
+    if part.value is None and part.operator in (FilterOperator.EQ, FilterOperator.NE):
+        return AnyOf(()) if part.operator is FilterOperator.EQ else All(())
+    return Comparison(part.key, _OPERATORS[part.operator], part.value)

@@ -32,57 +32,28 @@ from llama_index_factoid.llm import LLMPropositionizer
 _HIDDEN = ["kind", "pages", "offset", "table", "table_id", "layout", "propositions", "generated_by", "finish_reason"]
 
 
-class TableSummarizer:
-    """Summarizes the tables of documents by asking a LlamaIndex LLM, one request for each table.
+class TableSummarizer(CoreTableSummarizer):
+    """Summarizes tables as `factoid.documents.TableSummarizer` does, by a LlamaIndex LLM.
 
-    Args:
-        llm: The LLM, as for `LLMPropositionizer`.
-        model: The model's name, under which a cache keeps summaries; None for the name that `llm` has itself.
-        cache: Keeps summaries: a `factoid.PropositionCache`, or the path of its file, made if absent.
-        prompt: Instructions in place of factoid's own.
-        keep_completions: Put the LLM's responses into `TableSummary.completion` of `core.summarize`.
-        options: Those of `LLMPropositionizer`: `max_concurrency`, `max_retries`, `show_progress` ...
-
-    Raises:
-        InvalidInputError: `llm` is no LLM, or a number is out of range.
+    Options are those of `LLMPropositionizer`, and `prompt`.
     """
 
     def __init__(
         self,
         llm: LLM,
         *,
-        model: str | None = None,
         cache: PropositionCache | str | Path | None = None,
-        prompt: str | None = None,
         keep_completions: bool = False,
         **options: Any,
     ) -> None:
         task = replace(SUMMARIES, keeps_completions=keep_completions)
-        chat = LLMPropositionizer(llm, model=model, prompt=prompt, task=task, **options)
-        self.core = CoreTableSummarizer(chat, cache=cache)
-
-    def summarize_documents(self, documents: Sequence[BaseNode]) -> list[Document]:
-        """Return a document for each one that was loaded, clean, with `table_count` and `table_summaries` in its metadata.
-
-        Summaries are plain strings, in the order of the tables, "" where one failed (`table_summary_failures` says why); models
-        do not get them with the text.
-        """
-        return [_whole(loaded, self.core.summarize(loaded.document.tables)) for loaded in _read(documents)]
-
-    async def asummarize_documents(self, documents: Sequence[BaseNode]) -> list[Document]:
-        """Do as `summarize_documents`, without blocking the event loop."""
-        return [
-            _whole(loaded, await self.core.asummarize(loaded.document.tables))
-            for loaded in await asyncio.to_thread(_read, documents)
-        ]
+        super().__init__(LLMPropositionizer(llm, task=task, **options), cache=cache)
 
 
 class DocumentIntelligenceReader(BaseReader):
     """Reads results of document intelligence into clean documents: sections, tables, figures and references.
 
-    A table becomes a document with a sentence for each value; parsers of this package take its lines as propositions. Metadata
-    say what a part is (`kind`), its `title`, `section` and `pages`, and hold the boxes of its words (`layout`), which
-    `factoid.documents.regions` reads for units of a store. Models get title and section with the text.
+    Parts are those of `LayoutDocument.documents`; models get title and section with the text.
 
     Args:
         options: The rules that clean; None for all of them.
@@ -93,11 +64,7 @@ class DocumentIntelligenceReader(BaseReader):
         self._options, self._kinds = options, tuple(kinds)
 
     def load_data(self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None) -> list[Document]:
-        """Return the parts of a result: a JSON or Markdown file, the parsed JSON, or an object of the service's package.
-
-        Args:
-            result: What `factoid.documents.read_layout` reads.
-            extra_info: More metadata for all parts.
+        """Return the parts of a result that `factoid.documents.read_layout` reads, with `extra_info` in the metadata of all.
 
         Raises:
             UnreadableFileError: The file is missing, no JSON or cut off.
@@ -114,13 +81,10 @@ class DocumentIntelligenceNodeParser(NodeParser):
     `MultiGranularNodeParser` in a pipeline. SOURCE is the document, or the first page. Char indices count the node's own clean
     text, which is not verbatim in the document.
 
-    With a summarizer, each table is followed by an `IndexNode` with its summary, which points at the table's node: what is found
-    is the summary, what a `RecursiveRetriever` returns is the table.
-
     Args:
-        options: The rules that clean; None for all of them.
-        kinds: Which parts to return, some of "text", "table", "figure" and "reference".
-        summarizer: Summarizes tables; None for no summaries.
+        options, kinds: As for `DocumentIntelligenceReader`.
+        summarizer: Gives each table an `IndexNode` with its summary behind it, which points at the table's node: what is
+            found is the summary, what a `RecursiveRetriever` returns is the table.
         fields: Those of the framework's `NodeParser`.
 
     Raises:
@@ -139,19 +103,17 @@ class DocumentIntelligenceNodeParser(NodeParser):
         return cls.__name__
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
-        core = self.summarizer.core if self.summarizer else None
         parts: list[BaseNode] = []
         for loaded in get_tqdm_iterable(_read(nodes, self.options), show_progress, "Cleaning documents"):
-            summaries = core.summarize(loaded.document.tables) if core else None
+            summaries = self.summarizer.summarize(loaded.document.tables) if self.summarizer else None
             parts += self._parts(nodes[loaded.position], loaded, summaries)
         return parts
 
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
-        core = self.summarizer.core if self.summarizer else None
         parts: list[BaseNode] = []
         documents = await asyncio.to_thread(_read, nodes, self.options)
         for loaded in get_tqdm_iterable(documents, show_progress, "Cleaning documents"):
-            summaries = await core.asummarize(loaded.document.tables) if core else None
+            summaries = await self.summarizer.asummarize(loaded.document.tables) if self.summarizer else None
             parts += await asyncio.to_thread(self._parts, nodes[loaded.position], loaded, summaries)
         return parts
 
@@ -173,9 +135,7 @@ class DocumentIntelligenceNodeParser(NodeParser):
 
 
 def regions_of(node: BaseNode | NodeWithScore) -> list[Region]:
-    """Return where a node stands on the pages, line by line: one of a document that the reader or the node parser made.
-
-    None for a node of a layout without words, or one that does not know its place in its document.
+    """Return where a node of the reader or the node parser, or a unit of one, stands on the pages, line by line.
 
     Raises:
         InvalidInputError: The metadata is damaged.
@@ -202,14 +162,3 @@ def _fields(part: CoreDocument) -> dict[str, Any]:
         "excluded_embed_metadata_keys": hidden,
         "excluded_llm_metadata_keys": hidden,
     }
-
-
-def _whole(loaded: Loaded, summaries: SummaryReport) -> Document:
-    title = {"title": loaded.document.title} if loaded.document.title else {}
-    hidden = summaries.metadata()
-    return Document(
-        text=loaded.document.text,
-        metadata=loaded.metadata | title | hidden,
-        excluded_embed_metadata_keys=list(hidden),
-        excluded_llm_metadata_keys=list(hidden),
-    )

@@ -19,11 +19,7 @@ class EmbeddingEncoder:
 
     Queries and units go through the model's own two sides, `get_query_embedding` and `get_text_embedding_batch`.
 
-    Args:
-        embed_model: The model.
-
-    Attributes:
-        name: Class and model name, by which a store knows its encoder again.
+    Its `name` is made of class and model name: by it a store knows its encoder again.
     """
 
     def __init__(self, embed_model: BaseEmbedding) -> None:
@@ -44,9 +40,7 @@ class EmbeddingEncoder:
 class EncoderEmbedding(BaseEmbedding):
     """Any factoid `Encoder` as a LlamaIndex embedding model: `EncoderEmbedding(SentenceTransformerEncoder())`.
 
-    Args:
-        encoder: The encoder; its name becomes `model_name`.
-        options: Fields of `BaseEmbedding`, such as `embed_batch_size`.
+    Its `model_name` is the encoder's name. Options are fields of `BaseEmbedding`, such as `embed_batch_size`.
     """
 
     _encoder: Encoder = PrivateAttr()
@@ -71,15 +65,13 @@ class EncoderEmbedding(BaseEmbedding):
         return state
 
     def _get_query_embedding(self, query: str) -> list[float]:
-        vector: list[float] = self._encoder.encode_queries([query])[0].tolist()
-        return vector
+        return self._encoder.encode_queries([query])[0].tolist()  # type: ignore[no-any-return]
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return self._get_text_embeddings([text])[0]
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        vectors: list[list[float]] = self._encoder.encode_units(texts).tolist()
-        return vectors
+        return self._encoder.encode_units(texts).tolist()  # type: ignore[no-any-return]
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return await asyncio.to_thread(self._get_query_embedding, query)

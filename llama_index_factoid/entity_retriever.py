@@ -16,16 +16,14 @@ from llama_index.core.vector_stores import MetadataFilters
 from factoid.encode import Encoder
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.document_articles import add_own_articles, build_own_articles
-from factoid.entities.mention import EntityLinker, Mention
+from factoid.entities.mention import EntityLinker
 from factoid.entities.retriever import EntityHit, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.errors import InvalidInputError
 from factoid.metadata import with_fields
 from factoid.units import Document
-from llama_index_factoid.convert import text_of
+from llama_index_factoid.convert import retrieved, text_of, to_tree
 from llama_index_factoid.embeddings import EmbeddingEncoder
-from llama_index_factoid.filters import to_tree
-from llama_index_factoid.results import retrieved
 
 _BUILDING = ("path", "title_key", "aliases_key", "duplicates")
 _EXCLUDED = "_excluded"  # metadata of an article: the node's lists of keys that models do not get
@@ -42,15 +40,8 @@ class EntityRetriever(BaseRetriever):
     the document that an article was made of. Nodes of the fallback come as they are, without those whose text is in an
     earlier one.
 
-    Args:
-        articles: An `ArticleStore`, or the path of one.
-        linker: Finds the entities; None for `factoid.entities.TitleLinker`, which needs no model.
-        encoder: An embedding model, or an encoder of the core.
-        fallback: A LlamaIndex retriever.
-        filters: What the metadata of an article must pass; the core's `filter`.
-        callback_manager: The framework's.
-        **options: Those of `factoid.entities.EntityRetriever`: `words`, `k`, `granularity`, `propositionizer`, `hybrid`,
-            `ambiguous`.
+    Arguments are those of `factoid.entities.EntityRetriever`, but `encoder` may also be an embedding model, `fallback` is a
+    LlamaIndex retriever, and `filters` are what the metadata of an article must pass.
 
     Raises:
         InvalidInputError: An option has a value that it cannot have.
@@ -86,27 +77,22 @@ class EntityRetriever(BaseRetriever):
     def from_documents(cls, documents: Iterable[BaseNode], **options: Any) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
-        Options are `path`, `title_key`, `aliases_key` and `duplicates` of `factoid.entities.build_own_articles`, which also
-        says what is raised, and those of this class.
+        Options are those of this class and those of `factoid.entities.build_own_articles`, which also says what is raised.
         """
         building = {name: options.pop(name) for name in _BUILDING if name in options}
         store = build_own_articles((_core(node) for node in documents), **building)
         return cls(store, **options)
 
     def add_documents(self, documents: Iterable[BaseNode]) -> None:
-        """Add documents to the article store's file, in place of those of the same ids, as `ArticleStore.add` does.
+        """Add documents, in place of those of the same ids, as `ArticleStore.add` does.
 
         This copies the file, so give many documents at once. Other retrievers see them when their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (_core(node) for node in documents))
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Delete the articles of documents by their ids; with an id that is not there, nothing is deleted: an error."""
+        """Delete the articles of documents; with an id that is not there, nothing is deleted: an error."""
         self._core.articles.delete(ids)
-
-    def link(self, question: str) -> list[Mention]:
-        """Return what the linker finds in a question."""
-        return self._core.linker.link(question)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         nodes = self._entity_nodes(query_bundle.query_str)

@@ -20,13 +20,9 @@ from factoid.propositions.prompting.cost import Usage
 class LLMPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LlamaIndex LLM (Dense X Retrieval, §3 and Figure 8).
 
-    Sends one request for each passage, several at a time: `chat` or `complete` in threads that carry the caller's context,
-    `achat` or `acomplete` in an event loop; an LLM that only pretends to await, as `CustomLLM` does, works in threads
-    there, too. Retries and paces them as `factoid.PromptPropositionizer` does; the LLM's own retries come on top, so give it
-    `max_retries=0`. A passage that fails in the end, is refused, or whose answer holds no list gives `NoPropositions` with
-    the reason; the others go on.
-
-    Asks for no schema, since providers treat schemas differently:
+    Sends one request for each passage, several at a time, by `chat` or `complete` in threads or by `achat` or `acomplete`, and
+    retries and paces them as `factoid.PromptPropositionizer` does; the LLM's own retries come on top, so give it
+    `max_retries=0`. Asks for no schema, since providers treat schemas differently:
     `OpenAI(additional_kwargs={"response_format": ...})` adds one.
 
     Args:
@@ -59,9 +55,8 @@ class LLMPropositionizer(ChatPropositionizer):
 class LLMReader(ChatReader):
     """Answers a question from documents by asking a LlamaIndex LLM (Entity Retrieval, §4.1 and Appendix A).
 
-    Sends one request for each question, by `complete` or `acomplete`, with the text of the nodes without their metadata, and
-    keeps the first line of the answer. An LLM that only pretends to await, as `CustomLLM` does, works in a thread there.
-    Errors of the server are the LLM's: make it with `max_retries`.
+    Sends one request for each question with the text of the nodes without their metadata, and keeps the first line of the
+    answer. Errors of the server are the LLM's: make it with `max_retries`.
 
     Args:
         llm: The LLM.

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, Self
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, SerializeAsAny
 from llama_index.core.llms import LLM
 from llama_index.core.node_parser import NodeParser
-from llama_index.core.node_parser.loading import load_parser
 from llama_index.core.node_parser.node_utils import default_id_func
 from llama_index.core.schema import BaseNode, Document
 from llama_index.core.utils import get_tqdm_iterable
@@ -49,22 +48,17 @@ class MultiGranularNodeParser(NodeParser):
     document's text, or are None if it does not say where it stands.
 
     Args:
-        propositionizer: Any object with a `propositionize` method; None for `SyntaxPropositionizer`.
+        propositionizer, words, min_words, unsupported: As in `factoid.UnitStore.add_documents`.
         granularities: What to return, some of "passage", "sentence" and "proposition".
-        words: Most words of a passage, which is what a propositionizer reads at once.
-        min_words: A paragraph's last passage below this is merged into the one before.
-        unsupported: "drop", "keep" or "sentence", as in `factoid.propositionize`.
-        cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store: a run that
-            was killed or has a few new documents asks it only what is new. The worker processes of a pipeline share it.
+        cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store. The worker
+            processes of a pipeline share it.
         embed_metadata: Keys of the metadata that are embedded with the text, () for none; None for all that the document
             does not exclude, as other parsers do.
         window: Put the text around each node into its metadata under `window`, and its own under `original_text`, for
-            LlamaIndex's `MetadataReplacementPostProcessor`: a number of sentences before and after, or "passage". No model
-            gets these two otherwise.
+            LlamaIndex's `MetadataReplacementPostProcessor`: a number of sentences before and after, or "passage".
         chunker: Another node parser or splitter, whose chunks are the passages; `words` and `min_words` are not used. A chunk
             keeps its id and relationships; relations of sentences and propositions do not cross chunks.
-        fields: Those of the framework's `NodeParser`: `include_metadata`, `include_prev_next_rel`, `id_func` (makes an id
-            from the position of a node and the node it was cut from), `callback_manager`.
+        fields: Those of the framework's `NodeParser`; `id_func` gets the position of a node and the node it was cut from.
 
     Raises:
         InvalidInputError: On use, if `words` or `min_words` is out of range or a text cannot be used.
@@ -89,13 +83,8 @@ class MultiGranularNodeParser(NodeParser):
         self, propositionizer: Propositionizer | None = None, *, cache: str | Path | None = None, **fields: Any
     ) -> None:
         name = _name(propositionizer or SyntaxPropositionizer())
-        saved = fields.setdefault("propositionizer_name", name)
-        if saved != name:
-            raise InvalidInputError(
-                f"this parser was saved with the propositionizer {saved!r} and got {name!r}: "
-                "give it the same one again, as in from_dict(data, propositionizer=...)"
-            )
-        super().__init__(**fields | {"propositionizer": propositionizer, "cache": cache and str(cache)})
+        derived = {"propositionizer": propositionizer, "propositionizer_name": name, "cache": cache and str(cache)}
+        super().__init__(**fields | derived)
 
     @classmethod
     def class_name(cls) -> str:
@@ -110,21 +99,6 @@ class MultiGranularNodeParser(NodeParser):
         """
         llm_options, parser_options = split_options(ChatPropositionizer, options)
         return cls(LLMPropositionizer(llm, model=model, **llm_options), **parser_options)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """Return a parser from what `to_dict` gave.
-
-        The propositionizer, and a chunker that is not one of the framework's, are to be given again, as keywords.
-        """
-        data = _without_defaults(data)
-        if isinstance(data.get("chunker"), dict) and "chunker" not in kwargs:
-            try:
-                data["chunker"] = load_parser(_without_defaults(data["chunker"]))
-            except ValueError as error:
-                message = f"this parser was saved with a chunker that has to be given again, as chunker=...: {error}"
-                raise InvalidInputError(message) from error
-        return super().from_dict(data, **kwargs)
 
     @property
     def last_report(self) -> Report | None:
@@ -206,19 +180,13 @@ class MultiGranularNodeParser(NodeParser):
 
 
 class PassageNodeParser(MultiGranularNodeParser):
-    """Cuts documents into passages of whole sentences (Dense X Retrieval, Appendix A).
-
-    Options are those of `MultiGranularNodeParser`, above all `words` and `min_words`.
-    """
+    """Cuts documents into passages of whole sentences (Dense X Retrieval, Appendix A)."""
 
     granularities: tuple[Kind, ...] = ("passage",)
 
 
 class PropositionNodeParser(MultiGranularNodeParser):
-    """Cuts documents into propositions: distinct, minimal and self-contained facts (Dense X Retrieval, §2).
-
-    Options are those of `MultiGranularNodeParser`. PARENT is the node that was cut.
-    """
+    """Cuts documents into propositions (Dense X Retrieval, §2). PARENT is the node that was cut."""
 
     granularities: tuple[Kind, ...] = ("proposition",)
 
@@ -238,12 +206,6 @@ def _windows(
         last = min(max(bisect_left(starts, unit.end) - 1, 0) + size, len(sentences) - 1)
         windows[unit.id] = text[min(starts[first], unit.start) : max(ends[last], unit.end)] if sentences else unit.text
     return windows
-
-
-def _without_defaults(data: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the default `id_func`, which the framework saves as what it cannot read."""
-    unset = {"id_func_name": default_id_func.__name__, "title": "id_func"}
-    return {key: value for key, value in data.items() if value != unset}
 
 
 def _name(propositionizer: Propositionizer) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from llama_index.core.bridge.pydantic import Field, field_validator
+from llama_index.core.bridge.pydantic import Field
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+from pydantic import AfterValidator
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
 from factoid.late_interaction.rank import ranked_granularity
 from factoid.store.options import RankedParents
 from factoid.units import Granularity, Unit
-from llama_index_factoid.convert import to_core, to_nodes
-from llama_index_factoid.results import retrieved
+from llama_index_factoid.convert import retrieved, to_core, to_nodes
 
 
 class AnyGranularityRerank(BaseNodePostprocessor):
@@ -30,8 +30,7 @@ class AnyGranularityRerank(BaseNodePostprocessor):
 
     Attributes:
         ranker: The core's ranker, which holds the model.
-        granularity: "sentence", "proposition" or "passage".
-        parents: "unit" or "passage".
+        granularity, parents: As in its `rank`.
         k: How many nodes come back; None for all.
 
     Raises:
@@ -39,14 +38,9 @@ class AnyGranularityRerank(BaseNodePostprocessor):
     """
 
     ranker: AnyGranularityRanker = Field(exclude=True, repr=False)
-    granularity: str = Granularity.SENTENCE.value
+    granularity: Annotated[str, AfterValidator(ranked_granularity)] = Granularity.SENTENCE
     parents: RankedParents = "unit"
     k: int | None = Field(default=4, ge=1)
-
-    @field_validator("granularity")
-    @classmethod
-    def _check_granularity(cls, value: str) -> str:
-        return ranked_granularity(value).value
 
     @classmethod
     def class_name(cls) -> str:
@@ -80,18 +74,12 @@ def _query(bundle: QueryBundle | None) -> str:
 def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
     if hit.unit is not hit.passage:
         return NodeWithScore(node=_unit_node(hit.unit, node), score=hit.score)
-    matches = [
-        {
-            "text": match.unit.text,
-            "start_char_idx": place.start_char_idx,
-            "end_char_idx": place.end_char_idx,
-            "granularity": str(match.unit.granularity),
-            "id": match.unit.id,
-            "score": match.score,
-        }
-        for match in hit.matches
-        for place in [_unit_node(match.unit, node)]
-    ]
+    matches = []
+    for match in hit.matches:
+        unit = _unit_node(match.unit, node)
+        place = {"start_char_idx": unit.start_char_idx, "end_char_idx": unit.end_char_idx}
+        kind = str(match.unit.granularity)
+        matches.append({"text": unit.text, **place, "granularity": kind, "id": match.unit.id, "score": match.score})
     return NodeWithScore(node=retrieved(node, {"matches": matches}) if matches else node, score=hit.score)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -19,11 +19,9 @@ from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQue
 from factoid.encode import with_heading
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.store.options import SearchOptions, whole_number
-from llama_index_factoid.convert import to_core
+from llama_index_factoid.convert import MultiGranularQueryResult, scored_nodes, to_core, to_tree
 from llama_index_factoid.embeddings import EmbeddingEncoder
-from llama_index_factoid.filters import to_tree
-from llama_index_factoid.results import MultiGranularQueryResult, scored_nodes
-from llama_index_factoid.vector_store import TEXT_MODES, MultiGranularFaissVectorStore, check_mode
+from llama_index_factoid.vector_store import TEXT_MODES, MultiGranularFaissVectorStore
 
 # Cosine of two vectors of one text. Servers and precisions differ by thousandths, metadata updated since by tenths, and
 # models of different weights have next to nothing in common.
@@ -41,18 +39,14 @@ class MultiGranularRetriever(BaseRetriever):
     Args:
         store: A `MultiGranularFaissVectorStore`, or a `VectorStoreIndex` over one.
         embed_model: Embeds queries; None for the index's own, else that of `Settings`.
-        k: How many nodes, 4 by default; fewer only if the store has fewer. `similarity_top_k` is the framework's name for it.
+        k: How many nodes, 4 by default; `similarity_top_k` is the framework's name for it.
         filters: Conditions on metadata, applied before the search.
-        mode: "hybrid" for the similarity of the best unit, that of its passage, and the query's words; "default" without the
-            words; "text_search" for words alone; or "mmr" for results that differ from each other.
+        mode: As in `MultiGranularFaissVectorStore.query`.
         callback_manager: The framework's.
-        search_kwargs: Options of a search, beside those given by name.
-        **options: Those of `MultiGranularFaissVectorStore.query`, such as `granularity`, `parents`, `doc_ids`, `node_ids`,
-            `expand` and `min_score`.
+        **options: Those of `MultiGranularFaissVectorStore.query`, also in a dict as `search_kwargs`.
 
     Raises:
-        InvalidInputError: The store is of another class, k is below 1, an option is unknown, or the store does not
-            search this granularity, or does not answer this mode.
+        InvalidInputError: The store is of another class, or an option is unknown or has a value that it cannot have.
         EncoderMismatchError: On the first query, if another model embedded the nodes: unless the store knows the model by
             name, a node is embedded again and compared.
     """
@@ -87,17 +81,12 @@ class MultiGranularRetriever(BaseRetriever):
             raise InvalidInputError(f"similarity_top_k is another name of k: got {similarity_top_k!r} and {k!r}")
         self._k = whole_number("k", *counts)
         self._filters = filters
-        self._mode = _mode(mode)
+        self._mode: Any = mode
         self._search = options | dict(search_kwargs or {})
         to_tree(filters)
         search = vector_store.search_options(VectorStoreQuery(similarity_top_k=self._k, mode=self._mode), self._search)
         del search["k"]
         SearchOptions.of(search).kinds(vector_store.client.granularities)
-
-    @classmethod
-    def from_defaults(cls, store: VectorStoreIndex | MultiGranularFaissVectorStore, **options: Any) -> Self:
-        """Return a retriever over a store or an index, with the arguments of the class."""
-        return cls(store, **options)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         embedding = query_bundle.embedding
@@ -121,11 +110,7 @@ class MultiGranularRetriever(BaseRetriever):
         return VectorStoreQuery(embedding, self._k, query_str=bundle.query_str, filters=self._filters, mode=self._mode)
 
     def _check_model(self, result: MultiGranularQueryResult) -> None:
-        """Refuse a model that gives none of a stored node's texts the vector that the node has.
-
-        Raises:
-            EncoderMismatchError: Another model embedded the nodes.
-        """
+        """Refuse a model that gives none of a stored node's texts the vector that the node has."""
         if not result.ids:
             return
         client = self._store.client
@@ -149,16 +134,6 @@ class MultiGranularRetriever(BaseRetriever):
                     "store: MultiGranularFaissVectorStore(path, embed_model=...)"
                 )
         self._model_checked = True
-
-
-def _mode(name: str) -> VectorStoreQueryMode:
-    try:
-        mode = VectorStoreQueryMode(name)
-    except ValueError as error:
-        message = f"unknown mode {name!r}: use mode default, hybrid, text_search, sparse or mmr"
-        raise InvalidInputError(message) from error
-    check_mode(mode)
-    return mode
 
 
 def _texts(query_bundle: QueryBundle) -> list[str]:

@@ -38,24 +38,27 @@ from factoid.store import UnitStore
 from factoid.store.options import MIXED, Parents
 from factoid.store.transfer.remote import load_from
 from factoid.units import Unit
-from llama_index_factoid.convert import Kind, child_ids, granularity_of, stored_nodes, to_units
+from llama_index_factoid.convert import (
+    Kind,
+    MultiGranularQueryResult,
+    checked_tree,
+    child_ids,
+    granularity_of,
+    stored_nodes,
+    to_result,
+    to_units,
+)
 from llama_index_factoid.embeddings import EmbeddingEncoder
-from llama_index_factoid.filters import checked_tree
-from llama_index_factoid.results import MultiGranularQueryResult, to_result
 
 logger = logging.getLogger(__name__)
 
-_PERSIST_PATH = f"{DEFAULT_PERSIST_DIR}/{DEFAULT_VECTOR_STORE}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}"
 
+_SAME = "granularity parents weights lexical fusion min_score expand parameters refine rerank candidates"
 # Options of a query, and what the core calls them.
-_OPTIONS = {
-    name: name
-    for name in "granularity parents weights lexical fusion min_score expand parameters refine rerank candidates".split()
-}
+_OPTIONS = {name: name for name in _SAME.split()} | {"doc_ids": "document_ids", "node_ids": "unit_ids"}
+_OPTIONS |= {"mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k", "mmr_prefetch_factor": "fetch_factor"}
 TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
 _MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *TEXT_MODES)
-_OPTIONS |= {"doc_ids": "document_ids", "node_ids": "unit_ids"}
-_OPTIONS |= {"mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k", "mmr_prefetch_factor": "fetch_factor"}
 
 T = TypeVar("T")
 
@@ -75,31 +78,24 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     Made for the nodes of `MultiGranularNodeParser`: a query is compared with the nodes of one granularity, or of several,
     and returns the k best distinct parents, their passages. A node of any other parser is a passage and its own child, found
-    at every granularity as itself; a sentence or proposition whose passage is not here is its own parent. Scores are plain
-    floats: higher is better. Nodes come back equal to those added, apart from the embedding.
+    at every granularity as itself; a sentence or proposition whose passage is not here is its own parent. Higher scores are
+    better. Nodes come back equal to those added, apart from the embedding; units that the core, the command line or LangChain
+    stored come back as nodes of our parsers would. An add that returns is on disk. The async methods work in threads.
 
-    A store that the core, the command line or LangChain filled is opened and searched like one of LlamaIndex's; its units
-    come back as nodes of our parsers would. They open this one as well.
-
-    An add that returns is on disk. Filters, `doc_ids` and `node_ids` apply before the search; an id in `node_ids`
-    admits the node and the units under it. Empty `doc_ids` admit nothing. Empty `node_ids` of a query admit everything,
-    since the framework's own retriever always sends them; as an option they admit nothing. A filter that cannot compare a
-    stored value is an InvalidInputError. The async methods do the same without blocking the event loop.
+    Filters, `doc_ids` and `node_ids` apply before the search; an id in `node_ids` admits the node and the units under it.
+    Empty `doc_ids` admit nothing. Empty `node_ids` of a query admit everything, since the framework's own retriever always
+    sends them; as an option they admit nothing.
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory until `persist`.
         embed_model: What embeds the nodes. The store remembers its name, and refuses another one when it is opened again.
             None: `MultiGranularRetriever` checks its model by a stored node.
-        granularity: What queries are compared with: "passage", "sentence" or "proposition", several of them, or "mixed"
-            for all that can be searched.
-        parents: What queries return: the k best distinct "passage" nodes; "unit" for the nodes that were compared
-            themselves; or "document" for documents as they were added, in stores that the core, the command line or
-            LangChain filled, since LlamaIndex hands a vector store no documents.
+        granularity, parents: What queries are compared with and what they return, as in `factoid.store.SearchOptions`.
+            Documents are only in stores that the core, the command line or LangChain filled.
         granularities: What can be searched.
-        metadata: "coerce" turns values that JSON cannot hold into ones that it can (see `factoid.metadata`), and logs a warning
-            that names the keys; "strict" refuses them.
-        settings: Those of `factoid.UnitStore`, here or as options of their own: `index`, `similarity`, `shards`, `dtype`,
-            `device`, `gpu_shard`, `gpu_float16`, `mmap`, `read_only`.
+        metadata: "coerce" turns values that JSON cannot hold into ones that it can, and logs a warning that names the keys;
+            "strict" refuses them.
+        settings: Those of `factoid.UnitStore`, here or as options of their own, such as `index` and `similarity`.
 
     Raises:
         InvalidInputError: `granularity` is not among `granularities`, or a setting is out of range. An unknown one is a
@@ -154,13 +150,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """Save the index caches and close the store. Nodes are on disk when the call that added them returns."""
         self._store.close()
 
-    # Nodes
-
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
-        """Add nodes with their embeddings; one with an id that is in the store replaces it.
-
-        Returns:
-            The ids of the nodes, in order.
+        """Add nodes with their embeddings, and return their ids; one with an id that is in the store replaces it.
 
         Raises:
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
@@ -183,9 +174,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         if units:
             self._store.add(units, vectors=vectors, keep_children=True)
             # A node that had no granularity before was its own child.
-            kinds = self._store.granularities
             parted = [node.node_id for node in nodes if granularity_of(node) is not None]
-            stale = [child_id for node_id in parted for child_id in child_ids(node_id, kinds).values()]
+            stale = [id_ for node_id in parted for id_ in child_ids(node_id, self._store.granularities).values()]
             if self._store.get(stale):
                 self._store.delete(unit_ids=stale)
         return [node.node_id for node in nodes]
@@ -229,24 +219,19 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     aclear = _threaded(clear)
 
-    # Queries
-
     def query(self, query: VectorStoreQuery, **options: Any) -> MultiGranularQueryResult:
         """Return the k best nodes, k being `similarity_top_k`, or all if there are fewer.
 
         Mode `default` goes by the similarity of the best unit and its passage. Mode `hybrid` weighs the query's words as well, by
-        `weights` or `lexical`, else by `alpha`, the share of vectors, else by `factoid.Weights()`; `text_search` and `sparse`
-        rank passages by words alone (BM25) and need no embedding. Mode `mmr` chooses nodes that are near the query and, by the
-        units that matched it, far from each other; their similarities are still those to the query. `index.as_retriever` hands
-        options on as `vector_store_kwargs`.
+        `weights` or `lexical`, else by `alpha`, the share of vectors; `text_search` and `sparse` rank passages by words alone
+        (BM25) and need no embedding. Mode `mmr` chooses nodes that are near the query and, by the units that matched it, far from
+        each other. `index.as_retriever` hands options on as `vector_store_kwargs`.
 
         Args:
             query: The query, with its embedding, its text, or both, as the mode needs them.
-            options: Those of `factoid.store.SearchOptions`, with LlamaIndex's names for some: `granularity`, `parents`,
-                `weights`, `lexical`, `fusion`, `min_score`, `expand` (what it adds is in `neighbours`), `parameters`,
-                `refine`, `rerank`, `candidates`; `doc_ids` and `node_ids` in place of the query's (empty ones admit
-                nothing); for mode `mmr` `mmr_threshold` in place of the query's, else 0.5, and how many nodes to choose from:
-                `mmr_prefetch_k`, or `mmr_prefetch_factor` as a multiple of k (4). None is as good as absent.
+            options: Those of `factoid.store.SearchOptions`, but `doc_ids` and `node_ids` in place of the query's (empty ones
+                admit nothing), and for mode `mmr` `mmr_threshold` in place of the query's, else 0.5, and how many nodes to choose
+                from: `mmr_prefetch_k`, or `mmr_prefetch_factor` as a multiple of k (4). None is as good as absent.
 
         Raises:
             InvalidInputError: No embedding, k below 1, another mode, unknown options, a filter that cannot compare some
@@ -255,7 +240,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """
         search = self.search_options(query, options)
         if search.get("lexical") == 1:
-            hits = self._store.search(_text(query), **search)
+            if not query.query_str:
+                raise InvalidInputError("a search by words needs the text of the query: give query_str")
+            hits = self._store.search(query.query_str, **search)
         else:
             if query.query_embedding is None:
                 message = "the query has no embedding: give query_embedding, or use a retriever with an embedding model"
@@ -287,7 +274,12 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             search.setdefault("fetch_k", max(1, int(fetch_factor * query.similarity_top_k)))
         else:
             search.pop("mmr", None)
-            check_mode(query.mode)
+        if query.mode not in _MODES:
+            raise InvalidInputError(
+                f"this store does not answer mode {str(getattr(query.mode, 'value', query.mode))!r}: use mode default, hybrid, "
+                "text_search, sparse or mmr, and fuse the results with those of another retriever in "
+                "llama_index.core.retrievers.QueryFusionRetriever"
+            )
         if query.mode in TEXT_MODES:
             search["lexical"] = 1
         elif not search.keys() & {"weights", "lexical", "fusion"}:
@@ -302,17 +294,11 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             search |= {name: search[name] * copies for name in ("k", "fetch_k") if name in search}
         return search
 
-    # Files
+    def persist(self, persist_path: str, fs: AbstractFileSystem | None = None) -> None:
+        """Copy the store to a folder, or the URL of one, made if absent; a store that is there is replaced.
 
-    def persist(self, persist_path: str = _PERSIST_PATH, fs: AbstractFileSystem | None = None) -> None:
-        """Copy the store to a folder, made if absent; a store that is there is replaced.
-
-        A store with a path of its own need not be persisted: what was added is on disk.
-
-        Args:
-            persist_path: The folder, or the URL of one. `StorageContext.persist` names it like a file,
-                `default__vector_store.json`.
-            fs: The file system that it is on, any of fsspec's; None for the local one, or that of the URL.
+        A store with a path of its own need not be persisted: what was added is on disk. `fs` is any file system of fsspec;
+        None is the local one, or that of the URL.
 
         Raises:
             StoreFormatError, StoreError: The path holds something else, or the copy cannot be written.
@@ -327,11 +313,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def from_persist_path(cls, persist_path: str, fs: AbstractFileSystem | None = None, **options: Any) -> Self:
         """Open a persisted store: a local one in its place, one of another file system as a local copy.
 
-        Args:
-            persist_path: Where `persist` put it.
-            fs: The file system that it is on; None for the local one, or that of a URL.
-            options: Those of the class. For another file system, `path` is the folder to make the copy in, which must be
-                empty; without it the copy lies in a temporary folder, which goes with the store, and with it what is added.
+        Arguments are those of `persist` and of the class. For another file system, `path` is the folder to make the copy in,
+        which must be empty; without it the copy lies in a temporary folder, which goes with the store, and with it what is added.
 
         Raises:
             StoreFormatError: There is no store, or one that has not come whole.
@@ -363,8 +346,6 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """Do as `from_persist_path` for the folder that `StorageContext.persist` was given."""
         path = f"{str(persist_dir).rstrip('/')}/{namespace}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}"
         return cls.from_persist_path(path, fs, **options)
-
-    # The parts
 
     def _ids(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[str]:
         """Return the ids of stored units: some in their order, or all, oldest first; those that pass the filters."""
@@ -404,26 +385,6 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 f"this store holds {' and '.join(f'{kind}s' for kind in counts)}, no {granularity}s: search what it holds, or "
                 "add nodes of MultiGranularNodeParser"
             )
-
-
-def check_mode(mode: VectorStoreQueryMode) -> None:
-    """Refuse modes that would train a model for each query.
-
-    Raises:
-        InvalidInputError: Says what to use in its place.
-    """
-    if mode not in _MODES:
-        raise InvalidInputError(
-            f"this store does not answer mode {str(getattr(mode, 'value', mode))!r}: use mode default, hybrid, text_search, "
-            "sparse or mmr, and fuse the results with those of another retriever in "
-            "llama_index.core.retrievers.QueryFusionRetriever"
-        )
-
-
-def _text(query: VectorStoreQuery) -> str:
-    if not query.query_str:
-        raise InvalidInputError("a search by words needs the text of the query: give query_str")
-    return query.query_str
 
 
 def _local(path: str, fs: AbstractFileSystem | None) -> Path | None:

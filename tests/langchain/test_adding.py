@@ -157,5 +157,3 @@ async def test_a_progress_bar_over_documents(embedding: Any, capsys: pytest.Capt
         assert "3 documents" in capsys.readouterr().err
         await store.aadd_documents([OLM])
         assert "1 documents" in capsys.readouterr().err
-        store.add_documents([OLM], show_progress=False)
-        assert capsys.readouterr().err == ""

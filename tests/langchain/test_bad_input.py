@@ -52,17 +52,16 @@ async def test_bad_searches_are_refused(filled: MultiGranularFAISS, options: dic
 
 
 @pytest.mark.parametrize(
-    ("embedding", "options", "message"),
+    ("embedding", "message"),
     [
-        ("model", {}, "got str"),
-        (None, {}, "got NoneType"),
-        (HashEncoder(), {}, "got HashEncoder: wrap it in EncoderEmbeddings"),
-        (DeterministicFakeEmbedding(size=5), {"unsupported": "remove"}, "one of drop, keep, sentence, got 'remove'"),
+        ("model", "got str"),
+        (None, "got NoneType"),
+        (HashEncoder(), "got HashEncoder: wrap it in EncoderEmbeddings"),
     ],
 )
-def test_what_is_refused_makes_no_store(tmp_path: Path, embedding: Any, options: dict[str, Any], message: str) -> None:
+def test_what_is_refused_makes_no_store(tmp_path: Path, embedding: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        MultiGranularFAISS(embedding, path=tmp_path / "store", **options)
+        MultiGranularFAISS(embedding, path=tmp_path / "store")
     assert not (tmp_path / "store").exists()
 
 

@@ -58,12 +58,3 @@ async def test_every_way_to_clean_up(store: MultiGranularFAISS, cleanup: Any, aw
                 assert {unit.metadata["parent_id"] for unit in units} == {
                     found.id for found in store.similarity_search("it", k=99)
                 }
-
-
-def test_options_reach_the_store(store: MultiGranularFAISS, propositionizer: Any) -> None:
-    manager = InMemoryRecordManager(namespace="own")
-    options: dict[str, Any] = {"key_encoder": "sha256", "force_update": True}
-    for _ in range(2):
-        counts = index(RUNS[0], manager, store, upsert_kwargs={"show_progress": False}, **options)
-    assert counts["num_updated"] == 3
-    assert len(store.similarity_search("it", k=99)) == 3

@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from pydantic import ValidationError
 
@@ -101,19 +100,6 @@ def test_bad_fields_are_refused(filled: MultiGranularFAISS, embedding: Any) -> N
         with pytest.raises(ValidationError, match="no index of propositions"):
             MultiGranularRetriever(store=sentences, granularity="proposition")
         assert MultiGranularRetriever(store=sentences).invoke("eyes") == []
-
-
-def test_traces_name_the_store_and_the_embeddings(filled: MultiGranularFAISS) -> None:
-    class Trace(BaseCallbackHandler):
-        def on_retriever_start(self, *_: Any, metadata: dict[str, Any], **__: Any) -> None:
-            traced.update(metadata)
-
-    traced: dict[str, Any] = {}
-    MultiGranularRetriever(store=filled, metadata={"own": 1}).invoke("eyes", config={"callbacks": [Trace()]})
-    names = {"ls_vector_store_provider": "MultiGranularFAISS", "ls_embedding_provider": "HashEmbeddings", "own": 1}
-    assert traced.items() >= names.items()
-    own = filled.as_retriever()._get_ls_params()
-    assert own.items() >= {name: entry for name, entry in names.items() if name != "own"}.items()
 
 
 def test_options_of_a_call(filled: MultiGranularFAISS) -> None:

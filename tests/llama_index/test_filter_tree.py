@@ -9,7 +9,7 @@ from llama_index.core.vector_stores.types import FilterCondition, FilterOperator
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from factoid.filters import AnyOf, matches
-from llama_index_factoid.filters import to_tree
+from llama_index_factoid.convert import to_tree
 from tests.filters.stored import passing
 
 METADATA = [

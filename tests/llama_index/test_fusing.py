@@ -11,7 +11,7 @@ from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import IndexNode, MetadataMode, TextNode
 
 from llama_index_factoid import EntityRetriever, MultiGranularFaissVectorStore, MultiGranularRetriever
-from llama_index_factoid.results import retrieved
+from llama_index_factoid.convert import retrieved
 from tests.langchain.test_fusing import ANIMALS, QUESTIONS
 
 

@@ -75,7 +75,7 @@ def test_a_bundle_with_an_embedding_or_several_texts(index, embed_model):
 
 def test_the_words_of_the_framework(index):
     for options in ({"k": 2}, {"similarity_top_k": 2}, {"k": 2, "similarity_top_k": 2}):
-        assert len(MultiGranularRetriever.from_defaults(index, **options).retrieve("tower")) == 2
+        assert len(MultiGranularRetriever(index, **options).retrieve("tower")) == 2
     assert len(MultiGranularRetriever(index).retrieve("tower")) == 3
     with pytest.raises(InvalidInputError, match="similarity_top_k is another name of k: got 3 and 2"):
         MultiGranularRetriever(index, k=2, similarity_top_k=3)
@@ -129,7 +129,7 @@ def test_bad_input(index, embed_model):
         ({"granularity": "word"}, "unknown granularity"),
         ({"granularity": "document"}, "no index of documents"),
         ({"parents": "both"}, "parents must be .passage."),
-        ({"mode": "nearest"}, "unknown mode 'nearest'"),
+        ({"mode": "nearest"}, "does not answer mode 'nearest'"),
         ({"mode": "svm"}, "does not answer mode 'svm'"),
         ({"filters": {"about": "cat"}}, "filters must be MetadataFilters, got dict"),
         ({"search_kwargs": {"nprobe": 3}}, "unknown option .nprobe"),

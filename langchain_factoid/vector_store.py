@@ -303,24 +303,22 @@ class MultiGranularFAISS(VectorStore):
         return self.store.search(query, k, **self._options(options))
 
     async def _ahits(self, query: str, k: int, **options: Any) -> list[Hit]:
-        return await self._asearch(query, k, **self._options(options))
-
-    async def _asearch(self, query: str, k: int, **options: Any) -> list[Hit]:
-        """Do as `store.search`."""
         check_text(query, "query")
         embedding = to_matrix([await self.embeddings.aembed_query(query)], 1)
-        return await asyncio.to_thread(self.store.search_by_vector, embedding, k, text=query, **options)
+        return await asyncio.to_thread(self.store.search_by_vector, embedding, k, text=query, **self._options(options))
 
     def _hits_by_vector(self, embedding: Sequence[float], k: int, **options: Any) -> list[Hit]:
         return self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options))
 
-    def _options(self, options: dict[str, Any], *, hybrid: bool = False) -> dict[str, Any]:
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return options under the core's names, with the store's defaults; words count if asked for, or hybrid."""
         if options.get("granularity") is None:
             options["granularity"] = self.default_granularity
         if options.get("parents") is None:
             options["parents"] = self.parents
-        if not hybrid and all(options.get(name) is None for name in ("weights", "lexical", "fusion")):
+        if not options.pop("hybrid", False) and all(
+            options.get(name) is None for name in ("weights", "lexical", "fusion")
+        ):
             options["lexical"] = 0
         if "score_threshold" in options:
             threshold, least = options.pop("score_threshold"), options.get("min_score")

@@ -212,29 +212,6 @@ async def test_with_a_chat_model_of_the_framework() -> None:
     assert [text for text in texts if text] == ["Anna Berg was born in Oslo [2].", " Paris is the capital [1]."]
 
 
-async def test_the_event_loop_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    encode = WordVectors.encode_passages
-
-    def slow(self: WordVectors, texts: Any) -> Any:
-        time.sleep(0.2)
-        return encode(self, texts)
-
-    monkeypatch.setattr(WordVectors, "encode_passages", slow)
-    cite = runnable(documents=DOCUMENTS)
-
-    async def stream() -> list[Any]:
-        return [chunk async for chunk in cite.astream(ANSWER)]
-
-    for work in (cite.ainvoke(ANSWER), stream()):
-        task = asyncio.ensure_future(work)
-        ticks = 0
-        while not task.done():
-            await asyncio.sleep(0.005)
-            ticks += 1
-        assert ticks > 10
-        await task
-
-
 async def test_cancelling() -> None:
     closed = []
 

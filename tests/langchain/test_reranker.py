@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
+import threading
 from datetime import date
 from typing import Any
 
@@ -98,21 +97,12 @@ async def test_behind_a_retriever_of_ours() -> None:
     assert {"page", "score", "start_index"} <= sentence.metadata.keys()
 
 
-async def test_the_event_loop_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    encode = WordVectors.encode_passages
-
-    def slow(self: WordVectors, texts: Any) -> Any:
-        time.sleep(0.2)
-        return encode(self, texts)
-
-    monkeypatch.setattr(WordVectors, "encode_passages", slow)
-    ranking = asyncio.ensure_future(reranker().acompress_documents(DOCUMENTS, "anna"))
-    ticks = 0
-    while not ranking.done():
-        await asyncio.sleep(0.005)
-        ticks += 1
-    assert ticks > 5
-    assert await ranking == reranker().compress_documents(DOCUMENTS, "anna")
+async def test_async_gives_the_same_from_another_thread() -> None:
+    compressor = reranker()
+    found = await compressor.acompress_documents(DOCUMENTS, "anna")
+    assert isinstance(compressor.ranker.encoder, WordVectors)
+    assert threading.get_ident() not in compressor.ranker.encoder.threads
+    assert found == reranker().compress_documents(DOCUMENTS, "anna")
 
 
 def test_no_documents() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -210,66 +208,6 @@ async def test_the_first_sentence_leaves_before_the_model_has_finished() -> None
     assert len(written) < len(words())
     await other.response_gen.aclose()
     assert closed
-
-
-async def test_the_event_loop_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    encode = WordVectors.encode_passages
-
-    def slow(self: WordVectors, texts: Any) -> Any:
-        time.sleep(0.2)
-        return encode(self, texts)
-
-    async def write() -> AsyncIterator[str]:
-        for word in words():
-            yield word
-
-    monkeypatch.setattr(WordVectors, "encode_passages", slow)
-
-    async def stream() -> str:
-        answer = AsyncStreamingResponse(write(), source_nodes=NODES)  # type: ignore[arg-type]
-        response = await cited_engine(lambda: answer).aquery("?")
-        return str((await response.get_response()).response)  # type: ignore[union-attr, misc]
-
-    async def whole() -> str:
-        return str(await cited_engine().aquery("?"))
-
-    for work in (stream(), whole()):
-        task = asyncio.ensure_future(work)
-        ticks = 0
-        while not task.done():
-            await asyncio.sleep(0.005)
-            ticks += 1
-        assert ticks > 10
-        assert await task == CITED
-
-
-async def test_cancelling() -> None:
-    closed = asyncio.Event()
-
-    async def write() -> AsyncIterator[str]:
-        try:
-            yield "Anna sang. Berlin "
-            await asyncio.sleep(60)
-        finally:
-            closed.set()
-
-    read_one = asyncio.Event()
-
-    async def read() -> None:
-        answer = AsyncStreamingResponse(write(), source_nodes=NODES)  # type: ignore[arg-type]
-        response = await cited_engine(lambda: answer).aquery("?")
-        async for _ in response.async_response_gen():  # type: ignore[union-attr]
-            read_one.set()
-
-    before = asyncio.all_tasks()
-    task = asyncio.ensure_future(read())
-    await read_one.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    async with asyncio.timeout(5):
-        await closed.wait()
-    assert asyncio.all_tasks() <= before
 
 
 def test_no_nodes_and_no_answer() -> None:

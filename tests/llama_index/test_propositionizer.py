@@ -9,7 +9,7 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, Completi
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.llms import CustomLLM, MockLLM
 
-from llama_index_factoid import LLMPropositionizer, PropositionNodeParser
+from llama_index_factoid import LLMPropositionizer
 from tests.propositions.prompting.server import unit
 
 PASSAGES = [unit("A and B.")]
@@ -96,14 +96,3 @@ async def test_the_frameworks_fake_model():
     for chats in (False, True):
         texts, _ = await both(MockLLM(is_chat_model=chats))
         assert len(texts) == 13
-
-
-async def test_with_a_cache_a_model_is_asked_once(tmp_path):
-    llm = Saying(response=CompletionResponse(text='["Ann saw Ben."]'))
-    parser = PropositionNodeParser.from_llm(llm, cache=tmp_path / "cache")
-    from llama_index.core import Document
-
-    for _ in range(2):
-        [node] = await parser.aget_nodes_from_documents([Document(text="Ann saw Ben.")])
-        assert node.text == "Ann saw Ben."
-    assert len(llm.asked) == 1

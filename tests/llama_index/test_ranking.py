@@ -1,31 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from llama_index.core.indices.query.embedding_utils import get_top_k_mmr_embeddings
-from llama_index.core.vector_stores.types import (
-    VectorStoreQueryMode,
-)
 
 from factoid import Weights
 from llama_index_factoid import MultiGranularFaissVectorStore
 from tests.llama_index.nodes import DIM, KINDS, ask, corpus, node, oracle, where
 
 UNITS_ALONE = Weights(0, 0)
-
-# Ranking
-
-
-@pytest.mark.parametrize("parents", ["passage", "unit"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", [1, 4, 100])
-def test_ranking_is_that_of_brute_force(store, nodes, kind, parents, k):
-    for vector in np.random.default_rng(1).normal(size=(5, DIM)):
-        result = store.query(ask(vector, k), granularity=kind, parents=parents, weights=UNITS_ALONE)
-        expected = oracle(nodes, vector, kind, parents)[:k]
-        assert result.ids == [node_id for node_id, _ in expected] == [entry.node_id for entry in result.nodes]
-        assert result.similarities == pytest.approx([score for _, score in expected], rel=1e-5, abs=1e-5)
-        assert all(type(score) is float for score in result.similarities)
 
 
 def test_the_stores_own_defaults():
@@ -80,27 +61,3 @@ def test_nodes_without_source_are_their_own_document():
     assert store.query(ask([1, 0], 5, doc_ids=["b"])).ids == ["b"]
     store.delete("a")
     assert [entry.node_id for entry in store.get_nodes()] == ["b"]
-
-
-# Maximal marginal relevance
-
-
-def test_mmr_agrees_with_llama_index_for_two(store, nodes):
-    """LlamaIndex's own loop looks at the last choice only, so it is a reference where only one was made before."""
-    units = [entry for entry in nodes if entry.metadata["granularity"] == "passage"]
-    for threshold in (0.1, 0.5, 0.9):
-        for vector in np.random.default_rng(2).normal(size=(5, DIM)):
-            _, expected = get_top_k_mmr_embeddings(
-                list(vector),
-                [entry.embedding for entry in units],
-                similarity_top_k=2,
-                embedding_ids=[entry.node_id for entry in units],
-                mmr_threshold=threshold,
-            )
-            result = store.query(
-                ask(vector, 2, mode=VectorStoreQueryMode.MMR),
-                granularity="passage",
-                mmr_threshold=threshold,
-                mmr_prefetch_k=100,
-            )
-            assert result.ids == expected

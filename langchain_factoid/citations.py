@@ -157,7 +157,6 @@ class _Input:
         self._begun = False
 
     def take(self, item: Any) -> str:
-        """Return the text of an input or a chunk of it, and keep the documents and the message."""
         answer = item
         if isinstance(item, Mapping):
             runnable = self._runnable
@@ -179,7 +178,6 @@ class _Input:
         return answer
 
     def checked(self) -> list[Document]:
-        """Return the documents when the answer begins."""
         if self.documents is None or not self._has_answer:
             runnable = self._runnable
             missing = runnable.documents_key if self.documents is None else runnable.answer_key
@@ -191,7 +189,6 @@ class _Input:
         return self.documents
 
     def message(self, sentences: Iterable[CitedSentence]) -> AIMessage:
-        """Return the whole answer."""
         sentences = list(sentences)
         text = "".join(sentence.text for sentence in sentences)
         annotations = [annotation for sentence in sentences for annotation in self._annotations(sentence)]

@@ -54,7 +54,6 @@ class RetrievedDocument(Document):
         return self.without_query().to_json()
 
 
-# Into the core
 _STRATEGIES = {"COSINE": "cosine", "MAX_INNER_PRODUCT": "inner_product", "DOT_PRODUCT": "inner_product"}
 
 
@@ -112,9 +111,6 @@ def in_step(items: Iterable[Any], **named: Iterable[Any] | None) -> Iterator[tup
         if item is _MISSING or value is _MISSING:
             raise InvalidInputError(message)
         yield item, value
-
-
-# Out of the core
 
 
 def stored_document(document: CoreDocument | Unit, fields: Mapping[str, Any] | None = None) -> Document:

@@ -80,9 +80,6 @@ def granularity_of(node: BaseNode) -> Granularity | None:
     return next((kind for kind in GRANULARITIES if kind == value), None)
 
 
-# Documents to nodes
-
-
 def to_core(node: BaseNode) -> Document:
     """Return a node as the core takes it: title and section from metadata where they are strings."""
     title, section = (value if isinstance(value := node.metadata.get(key), str) else "" for key in HEADING)
@@ -156,9 +153,6 @@ def to_nodes(
             last[unit.granularity] = node
         nodes.append(node)
     return nodes
-
-
-# Nodes to a store, and back
 
 
 def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]:
@@ -245,9 +239,6 @@ def _core_node(unit: Unit) -> BaseNode:
     return node
 
 
-# Metadata
-
-
 def _inherited(source_node: BaseNode) -> dict[str, Any]:
     """Return the metadata that the parts of a node take over: all but what says which part the node itself is."""
     metadata = {**(source_node.source_node.metadata if source_node.source_node else {}), **source_node.metadata}
@@ -296,9 +287,6 @@ def _offset(source_node: BaseNode) -> int | None:
     start, end = getattr(source_node, "start_char_idx", None), getattr(source_node, "end_char_idx", None)
     known = start is not None and end is not None and end - start == len(text_of(source_node))
     return start if known else None
-
-
-# Hits of the core as results
 
 
 @dataclass
@@ -394,8 +382,6 @@ def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
     copy.excluded_llm_metadata_keys = list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields]))
     return copy
 
-
-# Filters
 
 _OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}
 

@@ -42,7 +42,6 @@ class MultiGranularRetriever(BaseRetriever):
         k: How many nodes, 4 by default; `similarity_top_k` is the framework's name for it.
         filters: Conditions on metadata, applied before the search.
         mode: As in `MultiGranularFaissVectorStore.query`.
-        callback_manager: The framework's.
         **options: Those of `MultiGranularFaissVectorStore.query`, also in a dict as `search_kwargs`.
 
     Raises:

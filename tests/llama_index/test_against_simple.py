@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from llama_index.core.vector_stores.simple import SimpleVectorStore
-from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from llama_index_factoid import MultiGranularFaissVectorStore
 from tests.llama_index.nodes import ask, node, where
@@ -26,7 +25,6 @@ def made():
             weight=float(i % 17) / 2,
             rank=i,
             topic=["sport", "Sports club", "art"][i % 3],
-            tags=[["a"], ["a", "b"], ["b", "c"], []][i % 4],
         )
         for i in range(COUNT)
     ]
@@ -69,45 +67,6 @@ def vectors(count=3, seed=7):
 def test_ranking(both, k):
     for vector in vectors():
         assert len(both.agree(ask(vector, k))) == k
-
-
-CASES = [
-    ("rank", 5, "=="),
-    ("rank", 5, "!="),
-    ("weight", 4.5, ">"),
-    ("weight", 4.5, ">="),
-    ("weight", 1.0, "<"),
-    ("weight", 1.0, "<="),
-    ("rank", [1, 2, 3, 5000], "in"),
-    ("rank", list(range(0, COUNT, 2)), "nin"),
-    ("topic", ["art", "sport"], "in"),
-    ("topic", "Sport", "text_match"),
-    ("topic", "sport", "text_match_insensitive"),
-    ("tags", "b", "contains"),
-    ("tags", ["a", "c"], "any"),
-    ("tags", ["a", "b"], "all"),
-    ("tags", None, "is_empty"),
-    ("ref_doc_id", "d3", "=="),
-    ("missing", "x", "=="),
-    ("missing", "x", "!="),
-    ("missing", "x", "is_empty"),
-]
-
-
-@pytest.mark.parametrize(("key", "value", "operator"), CASES)
-def test_operators(both, key, value, operator):
-    both.agree(ask(vectors()[0], 20, filters=where(key, value, operator)))
-
-
-@pytest.mark.parametrize("condition", FilterCondition)
-def test_conditions(both, condition):
-    filters = [
-        MetadataFilter(key="topic", value="art"),
-        MetadataFilter(key="weight", value=6.0, operator=FilterOperator.GTE),
-        MetadataFilter(key="tags", value="a", operator=FilterOperator.CONTAINS),
-    ]
-    query = ask(vectors()[1], 1000, filters=MetadataFilters(filters=filters, condition=condition))
-    assert 0 < len(both.agree(query)) < COUNT
 
 
 def test_node_ids_alone_and_with_filters(both):

@@ -82,9 +82,8 @@ class MultiGranularNodeParser(NodeParser):
     def __init__(
         self, propositionizer: Propositionizer | None = None, *, cache: str | Path | None = None, **fields: Any
     ) -> None:
-        name = _name(propositionizer or SyntaxPropositionizer())
-        derived = {"propositionizer": propositionizer, "propositionizer_name": name, "cache": cache and str(cache)}
-        super().__init__(**fields | derived)
+        fields.setdefault("propositionizer_name", _name(propositionizer or SyntaxPropositionizer()))  # kept in pickles
+        super().__init__(**fields | {"propositionizer": propositionizer, "cache": cache and str(cache)})
 
     @classmethod
     def class_name(cls) -> str:

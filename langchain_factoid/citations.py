@@ -164,8 +164,9 @@ class _Input:
             documents = item.get(runnable.documents_key)
             if documents is not None and runnable.documents is None:
                 if self._begun:
-                    message = f"documents under {runnable.documents_key!r} came after the answer had begun: pass them before it"
-                    raise InvalidInputError(message)
+                    raise InvalidInputError(
+                        f"documents under {runnable.documents_key!r} came after the answer had begun: pass them before it"
+                    )
                 self.documents = [*(self.documents or ()), *documents]
             if answer is None:
                 return ""

@@ -114,8 +114,7 @@ class MultiGranularRetriever(BaseRetriever):
             options["mmr"] = lambda_mult
         elif search_type == "similarity_score_threshold":
             if threshold is None or not 0 <= threshold <= 1:
-                message = f"search_type={search_type!r} needs a score_threshold from 0 to 1, got {threshold!r}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(f"score_threshold must be from 0 to 1, got {threshold!r}")
             return headings, threshold, comparable(options)
         elif search_type not in ("hybrid", "similarity"):
             types = "'hybrid', 'similarity', 'mmr' or 'similarity_score_threshold'"

@@ -97,8 +97,7 @@ class MultiGranularFAISS(VectorStore):
             encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             store = UnitStore(encoder=encoding, **{"granularities": None} | options)
         elif embedding is not None or options or store.encoder is None:
-            message = "store takes a UnitStore that has an encoder, and neither embedding nor options beside it"
-            raise InvalidInputError(message)
+            raise InvalidInputError("store takes a UnitStore that has an encoder, and neither embedding nor options")
         encoder: Any = store.encoder
         self._embeddings = encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
         self.store = store
@@ -323,8 +322,9 @@ class MultiGranularFAISS(VectorStore):
         if "score_threshold" in options:
             threshold, least = options.pop("score_threshold"), options.get("min_score")
             if least not in (None, threshold):
-                message = f"score_threshold is another name of min_score: got {threshold!r} and {least!r}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(
+                    f"score_threshold is another name of min_score: got {threshold!r} and {least!r}"
+                )
             options["min_score"] = threshold
         return options
 

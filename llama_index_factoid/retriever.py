@@ -83,7 +83,8 @@ class MultiGranularRetriever(BaseRetriever):
         self._mode: Any = mode
         self._search = options | dict(search_kwargs or {})
         to_tree(filters)
-        search = vector_store.search_options(VectorStoreQuery(similarity_top_k=self._k, mode=self._mode), self._search)
+        query = VectorStoreQuery(similarity_top_k=self._k, mode=mode)  # type: ignore[arg-type]  # refused if it is none
+        search = vector_store.search_options(query, self._search)
         del search["k"]
         SearchOptions.of(search).kinds(vector_store.client.granularities)
 

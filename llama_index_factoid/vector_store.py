@@ -123,8 +123,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         super().__init__(**fields | {"path": None if path is None else str(path)})
         kinds = (self.granularity,) if isinstance(self.granularity, str) else self.granularity
         if not kinds or not {*kinds} <= {MIXED, *self.granularities}:
-            message = f"granularity={self.granularity!r} is not one of granularities={self.granularities}: choose some of them"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                f"granularity={self.granularity!r} is not one of granularities={self.granularities}"
+            )
         encoder = None if self.embed_model is None else EmbeddingEncoder(self.embed_model)
         self._store = UnitStore(path, encoder=encoder, granularities=self.granularities, **self.settings)
 
@@ -169,8 +170,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             units += stored
             vectors += [np.asarray(node.embedding, dtype=np.float32)] * len(stored)
         if len(sizes := {len(vector) for vector in vectors}) > 1:
-            message = f"the embeddings have different dimensions, {sorted(sizes)}: use one embedding model"
-            raise EncoderMismatchError(message)
+            raise EncoderMismatchError(f"the embeddings have different dimensions, {sorted(sizes)}: use one model")
         if units:
             self._store.add(units, vectors=vectors, keep_children=True)
             # A node that had no granularity before was its own child.
@@ -245,8 +245,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             hits = self._store.search(query.query_str, **search)
         else:
             if query.query_embedding is None:
-                message = "the query has no embedding: give query_embedding, or use a retriever with an embedding model"
-                raise InvalidInputError(message)
+                raise InvalidInputError("the query has no embedding: use a retriever with an embedding model")
             vector = np.asarray(query.query_embedding, dtype=np.float32)
             hits = self._store.search_by_vector(vector, text=query.query_str, **search)
         if not hits:

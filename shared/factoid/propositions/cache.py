@@ -79,10 +79,7 @@ class PropositionCache:
     def get(self, name: str, passages: Sequence[Unit], *, session: Session | None = None) -> list[list[str] | None]:
         """Return the propositions of each passage, `NoPropositions` for a failure, None where the cache has none.
 
-        Args:
-            name: The propositionizer's name.
-            passages: Any number of passages; a few thousand at a time keep memory small.
-            session: From `session`, for several calls.
+        `name` is the propositionizer's; a `session` serves several calls.
         """
         keys = [passage_key(name, passage) for passage in passages]
         outputs: dict[bytes, list[str]] = {}
@@ -90,7 +87,10 @@ class PropositionCache:
             for start in range(0, len(keys), _CHUNK):
                 chunk = keys[start : start + _CHUNK]
                 sql = f"SELECT key, output, reason FROM propositions WHERE key IN ({', '.join('?' * len(chunk))})"  # noqa: S608
-                outputs |= {key: _read(output, reason) for key, output, reason in opened.connection.execute(sql, chunk)}
+                for key, output, reason in opened.connection.execute(sql, chunk):
+                    texts = json.loads(output)
+                    is_failure = not texts and reason is not None
+                    outputs[key] = NoPropositions(reason, cached=True) if is_failure else CachedPropositions(texts)
         return [outputs.get(key) for key in keys]
 
     def put(
@@ -120,12 +120,7 @@ class PropositionCache:
                 connection.executemany(_PUT, rows)
 
     def count(self, name: str | None = None, *, failures: bool = False) -> int:
-        """Return the number of entries.
-
-        Args:
-            name: Those of one propositionizer only.
-            failures: Only passages without propositions.
-        """
+        """Return the number of entries: all, or those of one propositionizer, or only passages without propositions."""
         where, parameters = _where(name, failures)
         with self.session() as opened:
             return int(opened.connection.execute(f"SELECT count(*) FROM propositions{where}", parameters).fetchone()[0])  # noqa: S608
@@ -157,15 +152,11 @@ def passage_key(name: str, passage: Unit) -> bytes:
         InvalidInputError: The name is not a string, or empty.
     """
     if not isinstance(name, str) or not name:
-        message = f"expected the name of a propositionizer (model and revision, prompt version), got {name!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"expected the name of a propositionizer (model and revision, prompt version), got {name!r}"
+        )
     content = json.dumps([_KEY_VERSION, name, passage.text, passage.title, passage.section])
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
-
-
-def _read(output: str, reason: str | None) -> list[str]:
-    texts: list[str] = json.loads(output)
-    return CachedPropositions(texts) if texts or reason is None else NoPropositions(reason, cached=True)
 
 
 def _where(name: str | None, failures: bool) -> tuple[str, list[str]]:

@@ -17,8 +17,7 @@ from factoid.propositions.engines import EngineName, check_choice, choose, load
 from factoid.propositions.engines.batching import generate, model_inputs
 from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
 from factoid.propositions.parse import read_propositions
-from factoid.propositions.protocol import NoPropositions
-from factoid.propositions.streams import in_order
+from factoid.propositions.protocol import NoPropositions, in_order
 from factoid.units import Unit
 
 if TYPE_CHECKING:
@@ -73,10 +72,8 @@ class FlanT5Propositionizer:
         show_progress: bool = False,
     ) -> None:
         if max_new_tokens < 1 or (batch_tokens is not None and batch_tokens < 1):
-            raise InvalidInputError(
-                f"expected batch_tokens >= 1 and max_new_tokens >= 1, got batch_tokens={batch_tokens}, "
-                f"max_new_tokens={max_new_tokens}"
-            )
+            numbers = f"{batch_tokens} and {max_new_tokens}"
+            raise InvalidInputError(f"expected batch_tokens >= 1 and max_new_tokens >= 1, got {numbers}")
         check_choice(engine, dtype)
         self.model = os.fspath(model)
         self.engine = engine
@@ -93,11 +90,7 @@ class FlanT5Propositionizer:
 
     @property
     def name(self) -> str:
-        """What the output depends on besides the passage: model, revision, dtype and `max_new_tokens`.
-
-        It holds the commit or the folder's fingerprint, and no defaults: float32 and 512. Options of None depend on this
-        machine.
-        """
+        """Model with its commit or the folder's fingerprint, dtype and `max_new_tokens`; without float32 and 512."""
         folder = Path(self.model)
         if folder.is_dir():
             identity = fingerprint(folder)

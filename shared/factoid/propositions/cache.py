@@ -55,9 +55,8 @@ class PropositionCache:
     """Stores the outputs of propositionizers on disk, for several threads and processes at once.
 
     The key of an entry is the passage's text, title and section and the propositionizer's name, which must tell all else
-    that its output depends on (model, revision, prompt). Failures are entries too, except transient ones.
-
-    The file is open only while it is used. A read-only file can be read; a missing entry is then an error.
+    that its output depends on (model, revision, prompt). Failures are entries too, except transient ones. The file is open
+    only while it is used, and may be read-only.
 
     Args:
         path: A file, created if absent, or the folder of a store, which has a cache in its database.
@@ -103,10 +102,8 @@ class PropositionCache:
     ) -> None:
         """Store the propositions of passages, all in one transaction. Transient failures are left out.
 
-        An entry that is there stays, unless it is a failure. In place of a passage its `passage_key` will do.
-
-        Raises:
-            PropositionizerError: Another number of outputs than of passages, or anything but lists of strings.
+        An entry that is there stays, unless it is a failure. In place of a passage its `passage_key` will do. Outputs that
+        are not one list of strings for each passage raise `PropositionizerError`.
         """
         check_outputs(outputs, len(passages))
         keys = [passage if isinstance(passage, bytes) else passage_key(name, passage) for passage in passages]

@@ -41,8 +41,8 @@ class CachedPropositionizer:
     call are asked once; threads and processes that share a cache may ask for the same passage at the same time.
 
     Args:
-        propositionizer: Must have a `name` that tells all that its output depends on besides the passage. With `stream`
-            (or `astream`) its results are stored one by one as they arrive, else batch by batch.
+        propositionizer: Must have a `name` that tells all that its output depends on besides the passage. Results of a
+            `stream` (or `astream`) are stored one by one.
         cache: The cache, or the path of its file.
         batch_size: Most passages in one call of the propositionizer.
         show_progress: Show a progress bar over passages, where there is more than one.
@@ -245,11 +245,7 @@ def with_cache(
     store: Path | None = None,
     **options: Any,
 ) -> Propositionizer:
-    """Put a cache before a propositionizer: `cache`, or that of a store's folder if the propositionizer is `costly`.
-
-    Raises:
-        InvalidInputError: No propositionizer, or one without the name that a cache needs.
-    """
+    """Put a cache before a propositionizer: `cache`, or that of a store's folder if the propositionizer is `costly`."""
     check_propositionizer(propositionizer)
     if cache is None and getattr(propositionizer, "costly", False):
         cache = store

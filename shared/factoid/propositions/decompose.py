@@ -160,11 +160,8 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
             code = sentences[index].unit  # with its lines and its indentation
             text, start, end = code.text, code.start, code.end
         placed.append((index, child_unit(passage, text, Granularity.PROPOSITION, start, end)))
-    missed = [
-        index
-        for index in source.uncovered([unit.text for _, unit in placed])
-        if _WORD.search(sentences[index].unit.text)
-    ]
+    uncovered = source.uncovered([unit.text for _, unit in placed])
+    missed = [index for index in uncovered if _WORD.search(sentences[index].unit.text)]
     placed += [(index, _stand_in(passage, sentences[index].unit, UNCOVERED)) for index in missed]
     placed.sort(key=itemgetter(0))  # stable: reading order by sentence, then the propositionizer's order
     units: dict[str, Unit] = {}

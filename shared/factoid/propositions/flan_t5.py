@@ -91,13 +91,12 @@ class FlanT5Propositionizer:
     @property
     def name(self) -> str:
         """Model with its commit or the folder's fingerprint, dtype and `max_new_tokens`; without float32 and 512."""
-        folder = Path(self.model)
-        if folder.is_dir():
+        if (folder := Path(self.model)).is_dir():
             identity = fingerprint(folder)
         else:
             if self._commit is None:
                 self._commit = Checkpoint(self.model, self.revision).commit()
-            identity = self._commit or self.revision or ""
+            identity = self._commit
         limit = "" if self.max_new_tokens == _MAX_NEW_TOKENS else f"max_new_tokens={self.max_new_tokens}"
         suffixes = [choose(self.engine, self.device, self.dtype).suffix, limit]
         return ":".join([f"{self.model}@{identity}" if identity else self.model, *filter(None, suffixes)])
@@ -154,8 +153,7 @@ class FlanT5Propositionizer:
 
 
 def _read(engine: Engine, written: Written | None) -> list[str]:
-    """Return the propositions of one output; None is an input that did not fit into memory."""
-    if written is None:
+    if written is None:  # the input did not fit into memory
         return NoPropositions("out of memory", transient=True)
     answer = engine.tokenizer.decode(written.tokens, skip_special_tokens=True)
     return read_propositions(answer, cut_off=written.cut_off)

@@ -28,9 +28,7 @@ _FUNCTION_WORDS = frozenset(
 )
 _ENDINGS = ("ations", "ation", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "al", "s", "e", "y")
 _PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
-_SUPPORT = 2 / 3
-_RESOLVED = 1 / 4
-_COVERED = 1 / 2
+_SUPPORT, _RESOLVED, _COVERED = 2 / 3, 1 / 4, 1 / 2
 
 Token = tuple[str, int, int]  # a word as it is compared, and its span in the text that it stands in
 
@@ -219,11 +217,11 @@ def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
 def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[int, int]:
     """Return the span of the shortest run of tokens that holds all the words, in any order; they stand in the tokens."""
     hits = [token for token in tokens if token[0] in words]
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     first = 0
     runs = []
     for word, _, end in hits:
-        counts[word] = counts.get(word, 0) + 1
+        counts[word] += 1
         while counts[hits[first][0]] > 1:
             counts[hits[first][0]] -= 1
             first += 1

@@ -100,12 +100,7 @@ class ChatPropositionizer(ABC):
         self.prompt = prompt
         self.task = task
         self.show_progress = show_progress
-        self._pace = Pace(
-            max_retries=max_retries,
-            retry_seconds=retry_seconds,
-            requests_per_minute=requests_per_minute,
-            tokens_per_minute=tokens_per_minute,
-        )
+        self._pace = Pace(max_retries, retry_seconds, requests_per_minute, tokens_per_minute)
         self._usage = Usage()
         self._lock = threading.Lock()
 

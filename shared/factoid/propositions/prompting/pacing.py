@@ -35,12 +35,7 @@ class Pace:
     """
 
     def __init__(
-        self,
-        *,
-        max_retries: int,
-        retry_seconds: float,
-        requests_per_minute: float | None,
-        tokens_per_minute: float | None,
+        self, max_retries: int, retry_seconds: float, requests_per_minute: float | None, tokens_per_minute: float | None
     ) -> None:
         if max_retries < 0 or not retry_seconds >= 0:
             numbers = f"{max_retries} and {retry_seconds}"

@@ -186,7 +186,6 @@ class _Call:
         return [self._passages[position] for position in positions]
 
     def _repeat(self, results: Iterable[Result]) -> list[Result]:
-        """Return results with those of equal passages."""
         everywhere: list[Result] = []
         for position, texts in results:
             everywhere.append((position, texts))
@@ -196,7 +195,6 @@ class _Call:
 
 
 def _again(texts: list[str]) -> list[str]:
-    """Return a result for an equal passage."""
     if isinstance(texts, NoPropositions):
         return NoPropositions(texts.reason, transient=texts.transient, cached=True)
     return CachedPropositions(texts)

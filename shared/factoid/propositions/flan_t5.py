@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -123,17 +122,18 @@ class FlanT5Propositionizer:
         engine = self._load()
         inputs = model_inputs([passages[index] for index in filled], engine.tokenizer, engine.limit)
         parts = [(index, number) for index, tokens in zip(filled, inputs, strict=True) for number in range(len(tokens))]
-        results: dict[int, dict[int, list[str]]] = defaultdict(dict)  # position of a passage → its parts
-        counts = Counter(index for index, _ in parts)
+        results: dict[int, list[Any]] = {
+            index: [None] * len(tokens) for index, tokens in zip(filled, inputs, strict=True)
+        }
         hidden = not self.show_progress or len(filled) == 1
         with tqdm(total=len(filled), desc="propositions", unit="passage", disable=hidden) as bar:
             for batch, outputs in generate(engine, list(chain.from_iterable(inputs)), self.max_new_tokens):
                 for place, part in enumerate(batch):
                     index, number = parts[part]
                     results[index][number] = _read(engine, outputs[place] if outputs else None)
-                    if len(results[index]) == counts[index]:
+                    if None not in results[index]:
                         bar.update()
-                        yield index, _joined([texts for _, texts in sorted(results.pop(index).items())])
+                        yield index, _joined(results.pop(index))
 
     def _load(self) -> Engine:
         with self._lock:

@@ -36,12 +36,8 @@ Token = tuple[str, int, int]  # a word as it is compared, and its span in the te
 @lru_cache(4096)
 def content_tokens(text: str) -> tuple[Token, ...]:
     """Return the numbers and content words of a text, in order."""
-    tokens = []
-    for match in _TOKEN.finditer(text):
-        word = match[0].lower()
-        if word not in _FUNCTION_WORDS:
-            tokens.append((stem(word), *match.span()))
-    return tuple(tokens)
+    matches = [(match[0].lower(), *match.span()) for match in _TOKEN.finditer(text)]
+    return tuple([(stem(word), start, end) for word, start, end in matches if word not in _FUNCTION_WORDS])
 
 
 @lru_cache(4096)
@@ -203,7 +199,6 @@ def _find_words(text: str, line: str) -> int:
 
 
 def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
-    """Return a text on one line, and the places of its characters."""
     if " ".join(text.split()) == text:
         return text, places
     positions = [

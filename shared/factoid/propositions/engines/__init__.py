@@ -92,7 +92,6 @@ def _first_device(engine: str) -> str:
 
 
 def _fastest_dtype(engine: str, device: str) -> str:
-    """Return the fastest dtype that is sound."""
     if engine == "ctranslate2":
         return "int8" if device.startswith("cpu") else "float16"
     kind = usable_device(device, extra="models").type

@@ -57,7 +57,9 @@ class TorchEngine:
         mask = (torch.arange(longest) < lengths[:, None]).long().to(self._device)
         with self._lock, torch.inference_mode():
             if self._decoder is None:
-                return self._plain(ids, mask, max_new_tokens)
+                options = {"max_new_tokens": max_new_tokens, "do_sample": False, "num_beams": 1}
+                outputs = self.model.generate(input_ids=ids, attention_mask=mask, **options)[:, 1:].tolist()
+                return [self._written(output) for output in outputs]
             encoded = self.model.encoder(input_ids=ids, attention_mask=mask)[0]
             return decode(
                 self._decoder,
@@ -70,10 +72,6 @@ class TorchEngine:
                 copying=self._copying,
             )
 
-    def _plain(self, ids: torch.Tensor, mask: torch.Tensor, max_new_tokens: int) -> list[Written]:
-        options = {"max_new_tokens": max_new_tokens, "do_sample": False, "num_beams": 1}
-        written = []
-        for output in self.model.generate(input_ids=ids, attention_mask=mask, **options)[:, 1:].tolist():
-            end = next((index for index, token in enumerate(output) if token in self._ends), None)
-            written.append(Written(output[:end], end is None))
-        return written
+    def _written(self, output: list[int]) -> Written:
+        end = next((index for index, token in enumerate(output) if token in self._ends), None)
+        return Written(output[:end], end is None)

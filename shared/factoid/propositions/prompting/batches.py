@@ -69,12 +69,9 @@ class BatchReport:
     usage: Usage = field(default_factory=Usage)
 
     def __add__(self, other: BatchReport) -> BatchReport:
-        return BatchReport(
-            self.answered + other.answered,
-            dict(Counter(self.failures) + Counter(other.failures)),
-            dict(Counter(self.returned) + Counter(other.returned)),
-            self.usage + other.usage,
-        )
+        failures = dict(Counter(self.failures) + Counter(other.failures))
+        returned = dict(Counter(self.returned) + Counter(other.returned))
+        return BatchReport(self.answered + other.answered, failures, returned, self.usage + other.usage)
 
     def __str__(self) -> str:
         parts = [f"{self.answered:,} passages answered"]

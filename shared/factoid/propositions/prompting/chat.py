@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 from tqdm.auto import tqdm
 
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions.cache import PropositionCache
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.concurrency import in_background, in_tasks, in_threads
 from factoid.propositions.prompting.cost import ANSWER_RATIO, Estimate, Prices, Usage, estimate, rough_tokens
@@ -114,16 +113,9 @@ class ChatPropositionizer(ABC):
         """Tokens of all answers so far, as the server reports them. `Prices.cost` returns their price."""
         return self._usage
 
-    def estimate(
-        self,
-        passages: Iterable[Unit],
-        prices: Prices | None = None,
-        *,
-        cache: PropositionCache | None = None,
-        sample: Usage | None = None,
-    ) -> Estimate:
-        """Return what decomposing passages would cost, as `factoid.propositions.estimate` does. Nothing is sent."""
-        return estimate(passages, prices, model=self.model, prompt=self.prompt, cache=cache, sample=sample)
+    def estimate(self, passages: Iterable[Unit], prices: Prices | None = None, **options: Any) -> Estimate:
+        """Return what `factoid.propositions.estimate` does for this model and prompt; `options` are cache and sample."""
+        return estimate(passages, prices, model=self.model, prompt=self.prompt, **options)
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.

@@ -100,7 +100,7 @@ def estimate(
     ASCII, or one other character, a token. Answers take 1.35 times the tokens of their passage, or those of a sample.
 
     Args:
-        passages: Passages, as `split_passages` gives them.
+        passages: As `split_passages` gives them.
         prices: The model's.
         model: Its name, by which the cache knows its results, and tiktoken its vocabulary.
         prompt: Instructions instead of Figure 8.

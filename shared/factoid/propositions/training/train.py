@@ -146,10 +146,10 @@ def evaluate_propositionizer(
 
 
 def _write_record(folder: Path, record: TrainingRecord) -> None:
-    """Write the model card and training.json, with which the folder is complete."""
     values = {**asdict(record), "factoid": version("factoid")}
-    for name, text in (("README.md", _card(record)), (RECORD, json.dumps(values, indent=2, ensure_ascii=False) + "\n")):
-        write_file(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+    text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+    write_file(folder / "README.md", lambda file: file.write(_card(record).encode()))
+    write_file(folder / RECORD, lambda file: file.write(text.encode()))  # with it the folder is complete
 
 
 def read_record(folder: Path) -> TrainingRecord | None:

@@ -78,11 +78,6 @@ def test_reports_tell_what_was_cached_and_what_may_be_mended(kept):
     second = decompose([*passages(5), passage(1)], CachedPropositionizer(Batching(), kept))
     assert second.report == Report(6, 12, cached=5)
     assert second.retry == []
-    assert str(first.report).startswith(
-        "5 passages → 10 propositions; 1 passages fell back to sentences (1 timed out; another try may mend 1), "
-    )
-    assert str(second.report).startswith("6 passages (5 from the cache) → 12 propositions; 0 passages fell back")
-    assert (first.report + second.report).cached == 5
 
 
 @pytest.mark.parametrize("error", [RuntimeError("no memory"), KeyboardInterrupt(), SystemExit(3)])
@@ -111,8 +106,8 @@ def test_of_batches_the_whole_ones_are_kept(kept, propositionize):
 @pytest.mark.parametrize(
     ("results", "message", "count"),
     [
-        ([(0, ["a"]), (0, ["b"])], "gave position 0 of 2 passages twice", 1),
-        ([(0, ["a"]), (2, ["b"])], "gave position 2 of 2 passages twice, or there is none", 1),
+        ([(0, ["a"]), (0, ["b"])], "gave position 0 twice", 1),
+        ([(0, ["a"]), (2, ["b"])], "gave position 2 twice, or no passage has it", 1),
         ([(0, ["a"])], "ended without a result for 1 of 2 passages", 1),
         ([(0, "text")], "expected a list of strings", 0),
     ],

@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid import Document, Granularity, propositionize, split_passages, split_sentences
+from factoid import Document, Granularity, SyntaxPropositionizer, propositionize, split_passages, split_sentences
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions import AsyncPropositionizer, NoPropositions, Propositionizer, Report, adecompose, decompose
+from factoid.propositions import (
+    AsyncPropositionizer,
+    CachedPropositionizer,
+    NoPropositions,
+    Propositionizer,
+    Report,
+    adecompose,
+    decompose,
+)
 from factoid.testing import ScriptedPropositionizer
 
 TEXT = "The tower leans at 5.5 degrees. It was restored in 1990. Galileo visited it."
@@ -64,6 +72,8 @@ def test_a_passage_that_fails_falls_back_to_its_sentences(output, reason, caplog
 
 
 class FixedPropositionizer:
+    name = "fixed"
+
     def __init__(self, outputs):
         self.outputs = outputs
 
@@ -126,6 +136,43 @@ def test_anything_but_lists_of_strings_is_an_error(output):
         propositionize([PASSAGE], FixedPropositionizer([output]))
 
 
+@pytest.mark.parametrize("outputs", [None, (["a"] for _ in range(1)), {"a": 1}, "a"])
+def test_anything_but_a_list_of_lists_is_an_error(outputs, tmp_path):
+    fixed = FixedPropositionizer(outputs)
+    for propositionizer in (fixed, CachedPropositionizer(fixed, tmp_path / "c")):
+        with pytest.raises(PropositionizerError, match=r"returned .*expected a list with one list of strings for each"):
+            decompose([PASSAGE], propositionizer)
+
+
+@pytest.mark.parametrize(
+    ("passages", "message"),
+    [
+        ("text", r"expected a list of passages, .*got a value of type str \('text'\)"),
+        (["str"], r"expected a list of passages, .*got one with a value of type str \('str'\)"),
+        (PASSAGE, "got a value of type Unit"),
+        (iter([PASSAGE]), "got a value of type list_iterator"),
+        (None, "got None"),
+    ],
+)
+def test_what_are_no_passages(passages, message):
+    with pytest.raises(InvalidInputError, match=message):
+        decompose(passages, FixedPropositionizer([]))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("flan", r"a method propositionize\(passages\).*got a value of type str \('flan'\)"),
+        (None, "expected a propositionizer, .* got None"),
+        (SyntaxPropositionizer, "expected a propositionizer, got the class SyntaxPropositionizer"),
+    ],
+)
+def test_what_is_no_propositionizer(value, message):
+    for use in (lambda: decompose([PASSAGE], value), lambda: CachedPropositionizer(value, "unused")):
+        with pytest.raises(InvalidInputError, match=message):
+            use()
+
+
 def test_no_passages_ask_no_model():
     propositionizer = ScriptedPropositionizer({})
     assert decompose([], propositionizer).units == []
@@ -140,6 +187,8 @@ def test_reports_add_up_and_read_well():
         "3 passages → 8 propositions; 4 passages fell back to sentences (2 refused, 2 timed out), 1 unsupported, "
         "2 sentences added, 3 duplicates left out"
     )
+    assert "3 passages (2 from the cache) →" in str(total + Report(cached=2, transient=1))
+    assert "another try may mend 1" in str(total + Report(cached=2, transient=1))
     assert Report() + total == total
 
 
@@ -173,6 +222,8 @@ async def test_async_awaits_what_can_await_and_moves_the_rest_to_a_thread():
     assert (await adecompose([], awaiting)).units == []
     with pytest.raises(InvalidInputError, match="got 'remove'"):
         await adecompose([PASSAGE], awaiting, unsupported="remove")
+    with pytest.raises(InvalidInputError, match="expected a list of passages"):
+        await adecompose(PASSAGE, awaiting)
     with pytest.raises(PropositionizerError, match="expected one each"):
         await adecompose([PASSAGE], FixedPropositionizer([]))
 

@@ -55,9 +55,8 @@ class PropositionCache:
     """Stores the outputs of propositionizers on disk, for several threads and processes at once.
 
     The key of an entry is the passage's text, title and section and the propositionizer's name, which must tell all else
-    that its output depends on (model, revision, prompt). Failures are entries too, except transient ones.
-
-    The file is open only while it is used. A read-only file can be read; a missing entry is then an error.
+    that its output depends on (model, revision, prompt). Failures are entries too, except transient ones. The file is open
+    only while it is used, and may be read-only.
 
     Args:
         path: A file, created if absent, or the folder of a store, which has a cache in its database.
@@ -79,10 +78,7 @@ class PropositionCache:
     def get(self, name: str, passages: Sequence[Unit], *, session: Session | None = None) -> list[list[str] | None]:
         """Return the propositions of each passage, `NoPropositions` for a failure, None where the cache has none.
 
-        Args:
-            name: The propositionizer's name.
-            passages: Any number of passages; a few thousand at a time keep memory small.
-            session: From `session`, for several calls.
+        `name` is the propositionizer's; a `session` serves several calls.
         """
         keys = [passage_key(name, passage) for passage in passages]
         outputs: dict[bytes, list[str]] = {}
@@ -90,7 +86,10 @@ class PropositionCache:
             for start in range(0, len(keys), _CHUNK):
                 chunk = keys[start : start + _CHUNK]
                 sql = f"SELECT key, output, reason FROM propositions WHERE key IN ({', '.join('?' * len(chunk))})"  # noqa: S608
-                outputs |= {key: _read(output, reason) for key, output, reason in opened.connection.execute(sql, chunk)}
+                for key, output, reason in opened.connection.execute(sql, chunk):
+                    texts = json.loads(output)
+                    is_failure = not texts and reason is not None
+                    outputs[key] = NoPropositions(reason, cached=True) if is_failure else CachedPropositions(texts)
         return [outputs.get(key) for key in keys]
 
     def put(
@@ -103,10 +102,8 @@ class PropositionCache:
     ) -> None:
         """Store the propositions of passages, all in one transaction. Transient failures are left out.
 
-        An entry that is there stays, unless it is a failure. In place of a passage its `passage_key` will do.
-
-        Raises:
-            PropositionizerError: Another number of outputs than of passages, or anything but lists of strings.
+        An entry that is there stays, unless it is a failure. In place of a passage its `passage_key` will do. Outputs that
+        are not one list of strings for each passage raise `PropositionizerError`.
         """
         check_outputs(outputs, len(passages))
         keys = [passage if isinstance(passage, bytes) else passage_key(name, passage) for passage in passages]
@@ -120,12 +117,7 @@ class PropositionCache:
                 connection.executemany(_PUT, rows)
 
     def count(self, name: str | None = None, *, failures: bool = False) -> int:
-        """Return the number of entries.
-
-        Args:
-            name: Those of one propositionizer only.
-            failures: Only passages without propositions.
-        """
+        """Return the number of entries: all, or those of one propositionizer, or only passages without propositions."""
         where, parameters = _where(name, failures)
         with self.session() as opened:
             return int(opened.connection.execute(f"SELECT count(*) FROM propositions{where}", parameters).fetchone()[0])  # noqa: S608
@@ -157,15 +149,11 @@ def passage_key(name: str, passage: Unit) -> bytes:
         InvalidInputError: The name is not a string, or empty.
     """
     if not isinstance(name, str) or not name:
-        message = f"expected the name of a propositionizer (model and revision, prompt version), got {name!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"expected the name of a propositionizer (model and revision, prompt version), got {name!r}"
+        )
     content = json.dumps([_KEY_VERSION, name, passage.text, passage.title, passage.section])
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
-
-
-def _read(output: str, reason: str | None) -> list[str]:
-    texts: list[str] = json.loads(output)
-    return CachedPropositions(texts) if texts or reason is None else NoPropositions(reason, cached=True)
 
 
 def _where(name: str | None, failures: bool) -> tuple[str, list[str]]:

@@ -1,25 +1,35 @@
-"""A propositionizer behind a cache: no passage goes through a model twice, and a killed run can go on.
-
-What is kept, and which failures are not, is decided in `factoid.propositions.cache`.
-"""
+"""A propositionizer behind a cache: no passage goes through a model twice, and a killed run can go on."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, aclosing, closing
 from functools import partial
 from inspect import getattr_static
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tqdm.auto import tqdm
 
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions.cache import PropositionCache, Session, passage_key
-from factoid.propositions.protocol import CachedPropositions, NoPropositions, Propositionizer, check_propositionizer
-from factoid.propositions.streams import Result, aresults, in_order, in_thread, results
+from factoid.propositions.protocol import (
+    AsyncPropositionizer,
+    AsyncStreamingPropositionizer,
+    CachedPropositions,
+    NoPropositions,
+    Propositionizer,
+    Result,
+    StreamingPropositionizer,
+    check_outputs,
+    check_propositionizer,
+    in_order,
+)
 from factoid.units import Unit
+
+T = TypeVar("T")
 
 _LOOKUP = 500  # passages looked up together, shortly before they are asked: another process may have added some
 
@@ -31,8 +41,8 @@ class CachedPropositionizer:
     call are asked once; threads and processes that share a cache may ask for the same passage at the same time.
 
     Args:
-        propositionizer: Must have a `name` that tells all that its output depends on besides the passage. With `stream`
-            (or `astream`) its results are stored one by one as they arrive, else batch by batch.
+        propositionizer: Must have a `name` that tells all that its output depends on besides the passage. Results of a
+            `stream` (or `astream`) are stored one by one.
         cache: The cache, or the path of its file.
         batch_size: Most passages in one call of the propositionizer.
         show_progress: Show a progress bar over passages, where there is more than one.
@@ -83,7 +93,7 @@ class CachedPropositionizer:
         return in_order([result async for result in self.astream(passages)])
 
     def stream(self, passages: Sequence[Unit]) -> Iterator[Result]:
-        """Yield the position of each passage and its propositions: of a few hundred at a time first what the cache holds."""
+        """Yield the position of each passage and its propositions: of a few hundred first what the cache holds."""
         if not passages:
             return
         with self.cache.session() as session, self._bar(len(passages)) as bar:
@@ -91,9 +101,9 @@ class CachedPropositionizer:
             for known, missing in call.batches():
                 yield from known
                 if missing:
-                    with closing(results(self.propositionizer, call.units(missing))) as groups:
+                    with closing(_results(self.propositionizer, missing)) as groups:
                         for group in groups:
-                            yield from call.store(missing, group)
+                            yield from call.store(group)
 
     async def astream(self, passages: Sequence[Unit]) -> AsyncGenerator[Result]:
         """Do as `stream`, without blocking the event loop. A propositionizer that cannot await works in a thread."""
@@ -101,21 +111,21 @@ class CachedPropositionizer:
             return
         stack = ExitStack()
         try:
-            session = await in_thread(lambda: stack.enter_context(self.cache.session()))
+            session = await _in_thread(lambda: stack.enter_context(self.cache.session()))
             bar = stack.enter_context(self._bar(len(passages)))
-            call = await in_thread(lambda: _Call(self, passages, session, bar))
+            call = await _in_thread(lambda: _Call(self, passages, session, bar))
             batches = call.batches()
-            while batch := await in_thread(lambda: next(batches, None)):
+            while batch := await _in_thread(lambda: next(batches, None)):
                 known, missing = batch
                 for result in known:
                     yield result
                 if missing:
-                    async with aclosing(aresults(self.propositionizer, call.units(missing))) as groups:
+                    async with aclosing(_aresults(self.propositionizer, missing)) as groups:
                         async for group in groups:
-                            for result in await in_thread(partial(call.store, missing, group)):
+                            for result in await _in_thread(partial(call.store, group)):
                                 yield result
         finally:
-            await in_thread(stack.close)
+            await _in_thread(stack.close)
 
     def _bar(self, count: int) -> tqdm[Any]:
         hidden = not self.show_progress or count < 2
@@ -134,18 +144,15 @@ class _Call:
         for position, passage in enumerate(passages):
             positions[passage_key(self._name, passage)].append(position)
         self._repeated = {first: repeated for first, *repeated in positions.values()}
+        self._waiting: dict[int, int] = {}  # places in the batch without a result → positions
 
-    def units(self, positions: Iterable[int]) -> list[Unit]:
-        """Return passages."""
-        return [self._passages[position] for position in positions]
-
-    def batches(self) -> Iterator[tuple[list[Result], list[int]]]:
-        """Yield what the cache holds, and batches of the positions of the rest."""
+    def batches(self) -> Iterator[tuple[list[Result], list[Unit]]]:
+        """Yield what the cache holds, and batches of the other passages, whose results go to `store`."""
         distinct = list(self._repeated)
         missing: list[int] = []
         for start in range(0, len(distinct), _LOOKUP):
             chunk = distinct[start : start + _LOOKUP]
-            outputs = self._cache.get(self._name, self.units(chunk), session=self._session)
+            outputs = self._cache.get(self._name, self._units(chunk), session=self._session)
             missing += [position for position, texts in zip(chunk, outputs, strict=True) if texts is None]
             if missing:
                 self._session.check_writable()
@@ -153,18 +160,32 @@ class _Call:
             yield self._repeat(known), []
             last = start + _LOOKUP >= len(distinct)
             while len(missing) >= self._batch_size or (last and missing):
-                yield [], missing[: self._batch_size]
-                del missing[: self._batch_size]
+                batch, missing = missing[: self._batch_size], missing[self._batch_size :]
+                self._waiting = dict(enumerate(batch))
+                yield [], self._units(batch)
+                if self._waiting:
+                    raise PropositionizerError(
+                        f"the propositionizer's stream ended without a result for {len(self._waiting)} of {len(batch)} "
+                        "passages"
+                    )
 
-    def store(self, positions: Sequence[int], group: Sequence[Result]) -> list[Result]:
-        """Commit results, whose positions count in `positions`, and return them with those of equal passages."""
-        placed = [(positions[index], texts) for index, texts in group]
-        units = self.units(position for position, _ in placed)
+    def store(self, group: Sequence[Result]) -> list[Result]:
+        """Commit results of the batch, and return them with those of equal passages."""
+        placed = []
+        for place, texts in group:
+            if place not in self._waiting:
+                raise PropositionizerError(
+                    f"the propositionizer's stream gave position {place!r} twice, or no passage has it"
+                )
+            placed.append((self._waiting.pop(place), texts))
+        units = self._units(position for position, _ in placed)
         self._cache.put(self._name, units, [texts for _, texts in placed], session=self._session)
         return self._repeat(placed)
 
+    def _units(self, positions: Iterable[int]) -> list[Unit]:
+        return [self._passages[position] for position in positions]
+
     def _repeat(self, results: Iterable[Result]) -> list[Result]:
-        """Return results with those of equal passages."""
         everywhere: list[Result] = []
         for position, texts in results:
             everywhere.append((position, texts))
@@ -174,10 +195,45 @@ class _Call:
 
 
 def _again(texts: list[str]) -> list[str]:
-    """Return a result for an equal passage."""
     if isinstance(texts, NoPropositions):
         return NoPropositions(texts.reason, transient=texts.transient, cached=True)
     return CachedPropositions(texts)
+
+
+def _results(propositionizer: Propositionizer, passages: Sequence[Unit]) -> Generator[list[Result]]:
+    """Yield results as they arrive: one by one from a stream, else all at once."""
+    if isinstance(propositionizer, StreamingPropositionizer):
+        for result in propositionizer.stream(passages):
+            yield [result]
+    else:
+        yield _all(propositionizer.propositionize(passages), passages)
+
+
+async def _aresults(propositionizer: Propositionizer, passages: Sequence[Unit]) -> AsyncGenerator[list[Result]]:
+    """Do as `_results`, without blocking the event loop: in threads where the propositionizer cannot await."""
+    if isinstance(propositionizer, AsyncStreamingPropositionizer):
+        async for result in propositionizer.astream(passages):
+            yield [result]
+    elif isinstance(propositionizer, AsyncPropositionizer):
+        yield _all(await propositionizer.apropositionize(passages), passages)
+    else:
+        with closing(_results(propositionizer, passages)) as groups:
+            while (group := await _in_thread(lambda: next(groups, None))) is not None:
+                yield group
+
+
+def _all(outputs: list[list[str]], passages: Sequence[Unit]) -> list[Result]:
+    check_outputs(outputs, len(passages))
+    return list(enumerate(outputs))
+
+
+async def _in_thread(function: Callable[[], T]) -> T:
+    """Call a function in a thread; if cancelled, wait until the thread is done."""
+    task = asyncio.ensure_future(asyncio.to_thread(function))
+    try:
+        return await asyncio.shield(task)
+    finally:
+        await asyncio.wait([task])
 
 
 def with_cache(
@@ -187,11 +243,7 @@ def with_cache(
     store: Path | None = None,
     **options: Any,
 ) -> Propositionizer:
-    """Put a cache before a propositionizer: `cache`, or that of a store's folder if the propositionizer is `costly`.
-
-    Raises:
-        InvalidInputError: No propositionizer, or one without the name that a cache needs.
-    """
+    """Put a cache before a propositionizer: `cache`, or that of a store's folder if the propositionizer is `costly`."""
     check_propositionizer(propositionizer)
     if cache is None and getattr(propositionizer, "costly", False):
         cache = store

@@ -37,17 +37,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """The propositions of some passages, and counts of how they came about.
+    """The propositions of some passages, and counts of how they came about."""
 
-    Attributes:
-        units: Propositions, and the sentences that stand in for some.
-        report: The counts.
-        retry: Passages that failed for a transient reason, and fell back to their sentences.
-    """
-
-    units: list[Unit] = field(default_factory=list)
+    units: list[Unit] = field(default_factory=list)  # propositions, and the sentences that stand in for some
     report: Report = field(default_factory=Report)
-    retry: list[Unit] = field(default_factory=list)
+    retry: list[Unit] = field(default_factory=list)  # passages that failed for a transient reason
 
 
 def propositionize(
@@ -75,8 +69,7 @@ def decompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop", log: bool = True
 ) -> Decomposition:
     """Do as `propositionize`, and return the counts with the units; with `log`, log them, too."""
-    _check(passages, propositionizer, unsupported)
-    asked = [passage for passage in passages if not _is_written(passage)]
+    asked = _asked(passages, propositionizer, unsupported)
     outputs = propositionizer.propositionize(asked) if asked else []
     return ground(passages, _with_written(passages, asked, outputs), unsupported=unsupported, log=log)
 
@@ -85,9 +78,8 @@ async def adecompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
 ) -> Decomposition:
     """Do as `decompose`, without blocking the event loop."""
-    _check(passages, propositionizer, unsupported)
+    asked = _asked(passages, propositionizer, unsupported)
     outputs: list[list[str]] = []
-    asked = [passage for passage in passages if not _is_written(passage)]
     if isinstance(propositionizer, AsyncPropositionizer) and asked:
         outputs = await propositionizer.apropositionize(asked)
     elif asked:
@@ -101,18 +93,31 @@ def ground(
 ) -> Decomposition:
     """Turn the propositionizer's texts into units, one list of texts for each passage."""
     check_outputs(outputs, len(passages))
-    units: list[Unit] = []
+    result = Decomposition()
     report = Report()
-    retry: list[Unit] = []
     for passage, texts in zip(passages, outputs, strict=True):
-        grounded, account = _ground_passage(passage, texts, unsupported)
-        units.extend(grounded)
-        report += account
-        if account.transient:
-            retry.append(passage)
+        units, counts = _ground_passage(passage, texts, unsupported)
+        result.units.extend(units)
+        report += counts
+        if counts.transient:
+            result.retry.append(passage)
     if log:
         logger.log(logging.WARNING if report.failures else logging.INFO, "%s", report)
-    return Decomposition(units, report, retry)
+    return replace(result, report=report)
+
+
+def check_policy(policy: str) -> None:
+    """Refuse what is not a policy for unsupported propositions."""
+    if policy not in get_args(Policy):
+        raise InvalidInputError(f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}")
+
+
+def _asked(passages: Sequence[Unit], propositionizer: Propositionizer, policy: Policy) -> list[Unit]:
+    """Check the arguments of `decompose`, and return the passages that the propositionizer is asked about."""
+    check_policy(policy)
+    check_passages(passages)
+    check_propositionizer(propositionizer)
+    return [passage for passage in passages if not _is_written(passage)]
 
 
 def _is_written(passage: Unit) -> bool:
@@ -126,18 +131,6 @@ def _with_written(
     check_outputs(outputs, len(asked))
     answers = iter(outputs)
     return [passage.text.splitlines() if _is_written(passage) else next(answers) for passage in passages]
-
-
-def check_policy(policy: str) -> None:
-    """Refuse what is not a policy for unsupported propositions."""
-    if policy not in get_args(Policy):
-        raise InvalidInputError(f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}")
-
-
-def _check(passages: Sequence[Unit], propositionizer: Propositionizer, policy: Policy) -> None:
-    check_policy(policy)
-    check_passages(passages)
-    check_propositionizer(propositionizer)
 
 
 def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tuple[list[Unit], Report]:
@@ -166,12 +159,9 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
         if index >= 0 and text == sentences[index].readings[0][0] and is_code(sentences[index].unit.text):
             code = sentences[index].unit  # with its lines and its indentation
             text, start, end = code.text, code.start, code.end
-        placed.append((index, _proposition(passage, text, start, end)))
-    missed = [
-        index
-        for index in source.uncovered([unit.text for _, unit in placed])
-        if _WORD.search(sentences[index].unit.text)
-    ]
+        placed.append((index, child_unit(passage, text, Granularity.PROPOSITION, start, end)))
+    uncovered = source.uncovered([unit.text for _, unit in placed])
+    missed = [index for index in uncovered if _WORD.search(sentences[index].unit.text)]
     placed += [(index, _stand_in(passage, sentences[index].unit, UNCOVERED)) for index in missed]
     placed.sort(key=itemgetter(0))  # stable: reading order by sentence, then the propositionizer's order
     units: dict[str, Unit] = {}
@@ -182,12 +172,9 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     return list(units.values()), Report(1, len(units), {}, unsupported, len(missed), duplicates, cached)
 
 
-def _proposition(passage: Unit, text: str, start: int, end: int, fallback: str = "") -> Unit:
-    unit = child_unit(passage, text, Granularity.PROPOSITION, start, end)
-    return replace(unit, metadata={"fallback": fallback, **passage.metadata}) if fallback else unit
-
-
 def _stand_in(passage: Unit, sentence: Unit, reason: str) -> Unit:
     """Return a proposition that is a sentence as a reader sees it."""
     text = visible(sentence.text).text.strip() or sentence.text
-    return _proposition(passage, sentence.text if is_code(text) else text, sentence.start, sentence.end, reason)
+    text = sentence.text if is_code(text) else text
+    unit = child_unit(passage, text, Granularity.PROPOSITION, sentence.start, sentence.end)
+    return replace(unit, metadata={"fallback": reason, **passage.metadata})

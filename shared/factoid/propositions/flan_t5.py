@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -17,8 +16,7 @@ from factoid.propositions.engines import EngineName, check_choice, choose, load
 from factoid.propositions.engines.batching import generate, model_inputs
 from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
 from factoid.propositions.parse import read_propositions
-from factoid.propositions.protocol import NoPropositions
-from factoid.propositions.streams import in_order
+from factoid.propositions.protocol import NoPropositions, in_order
 from factoid.units import Unit
 
 if TYPE_CHECKING:
@@ -73,10 +71,8 @@ class FlanT5Propositionizer:
         show_progress: bool = False,
     ) -> None:
         if max_new_tokens < 1 or (batch_tokens is not None and batch_tokens < 1):
-            raise InvalidInputError(
-                f"expected batch_tokens >= 1 and max_new_tokens >= 1, got batch_tokens={batch_tokens}, "
-                f"max_new_tokens={max_new_tokens}"
-            )
+            numbers = f"{batch_tokens} and {max_new_tokens}"
+            raise InvalidInputError(f"expected batch_tokens >= 1 and max_new_tokens >= 1, got {numbers}")
         check_choice(engine, dtype)
         self.model = os.fspath(model)
         self.engine = engine
@@ -93,18 +89,13 @@ class FlanT5Propositionizer:
 
     @property
     def name(self) -> str:
-        """What the output depends on besides the passage: model, revision, dtype and `max_new_tokens`.
-
-        It holds the commit or the folder's fingerprint, and no defaults: float32 and 512. Options of None depend on this
-        machine.
-        """
-        folder = Path(self.model)
-        if folder.is_dir():
+        """Model with its commit or the folder's fingerprint, dtype and `max_new_tokens`; without float32 and 512."""
+        if (folder := Path(self.model)).is_dir():
             identity = fingerprint(folder)
         else:
             if self._commit is None:
                 self._commit = Checkpoint(self.model, self.revision).commit()
-            identity = self._commit or self.revision or ""
+            identity = self._commit
         limit = "" if self.max_new_tokens == _MAX_NEW_TOKENS else f"max_new_tokens={self.max_new_tokens}"
         suffixes = [choose(self.engine, self.device, self.dtype).suffix, limit]
         return ":".join([f"{self.model}@{identity}" if identity else self.model, *filter(None, suffixes)])
@@ -131,17 +122,18 @@ class FlanT5Propositionizer:
         engine = self._load()
         inputs = model_inputs([passages[index] for index in filled], engine.tokenizer, engine.limit)
         parts = [(index, number) for index, tokens in zip(filled, inputs, strict=True) for number in range(len(tokens))]
-        results: dict[int, dict[int, list[str]]] = defaultdict(dict)  # position of a passage → its parts
-        counts = Counter(index for index, _ in parts)
+        results: dict[int, list[Any]] = {
+            index: [None] * len(tokens) for index, tokens in zip(filled, inputs, strict=True)
+        }
         hidden = not self.show_progress or len(filled) == 1
         with tqdm(total=len(filled), desc="propositions", unit="passage", disable=hidden) as bar:
             for batch, outputs in generate(engine, list(chain.from_iterable(inputs)), self.max_new_tokens):
                 for place, part in enumerate(batch):
                     index, number = parts[part]
                     results[index][number] = _read(engine, outputs[place] if outputs else None)
-                    if len(results[index]) == counts[index]:
+                    if None not in results[index]:
                         bar.update()
-                        yield index, _joined([texts for _, texts in sorted(results.pop(index).items())])
+                        yield index, _joined(results.pop(index))
 
     def _load(self) -> Engine:
         with self._lock:
@@ -161,8 +153,7 @@ class FlanT5Propositionizer:
 
 
 def _read(engine: Engine, written: Written | None) -> list[str]:
-    """Return the propositions of one output; None is an input that did not fit into memory."""
-    if written is None:
+    if written is None:  # the input did not fit into memory
         return NoPropositions("out of memory", transient=True)
     answer = engine.tokenizer.decode(written.tokens, skip_special_tokens=True)
     return read_propositions(answer, cut_off=written.cut_off)

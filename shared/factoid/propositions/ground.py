@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from factoid.markdown import visible
@@ -28,10 +28,7 @@ _FUNCTION_WORDS = frozenset(
 )
 _ENDINGS = ("ations", "ation", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "al", "s", "e", "y")
 _PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
-_SUPPORT = 2 / 3
-_RESOLVED = 1 / 4
-_COVERED = 1 / 2
-
+_SUPPORT, _RESOLVED, _COVERED = 2 / 3, 1 / 4, 1 / 2
 
 Token = tuple[str, int, int]  # a word as it is compared, and its span in the text that it stands in
 
@@ -39,12 +36,8 @@ Token = tuple[str, int, int]  # a word as it is compared, and its span in the te
 @lru_cache(4096)
 def content_tokens(text: str) -> tuple[Token, ...]:
     """Return the numbers and content words of a text, in order."""
-    tokens = []
-    for match in _TOKEN.finditer(text):
-        word = match[0].lower()
-        if word not in _FUNCTION_WORDS:
-            tokens.append((stem(word), *match.span()))
-    return tuple(tokens)
+    matches = [(match[0].lower(), *match.span()) for match in _TOKEN.finditer(text)]
+    return tuple([(stem(word), start, end) for word, start, end in matches if word not in _FUNCTION_WORDS])
 
 
 @lru_cache(4096)
@@ -54,12 +47,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def is_supported(proposition: str, known: Collection[str]) -> bool:
-    """Tell whether a proposition says only what its source says.
-
-    Args:
-        proposition: The text.
-        known: Words of passage, title and section, as `content_words` gives them.
-    """
+    """Tell whether a proposition says only what its source says, whose `known` words are those of `content_words`."""
     tokens = content_tokens(proposition)
     unknown = [token for token in tokens if token[0] not in known]
     for word, start, _ in unknown:
@@ -69,35 +57,23 @@ def is_supported(proposition: str, known: Collection[str]) -> bool:
 
 
 class Sentence(NamedTuple):
-    """A sentence of a passage, as propositions are compared with it.
-
-    Attributes:
-        unit: The sentence.
-        tokens: Its content words as a reader sees them, by where they stand in its text.
-        words: The same without their places.
-        readings: Its text on one line as it stands and, if that differs, as a reader sees it, each with the position of every
-            character in the document.
-    """
+    """A sentence of a passage, as propositions are compared with it."""
 
     unit: Unit
-    tokens: list[Token]
-    words: frozenset[str]
+    tokens: list[Token]  # content words as a reader sees them, by where they stand in its text
+    words: frozenset[str]  # of the tokens
+    # Its text on one line as it stands and, if that differs, as a reader sees it, each with the position of every character
+    # in the document.
     readings: list[tuple[str, Sequence[int]]]
 
 
 class Source:
-    """A passage that propositions are compared with.
-
-    Attributes:
-        sentences: Its sentences.
-        known: All words that may support a proposition: those of passage, title and section.
-        context: Words of title and section, with which propositions are made to stand alone.
-    """
+    """A passage that propositions are compared with."""
 
     def __init__(self, passage: Unit) -> None:
         self.sentences = [_read(unit) for unit in split_sentences(passage)]
         self.context = content_words(passage.title) | content_words(passage.section)
-        self.known = content_words(passage.text) | self.context
+        self.known = content_words(passage.text) | self.context  # words that may support a proposition
         first, last = (self.sentences[0].unit, self.sentences[-1].unit) if self.sentences else (passage, passage)
         self._span = first.start, last.end
         self._spread = Counter(chain.from_iterable([sentence.words for sentence in self.sentences]))
@@ -109,9 +85,6 @@ class Source:
         that span: in the sentence of which it is the largest part. Else, a name that the proposition starts with and the words
         of title and section count little: where the sentence has a pronoun, the propositionizer took them from elsewhere.
 
-        Args:
-            proposition: The text, without white space at its ends.
-
         Returns:
             (index of the first sentence, start, end) in characters of the document. Where the proposition is in other words,
             the span is the shortest stretch of the sentence that holds the words shared. A proposition that shares no word
@@ -121,13 +94,9 @@ class Source:
             return verbatim
         tokens = content_tokens(proposition)
         words = [word for word, _, _ in tokens]
-        length = next((at for at, token in enumerate(tokens) if not proposition[token[1]].isupper()), len(tokens))
-        name, context, spread = words[:length], self.context, self._spread
-        weights = {
-            word: (_RESOLVED if word in name or word in context else 1.0) / spread[word]
-            for word in words
-            if word in spread
-        }
+        name = [word for word, _, _ in takewhile(lambda token: proposition[token[1]].isupper(), tokens)]
+        resolved, spread = self.context.union(name), self._spread
+        weights = {word: (_RESOLVED if word in resolved else 1.0) / spread[word] for word in words if word in spread}
         if not weights:
             return -1, *self._span
         scores = [sum([weights[word] for word in weights if word in sentence.words]) for sentence in self.sentences]
@@ -138,7 +107,7 @@ class Source:
             tied.sort(key=lambda index: -len(every.intersection(self.sentences[index].unit.text.lower().split())))
         sentence = self.sentences[tied[0]]
         shared = sentence.words.intersection(words)
-        distinctive = shared.intersection(words[length:]).difference(context)
+        distinctive = shared.intersection(words[len(name) :]).difference(self.context)
         if distinctive and shared.issuperset(name):
             distinctive = distinctive.union(name)
         start, end = _shortest_window(sentence.tokens, distinctive or shared)
@@ -154,16 +123,14 @@ class Source:
         A sentence of function words only ("So be it.") is covered by a proposition that holds it as it stands.
         """
         covering: set[str] = set().union(*map(content_words, propositions))
-        missed = []
-        for index, sentence in enumerate(self.sentences):
+
+        def is_covered(sentence: Sentence) -> bool:
             if sentence.words:
-                covered = len(sentence.words & covering) >= _COVERED * len(sentence.words)
-            else:
-                bare = sentence.unit.text.strip(_PUNCTUATION).casefold()
-                covered = any(bare in text.casefold() for text in propositions)
-            if not covered:
-                missed.append(index)
-        return missed
+                return len(sentence.words & covering) >= _COVERED * len(sentence.words)
+            bare = sentence.unit.text.strip(_PUNCTUATION).casefold()
+            return any(bare in text.casefold() for text in propositions)
+
+        return [index for index, sentence in enumerate(self.sentences) if not is_covered(sentence)]
 
 
 def _read(unit: Unit) -> Sentence:
@@ -232,7 +199,6 @@ def _find_words(text: str, line: str) -> int:
 
 
 def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
-    """Return a text on one line, and the places of its characters."""
     if " ".join(text.split()) == text:
         return text, places
     positions = [
@@ -246,11 +212,11 @@ def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
 def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[int, int]:
     """Return the span of the shortest run of tokens that holds all the words, in any order; they stand in the tokens."""
     hits = [token for token in tokens if token[0] in words]
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     first = 0
     runs = []
     for word, _, end in hits:
-        counts[word] = counts.get(word, 0) + 1
+        counts[word] += 1
         while counts[hits[first][0]] > 1:
             counts[hits[first][0]] -= 1
             first += 1

@@ -67,15 +67,10 @@ class _List(NamedTuple):
 
 
 def parse_propositions(output: str) -> list[str]:
-    """Return the propositions that a model's answer lists, in order, repetitions kept.
-
-    White space and control characters become single spaces.
+    """Return the propositions that a model's answer lists, in order, repetitions kept, each on one line.
 
     A truncated list gives its complete strings. Elements that are not strings are left out. An object gives the values of
     its keys with "proposition" in them, else all its lists.
-
-    Returns:
-        Non-empty strings. The list is empty only if the output is a list without any.
 
     Raises:
         UnreadableOutputError: The output holds no list (a refusal, prose) or ends within its first string.
@@ -96,12 +91,7 @@ def parse_propositions(output: str) -> list[str]:
 
 
 def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
-    """Do as `parse_propositions`, but return `NoPropositions` with the reason instead of raising.
-
-    Args:
-        output: The model's answer.
-        cut_off: Whether the model stopped at its token limit, which is then the reason.
-    """
+    """Do as `parse_propositions`, but return `NoPropositions` with the reason, such as a model `cut_off` at its limit."""
     if not output.strip():
         return NoPropositions("output cut off" if cut_off else "empty output")
     try:
@@ -171,23 +161,16 @@ def _read(text: str, at: int, *, bare: bool = False) -> _List:
 
 def _string_end(text: str, start: int, opener: str, in_object: bool, may_be_key: bool) -> int:
     """Return where the quote is that ends the string whose text begins at `start`, or -1."""
-    at = start
-    while match := _NEXT_CLOSER[opener].search(text, at):
-        quote = match.start()
-        if text[quote] == "\\":
-            at = quote + 2
-            continue
+    for quote in _quotes(text, start, _NEXT_CLOSER[opener]):
         if may_be_key and _KEY_END.match(text, quote + 1):
             return quote
-        delimiter = _DELIMITER.match(text, quote + 1)
-        if delimiter:
+        if delimiter := _DELIMITER.match(text, quote + 1):
             # A single quote cannot open a phrase, because it may be an apostrophe.
             may_open = delimiter["next"] == opener and opener not in "'‘"
             if not may_open or not _opens_phrase(text, delimiter.end(), opener, in_object):
                 return quote
         elif _forgotten(text, quote):
             return quote
-        at = quote + 1
     return -1
 
 
@@ -196,21 +179,21 @@ def _opens_phrase(text: str, start: int, opener: str, in_object: bool) -> bool:
 
     It does if the next quote ends a word and is not followed by what follows a string.
     """
-    at = start
-    while match := _NEXT_QUOTE[opener].search(text, at):
-        quote = match.start()
-        if text[quote] == "\\":
-            at = quote + 2
-            continue
-        if quote == start or text[quote - 1].isspace() or text[quote] not in _CLOSERS[opener]:
-            return False
-        follows = (
-            _DELIMITER.match(text, quote + 1)
-            or _forgotten(text, quote)
-            or (in_object and _KEY_END.match(text, quote + 1))
-        )
-        return not follows
-    return False
+    quote = next(_quotes(text, start, _NEXT_QUOTE[opener]), start)
+    if quote == start or text[quote - 1].isspace() or text[quote] not in _CLOSERS[opener]:
+        return False
+    follows = _DELIMITER.match(text, quote + 1) or _forgotten(text, quote)
+    return not follows and not (in_object and _KEY_END.match(text, quote + 1))
+
+
+def _quotes(text: str, at: int, pattern: re.Pattern[str]) -> Iterator[int]:
+    """Yield where the quotes of a pattern are, without escaped ones."""
+    while match := pattern.search(text, at):
+        at = match.end()
+        if match[0] == "\\":
+            at += 1
+        else:
+            yield match.start()
 
 
 def _forgotten(text: str, quote: int) -> bool:

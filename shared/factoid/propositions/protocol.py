@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Protocol, runtime_checkable
 
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.units import Unit
+
+Result = tuple[int, list[str]]  # position of a passage, and its propositions
 
 
 class NoPropositions(list[str]):
@@ -91,18 +94,21 @@ def check_passages(passages: object) -> None:
 
 def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
     """Raise `PropositionizerError` for outputs that are not one list of strings for each passage."""
-    expected = ""
+    problem = ""
     if not isinstance(outputs, list | tuple):
-        expected = f"{_kind(outputs)}: expected a list with one list of strings for each passage"
+        problem = f"{_kind(outputs)}: expected a list with one list of strings for each passage"
     elif len(outputs) != count:
-        expected = f"{len(outputs)} lists for {count} passages: expected one each"
-    else:
-        for texts in outputs:
-            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-                expected = f"{texts!r:.80} for a passage: expected a list of strings"
-                break
-    if expected:
-        raise PropositionizerError(f"the propositionizer returned {expected}")
+        problem = f"{len(outputs)} lists for {count} passages: expected one each"
+    for texts in () if problem else outputs:
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            problem = f"{texts!r:.80} for a passage: expected a list of strings"
+    if problem:
+        raise PropositionizerError(f"the propositionizer returned {problem}")
+
+
+def in_order(results: Iterable[Result]) -> list[list[str]]:
+    """Return the propositions of each passage, in order."""
+    return [texts for _, texts in sorted(results, key=lambda result: result[0])]
 
 
 def _kind(value: object) -> str:
@@ -111,40 +117,22 @@ def _kind(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Counts of what became of some passages. Reports add up.
-
-    Attributes:
-        passages: Number of passages.
-        propositions: Number of units returned, those that stand in for failures included.
-        failures: Passages that fell back to their sentences, counted by reason.
-        unsupported: Propositions whose names, numbers or content words their passage does not hold.
-        uncovered: Sentences that no proposition covered and that were added as they stand.
-        duplicates: Propositions that repeated another one of the same passage, left out.
-        cached: Passages answered without a model: from a cache, or by an equal passage of the same call.
-        transient: Failed passages for which another try may succeed. They are not cached.
-    """
+    """Counts of what became of some passages. Reports add up."""
 
     passages: int = 0
-    propositions: int = 0
-    failures: Mapping[str, int] = field(default_factory=dict)
-    unsupported: int = 0
-    uncovered: int = 0
-    duplicates: int = 0
-    cached: int = 0
-    transient: int = 0
+    propositions: int = 0  # units returned, those that stand in for failures included
+    failures: Mapping[str, int] = field(default_factory=dict)  # passages that fell back to their sentences, by reason
+    unsupported: int = 0  # propositions whose names, numbers or content words their passage does not hold
+    uncovered: int = 0  # sentences that no proposition covered and that were added as they stand
+    duplicates: int = 0  # propositions that repeated another one of the same passage, left out
+    cached: int = 0  # passages answered without a model: from a cache, or by an equal passage of the same call
+    transient: int = 0  # failed passages for which another try may succeed; they are not cached
 
     def __add__(self, other: Report) -> Report:
-        reasons = sorted({*self.failures, *other.failures})
-        return Report(
-            self.passages + other.passages,
-            self.propositions + other.propositions,
-            {reason: self.failures.get(reason, 0) + other.failures.get(reason, 0) for reason in reasons},
-            self.unsupported + other.unsupported,
-            self.uncovered + other.uncovered,
-            self.duplicates + other.duplicates,
-            self.cached + other.cached,
-            self.transient + other.transient,
-        )
+        failures = Counter(self.failures) + Counter(other.failures)
+        counts = [entry.name for entry in fields(self) if entry.name != "failures"]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
+        return Report(failures=dict(sorted(failures.items())), **sums)
 
     @property
     def failed(self) -> int:

@@ -51,14 +51,6 @@ class Similarity(Protocol):
         ...
 
 
-class UnitEncoder(Protocol):
-    """The method of an encoder that is needed here; every `factoid.Encoder` has it."""
-
-    def encode_units(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors. Shape: (len(texts), dim)."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class PropositionF1:
     """How well predicted propositions agree with reference ones, each figure from 0 to 1."""
@@ -93,12 +85,7 @@ def _best_matches(similarities: NDArray[np.floating[Any]]) -> PropositionF1:
 def corpus_f1(
     predicted: Sequence[Sequence[str]], references: Sequence[Sequence[str]], similarity: Similarity
 ) -> PropositionF1:
-    """Return the means over passages of `proposition_f1`.
-
-    Args:
-        predicted: The propositions of each passage.
-        references: As many lists, in the same order.
-        similarity: A model behind it gets the texts of many passages at once.
+    """Return the means of `proposition_f1` over passages; there is a predicted list and a reference list for each.
 
     Raises:
         InvalidInputError: There are no passages, or not as many predicted lists as reference lists.
@@ -117,24 +104,16 @@ def corpus_f1(
 
 
 def mean_f1(scores: Sequence[PropositionF1]) -> PropositionF1:
-    """Return the means of precision, recall and F1.
-
-    Raises:
-        InvalidInputError: There are none.
-    """
+    """Return the means of precision, recall and F1; raise `InvalidInputError` if there are none."""
     if not scores:
         raise InvalidInputError("expected the propositions of one passage at least, got none")
     return PropositionF1(*(sum(column) / len(scores) for column in zip(*map(astuple, scores), strict=True)))
 
 
 class EncoderSimilarity:
-    """The cosine of two texts' vectors.
+    """The cosine of two texts' vectors, from the unit side of any encoder. A zero vector has similarity 0 to all."""
 
-    Args:
-        encoder: Any encoder; its unit side is used for both texts. A zero vector has similarity 0 to all.
-    """
-
-    def __init__(self, encoder: UnitEncoder) -> None:
+    def __init__(self, encoder: Any) -> None:
         self._encoder = encoder
 
     def __call__(self, a: Sequence[str], b: Sequence[str]) -> Matrix:
@@ -263,12 +242,12 @@ class BERTScore:
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
             model = transformers.AutoModel.from_pretrained(self.model)
         except (OSError, ValueError) as error:
-            message = f"cannot load the encoder {self.model!r}: {str(error).strip().partition(chr(10))[0]}"
-            raise InvalidInputError(message) from error
-        if not 0 <= self.layer <= model.config.num_hidden_layers:
-            layers = model.config.num_hidden_layers
-            message = f"{self.model!r} has {layers} layers: expected layer within that, got layer={self.layer}"
-            raise InvalidInputError(message)
+            reason = str(error).strip().partition("\n")[0]
+            raise InvalidInputError(f"cannot load the encoder {self.model!r}: {reason}") from error
+        if not 0 <= self.layer <= (layers := model.config.num_hidden_layers):
+            raise InvalidInputError(
+                f"{self.model!r} has {layers} layers: expected layer within that, got layer={self.layer}"
+            )
         return model.to(usable_device(self.device, extra="models")).eval(), tokenizer
 
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import _thread
 import asyncio
 import re
+import signal
 import socket
 import threading
 from types import SimpleNamespace
@@ -157,7 +157,7 @@ class Fake:
     def create(self, **request):
         self.calls += 1
         if self.calls == 2 and self.interrupt:
-            _thread.interrupt_main()
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)  # wakes a thread that waits
         self.released.wait(5)
         return completion("")
 

@@ -30,8 +30,7 @@ class Choice(NamedTuple):
     @property
     def suffix(self) -> str:
         """The part of a propositionizer's name: nothing in float32, in which all engines agree."""
-        names = {"float32": "", "int8": f"{self.engine}-int8"}
-        return names.get(self.dtype, self.dtype)
+        return {"float32": "", "int8": f"{self.engine}-int8"}.get(self.dtype, self.dtype)
 
 
 def check_choice(engine: str, dtype: Any) -> None:
@@ -49,7 +48,6 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
         InvalidInputError: The engine does not offer this choice.
         MissingDependencyError: The engine is not installed.
     """
-    check_choice(engine, dtype)
     device = str(device) if device is not None else _first_device(engine)
     kind = device.partition(":")[0]
     if engine == "auto":
@@ -66,10 +64,7 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
 
 
 def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None, may_change: bool) -> Engine:
-    """Load a checkpoint into an engine.
-
-    With `may_change`, a model that ctranslate2 does not run goes to transformers, which is logged.
-    """
+    """Load a checkpoint; with `may_change`, a model that ctranslate2 does not run goes to transformers."""
     if choice.engine == "ctranslate2":
         from factoid.propositions.engines.ctranslate2_engine import SUPPORTED, CTranslate2Engine
 
@@ -97,7 +92,6 @@ def _first_device(engine: str) -> str:
 
 
 def _fastest_dtype(engine: str, device: str) -> str:
-    """Return the fastest dtype that is sound."""
     if engine == "ctranslate2":
         return "int8" if device.startswith("cpu") else "float16"
     kind = usable_device(device, extra="models").type

@@ -1,4 +1,4 @@
-"""Run passages through a model, in batches of similar length within a budget of tokens."""
+"""Run passages through a model, in batches of similar length within a budget of tokens, and detect a stuck model."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
+from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.prompt import passage_input
 from factoid.sentences import sentence_spans
 from factoid.units import Unit
@@ -19,6 +20,9 @@ logger = logging.getLogger(__name__)
 
 _GROWTH = 2  # expected length of an output, as a multiple of its input's: the paper's Propositionizer writes 1.9 times
 _SMALL = 8  # inputs that are not worth sharing between workers: a step of one row takes about as long as one of eight
+_REPETITIONS = 4  # of the same propositions at the end of an output
+_CHECK_EVERY = 32  # tokens, so that all engines cut at the same places
+_SHORTEST = 4  # tokens of a proposition with its quotes and comma
 _OUT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory", "bad_alloc", "alloc_failed")
 
 
@@ -127,3 +131,22 @@ def _attempt(engine: Engine, inputs: Sequence[Sequence[int]], max_new_tokens: in
     if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()
     return None
+
+
+def is_loop(tokens: Sequence[int], tokenizer: Any) -> bool:
+    """Tell, every 32 tokens, whether an output ends in the same few propositions four times over.
+
+    Repetitions are left out of the result anyway, so such an output can be cut off.
+    """
+    if len(tokens) % _CHECK_EVERY or not _repeats(tokens, _SHORTEST):
+        return False
+    text = tokenizer.decode(tokens, skip_special_tokens=True)
+    return _repeats(read_propositions(text)[:-1], 1)  # the last one may be incomplete
+
+
+def _repeats(items: Sequence[object], shortest: int) -> bool:
+    """Tell whether a sequence ends in repetitions of its last few items."""
+    return any(
+        all(items[-at] == items[-at - period] for at in range(1, (_REPETITIONS - 1) * period + 1))
+        for period in range(shortest, len(items) // _REPETITIONS + 1)
+    )

@@ -55,14 +55,15 @@ class Checkpoint(NamedTuple):
             return Path(cached(self.name, "config.json", revision=self.revision)).parent
 
     def commit(self) -> str:
-        """Return the commit of a model on the hub, "" if it is not found: a branch that moves is another model."""
-        if self.revision and _COMMIT.fullmatch(self.revision):
-            return self.revision
+        """Return the commit of a model on the hub, as a branch that moves is another model; if not found, the revision."""
+        revision = self.revision or ""
+        if _COMMIT.fullmatch(revision):
+            return revision
         try:
             folder = self.folder()
         except (PropositionizerError, MissingDependencyError):
-            return ""  # loading it will say why
-        return folder.name if _COMMIT.fullmatch(folder.name) else ""
+            return revision  # loading it will say why
+        return folder.name if _COMMIT.fullmatch(folder.name) else revision
 
     def _load(self, kind: str, **options: Any) -> Any:
         with self._loading():

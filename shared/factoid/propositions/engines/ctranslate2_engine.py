@@ -12,9 +12,8 @@ from typing import Any
 from factoid._optional import require
 from factoid.errors import PropositionizerError
 from factoid.files.atomic import move_into_place, part_beside, sync_file
-from factoid.propositions.engines.batching import Written
+from factoid.propositions.engines.batching import Written, is_loop
 from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
-from factoid.propositions.engines.repetition import is_loop
 
 logger = logging.getLogger(__name__)
 
@@ -27,17 +26,18 @@ _INSTEAD = 'Use engine="transformers", which runs any seq2seq model'
 class CTranslate2Engine:
     """A T5 in CTranslate2, converted on first use, on "cpu", "cuda" or "cuda:1".
 
-    Raises:
-        PropositionizerError: The checkpoint is no T5, cannot be loaded or converted, or the device cannot compute in this type.
+    Raises `PropositionizerError` if the checkpoint is no T5, cannot be loaded or converted, or the device cannot compute in
+    this type.
     """
 
     def __init__(self, checkpoint: Checkpoint, *, device: str, compute_type: str) -> None:
         ctranslate2 = require("ctranslate2", extra="fast")
         config = checkpoint.config()
         if config.model_type not in SUPPORTED:
-            kinds = ", ".join(sorted(SUPPORTED))
-            message = f"the ctranslate2 engine runs {kinds}, and {checkpoint.name!r} is {config.model_type}. {_INSTEAD}"
-            raise PropositionizerError(message)
+            kinds, kind = ", ".join(sorted(SUPPORTED)), config.model_type
+            raise PropositionizerError(
+                f"the ctranslate2 engine runs {kinds}, and {checkpoint.name!r} is {kind}. {_INSTEAD}"
+            )
         self.tokenizer = checkpoint.tokenizer()
         self.limit = checkpoint.limit(config, self.tokenizer)
         kind, _, index = device.partition(":")
@@ -88,11 +88,7 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
     """Return the folder of a checkpoint in CTranslate2's format, converted on first use.
 
     It lies in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears whole or not at all. Of two
-    processes that convert the same checkpoint at once, the second to finish throws its work away. `quantization` is
-    CTranslate2's name, such as "int8_float32".
-
-    Raises:
-        PropositionizerError: The checkpoint cannot be loaded or converted, or the folder cannot be written.
+    processes that convert the same checkpoint at once, the second to finish throws its work away.
     """
     source = checkpoint.folder()
     is_local = source == Path(checkpoint.name)

@@ -22,8 +22,8 @@ _LEAVE = 0.75  # share of rows still at work below which the others leave the ba
 class Acceptance:
     """How often a draft was right, by the number of tokens that agreed before it. Shared by all rows of an engine.
 
-    The shares begin at what real propositions show, as if seen ten times, and follow the model at hand: where it does not
-    copy, they sink, and drafts end. `free` is the number of positions that a step computes in the time of one.
+    The shares begin at what real propositions show, as if seen ten times: where a model does not copy, they sink, and drafts
+    end. `free` is the number of positions that a step computes in the time of one.
     """
 
     def __init__(self, free: float) -> None:

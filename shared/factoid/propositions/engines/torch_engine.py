@@ -9,28 +9,22 @@ from threading import Lock
 
 import torch
 
-from factoid.propositions.engines.batching import Written
+from factoid.propositions.engines.batching import Written, is_loop
 from factoid.propositions.engines.checkpoint import Checkpoint
 from factoid.propositions.engines.greedy import Acceptance, decode
-from factoid.propositions.engines.repetition import is_loop
 from factoid.propositions.engines.t5_decoder import SUPPORTED, T5Decoder, fused
 
 logger = logging.getLogger(__name__)
 
-_BUDGETS = {"cuda": 131_072}  # tokens of a batch; a GPU is kept busy by hundreds of rows
-_BUDGET = 12_288
+_BUDGET = 12_288  # tokens of a batch
+_CUDA_BUDGET = 131_072  # a GPU is kept busy by hundreds of rows
 # Positions that a step computes in the time of one: weights, keys and values have to be read anyway. Measured on a CPU, in
 # float32 and bfloat16 alike (docs/engines.md).
-_FREE = {"cuda": 512.0}
-_FREE_ELSEWHERE = 200.0
+_FREE, _CUDA_FREE = 200.0, 512.0
 
 
 class TorchEngine:
-    """A seq2seq model of transformers; T5 drafts its output from its input, unless `copy` is False.
-
-    Raises:
-        PropositionizerError: The checkpoint cannot be loaded.
-    """
+    """A seq2seq model of transformers; T5 drafts its output from its input, unless `copy` is False."""
 
     workers = 1  # torch spreads the work of one batch itself
 
@@ -38,13 +32,13 @@ class TorchEngine:
         self.tokenizer = checkpoint.tokenizer()
         model = checkpoint.model(getattr(torch, dtype))
         self.limit = checkpoint.limit(model.config, self.tokenizer)
-        self.budget = _BUDGETS.get(device.type, _BUDGET)
+        self.budget, free = (_CUDA_BUDGET, _CUDA_FREE) if device.type == "cuda" else (_BUDGET, _FREE)
         self._lock = Lock()  # one batch at a time: several would compete for the same cores or memory
         self._settings = model.generation_config
         ends = self._settings.eos_token_id
         self._ends = frozenset(ends if isinstance(ends, list) else [ends])
         self._decoder: T5Decoder | None = None
-        self._copying = Acceptance(_FREE.get(device.type, _FREE_ELSEWHERE)) if copy is not False else None
+        self._copying = Acceptance(free) if copy is not False else None
         self.model = model.to(device)
         self._device = model.device  # with its number: threads have current devices of their own
         if (kind := model.config.model_type) in SUPPORTED and self._settings.decoder_start_token_id is not None:
@@ -63,7 +57,9 @@ class TorchEngine:
         mask = (torch.arange(longest) < lengths[:, None]).long().to(self._device)
         with self._lock, torch.inference_mode():
             if self._decoder is None:
-                return self._plain(ids, mask, max_new_tokens)
+                options = {"max_new_tokens": max_new_tokens, "do_sample": False, "num_beams": 1}
+                outputs = self.model.generate(input_ids=ids, attention_mask=mask, **options)[:, 1:].tolist()
+                return [self._written(output) for output in outputs]
             encoded = self.model.encoder(input_ids=ids, attention_mask=mask)[0]
             return decode(
                 self._decoder,
@@ -76,10 +72,6 @@ class TorchEngine:
                 copying=self._copying,
             )
 
-    def _plain(self, ids: torch.Tensor, mask: torch.Tensor, max_new_tokens: int) -> list[Written]:
-        options = {"max_new_tokens": max_new_tokens, "do_sample": False, "num_beams": 1}
-        written = []
-        for output in self.model.generate(input_ids=ids, attention_mask=mask, **options)[:, 1:].tolist():
-            end = next((index for index, token in enumerate(output) if token in self._ends), None)
-            written.append(Written(output[:end], end is None))
-        return written
+    def _written(self, output: list[int]) -> Written:
+        end = next((index for index, token in enumerate(output) if token in self._ends), None)
+        return Written(output[:end], end is None)

@@ -1,7 +1,7 @@
 """A corpus through OpenAI's Batch API: half the price, within a day, and no rate limits.
 
-Each batch is recorded in a file before it is created, under a key that the server keeps with it. So a batch whose creation
-was interrupted is found again instead of being created twice.
+Each batch is recorded in a file before it is created, under a key that the server keeps with it: one whose creation was
+interrupted is found again instead of being created twice.
 """
 
 from __future__ import annotations
@@ -69,12 +69,9 @@ class BatchReport:
     usage: Usage = field(default_factory=Usage)
 
     def __add__(self, other: BatchReport) -> BatchReport:
-        return BatchReport(
-            self.answered + other.answered,
-            dict(Counter(self.failures) + Counter(other.failures)),
-            dict(Counter(self.returned) + Counter(other.returned)),
-            self.usage + other.usage,
-        )
+        failures = dict(Counter(self.failures) + Counter(other.failures))
+        returned = dict(Counter(self.returned) + Counter(other.returned))
+        return BatchReport(self.answered + other.answered, failures, returned, self.usage + other.usage)
 
     def __str__(self) -> str:
         parts = [f"{self.answered:,} passages answered"]
@@ -125,8 +122,9 @@ class PropositionBatch:
         if not 1 <= max_requests <= 50_000:
             raise InvalidInputError(f"max_requests must be from 1 to 50,000, OpenAI's limit, got {max_requests}")
         if propositionizer.client is None:
-            message = "batches need a synchronous client: PromptPropositionizer(openai.OpenAI(), model)"
-            raise PropositionizerError(message)
+            raise PropositionizerError(
+                "batches need a synchronous client: PromptPropositionizer(openai.OpenAI(), model)"
+            )
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
         self.max_requests = max_requests
@@ -137,10 +135,7 @@ class PropositionBatch:
         self._sleep = time.sleep
 
     def submit(self, passages: Sequence[Unit]) -> list[Batch]:
-        """Submit passages that are neither in the cache nor in a batch; return all batches that are not collected yet.
-
-        Raises InvalidInputError where a passage holds lone surrogates.
-        """
+        """Submit passages that are neither in the cache nor in a batch; return all batches that are not collected yet."""
         for passage in passages:
             passage_input(passage)
         self._call(lambda: self._submit(passages), tries=4)
@@ -172,7 +167,7 @@ class PropositionBatch:
     def run(self, passages: Sequence[Unit]) -> BatchReport:
         """Submit, wait and collect; send unanswered requests again as long as a round brings something.
 
-        Where the server takes no batch at all because of its limit of queued tokens, the next batches are half as large.
+        Where the server takes no batch because of its limit of queued tokens, the next ones are half as large.
         """
         report = BatchReport()
         while batches := self.submit(passages):
@@ -194,8 +189,6 @@ class PropositionBatch:
                 self._call(partial(self._batches.cancel, batch.batch_id))
         return self.poll()
 
-    # Records
-
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Keep other processes from submitting and collecting during a block."""
@@ -216,33 +209,31 @@ class PropositionBatch:
             except FileNotFoundError:  # collected by another process
                 continue
             except (OSError, ValueError, TypeError) as error:
-                message = f"{path} is not the record of a batch, or is damaged: {error}. Move it away"
-                raise StoreFormatError(message) from error
+                problem = f"{path} is not the record of a batch, or is damaged: {error}"
+                raise StoreFormatError(f"{problem}. Move it away") from error
         name = self.propositionizer.name
         return sorted((record for record in records if record.name == name), key=lambda record: record.created)
 
     def _path(self, record: _Record) -> Path:
         return self.folder / f"{record.key}.json"
 
-    def _save(self, record: _Record, batch_id: str | None) -> None:
-        content = json.dumps(asdict(replace(record, batch_id=batch_id))).encode()
-        write_file(self._path(record), lambda file: file.write(content))
-
-    # Work that may be interrupted
+    def _save(self, record: _Record) -> None:
+        write_file(self._path(record), lambda file: file.write(json.dumps(asdict(record)).encode()))
 
     def _call(self, work: Callable[[], T], *, tries: int = 1) -> T:
         """Do some work, and begin it again where the server failed for a reason that may pass."""
-        for attempt in itertools.count(1):
+        attempt = 0
+        while True:
+            attempt += 1
             try:
                 return work()
             except require("openai", extra="openai").OpenAIError as error:
-                message = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"
+                problem = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"
                 failure = judge(error)
                 if attempt == tries or failure is None or not failure.transient:
-                    raise PropositionizerError(message) from error
-                logger.warning("%s", message)
+                    raise PropositionizerError(problem) from error
+                logger.warning("%s", problem)
                 self._sleep(backoff(failure, attempt))
-        raise AssertionError
 
     def _submit(self, passages: Sequence[Unit]) -> None:
         name = self.propositionizer.name
@@ -272,17 +263,17 @@ class PropositionBatch:
                 record.keys.append(queue.popleft()[0])
             file.seek(0)
             upload = self._files.create(file=(f"factoid-{record.key}.jsonl", file), purpose="batch")
-            self._save(record, None)  # from here on the batch may exist
+            self._save(record)  # from here on the batch may exist
             batches = self.propositionizer._client.batches  # of a client that tries once
-            window: Any = {"endpoint": _ENDPOINT, "completion_window": "24h"}
+            window = {"endpoint": _ENDPOINT, "completion_window": "24h"}
             batch = batches.create(input_file_id=upload.id, metadata={_METADATA: record.key}, **window)
-            self._save(record, batch.id)
+            self._save(replace(record, batch_id=batch.id))
 
     def _recover(self, record: _Record) -> None:
         """Record the server's id of a batch, or forget a batch that the server does not have."""
         for candidate in self._batches.list(limit=100):  # newest first
             if (candidate.metadata or {}).get(_METADATA) == record.key:
-                self._save(record, candidate.id)
+                self._save(replace(record, batch_id=candidate.id))
                 return
             if candidate.created_at and candidate.created_at < record.created - _DAY:
                 break

@@ -15,15 +15,13 @@ from typing import Any, NoReturn
 from tqdm.auto import tqdm
 
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions.cache import PropositionCache
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.concurrency import in_background, in_tasks, in_threads
 from factoid.propositions.prompting.cost import ANSWER_RATIO, Estimate, Prices, Usage, estimate, rough_tokens
 from factoid.propositions.prompting.failures import BAD_ADDRESS, RAISED, UNREACHED, judge, judge_raised
 from factoid.propositions.prompting.pacing import Pace, Tries
 from factoid.propositions.prompting.prompt import passage_input, prompt_for, versioned_name
-from factoid.propositions.protocol import NoPropositions
-from factoid.propositions.streams import Result, in_order
+from factoid.propositions.protocol import NoPropositions, Result, in_order
 from factoid.units import Unit
 
 logger = logging.getLogger(__name__)
@@ -58,21 +56,13 @@ def read_answer(text: str, *, finish: str | None = None, refused: bool = False) 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a chat model is asked about a unit.
+    """What a chat model is asked about a unit."""
 
-    Attributes:
-        noun: What is asked for, as progress bars and logs say it.
-        prompt: Makes the whole prompt of a unit and the caller's instructions, None for the task's own.
-        read: Reads an answer, as `read_answer` does.
-        name: Names a model and the caller's instructions for caches.
-        keeps_completions: Whether results are `WithCompletion`.
-    """
-
-    noun: str
-    prompt: Callable[[Unit, str | None], str]
-    read: Callable[..., list[str]]
-    name: Callable[[str, str | None], str]
-    keeps_completions: bool = False
+    noun: str  # what is asked for, as progress bars and logs say it
+    prompt: Callable[[Unit, str | None], str]  # makes the prompt of a unit and the caller's instructions, if any
+    read: Callable[..., list[str]]  # reads an answer, as `read_answer` does
+    name: Callable[[str, str | None], str]  # names a model and the caller's instructions for caches
+    keeps_completions: bool = False  # whether results are `WithCompletion`
 
 
 PROPOSITIONS = Task("propositions", prompt_for, read_answer, versioned_name)
@@ -109,18 +99,13 @@ class ChatPropositionizer(ABC):
         self.prompt = prompt
         self.task = task
         self.show_progress = show_progress
-        self._pace = Pace(
-            max_retries=max_retries,
-            retry_seconds=retry_seconds,
-            requests_per_minute=requests_per_minute,
-            tokens_per_minute=tokens_per_minute,
-        )
+        self._pace = Pace(max_retries, retry_seconds, requests_per_minute, tokens_per_minute)
         self._usage = Usage()
         self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
-        """Model and prompt, on which answers depend besides the passage."""
+        """Model and prompt."""
         return self.task.name(self.model, self.prompt)
 
     @property
@@ -128,16 +113,9 @@ class ChatPropositionizer(ABC):
         """Tokens of all answers so far, as the server reports them. `Prices.cost` returns their price."""
         return self._usage
 
-    def estimate(
-        self,
-        passages: Iterable[Unit],
-        prices: Prices | None = None,
-        *,
-        cache: PropositionCache | None = None,
-        sample: Usage | None = None,
-    ) -> Estimate:
-        """Return what decomposing passages would cost, as `factoid.propositions.estimate` does. Nothing is sent."""
-        return estimate(passages, prices, model=self.model, prompt=self.prompt, cache=cache, sample=sample)
+    def estimate(self, passages: Iterable[Unit], prices: Prices | None = None, **options: Any) -> Estimate:
+        """Return what `factoid.propositions.estimate` does for this model and prompt; `options` are cache and sample."""
+        return estimate(passages, prices, model=self.model, prompt=self.prompt, **options)
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.
@@ -157,10 +135,7 @@ class ChatPropositionizer(ABC):
             return in_order([result async for result in results])
 
     def stream(self, passages: Sequence[Unit]) -> Generator[Result]:
-        """Yield the position of each passage and its propositions as soon as they are there, in any order.
-
-        Raises the errors of `propositionize`; results yielded before an error are valid.
-        """
+        """Yield the position of each passage and its propositions as they come; raises as `propositionize` does."""
         if not self._can_send:
             raise PropositionizerError(
                 "propositionize() needs a synchronous client, got only an async one: await apropositionize(), or pass "
@@ -250,8 +225,9 @@ class ChatPropositionizer(ABC):
             if failure.remedy:
                 problem = "no request can be sent" if failure.reason == BAD_ADDRESS else "the server refuses requests"
                 remedy = failure.remedy.format(address=self._address, arguments=", ".join(self._arguments))
-                message = f"{problem} for the model {self.model!r}: {str(error).rstrip('.')}. {remedy}"
-                raise PropositionizerError(message) from error
+                raise PropositionizerError(
+                    f"{problem} for the model {self.model!r}: {str(error).rstrip('.')}. {remedy}"
+                ) from error
             tries.fail(failure, again=not call.is_hopeless)
 
     def request_for(self, passage_prompt: str) -> Any:
@@ -279,8 +255,7 @@ class _Call:
             passage_input(passage)  # refuses what cannot be sent before any request is paid for
         self.passages = passages
         self.stop = threading.Event()
-        hidden = not propositionizer.show_progress or len(passages) < 2
-        noun = propositionizer.task.noun
+        noun, hidden = propositionizer.task.noun, not propositionizer.show_progress or len(passages) < 2
         self.bar: tqdm[Any] = tqdm(total=len(passages), desc=noun, unit=" requests", disable=hidden)
         self.raised: Exception | None = None  # the last error of the model itself
         self._address = propositionizer._address
@@ -317,10 +292,12 @@ class _Call:
         return self._withheld
 
     def _refuse(self) -> NoReturn:
-        message = f"no request reached {self._address}: check the client's base_url and that the server runs"
         if self.raised is not None:
-            message = f"the model raised an error for every passage so far, the last {self.raised!r}"
-        raise PropositionizerError(message) from self.raised
+            problem = f"the model raised an error for every passage so far, the last {self.raised!r}"
+            raise PropositionizerError(problem) from self.raised
+        raise PropositionizerError(
+            f"no request reached {self._address}: check the client's base_url and that the server runs"
+        )
 
 
 def split_options(kind: type, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Work on several items at a time, in threads or in an event loop. Results come as they are done.
 
-An early end (an error, an interrupt, a consumer who leaves) begins no further items. Threads at work finish in the
-background; before one of our own errors is raised they are awaited, as the caller may close their client.
+An early end begins no further items. Threads at work finish in the background; before one of our own errors is raised they
+are awaited, as the caller may close their client.
 """
 
 from __future__ import annotations
@@ -37,19 +37,14 @@ def in_threads(
     executor = ThreadPoolExecutor(width, thread_name_prefix="propositions")
     waiting = enumerate(items)
     futures: dict[Future[R], int] = {}
-
-    def fill() -> None:
-        for position, item in islice(waiting, 2 * width - len(futures)):
-            futures[executor.submit(copy_context().run, work, item)] = position
-
     try:
-        fill()
-        while futures:
-            done, _ = wait(futures, return_when=FIRST_COMPLETED)
-            for future in sorted(done, key=_has_failed):
-                position, result = futures.pop(future), future.result()
-                fill()
-                yield position, result
+        while True:
+            for position, item in islice(waiting, 2 * width - len(futures)):
+                futures[executor.submit(copy_context().run, work, item)] = position
+            if not futures:
+                return
+            for future in sorted(wait(futures, return_when=FIRST_COMPLETED).done, key=_has_failed):
+                yield futures.pop(future), future.result()
     except FactoidError:
         stop.set()
         executor.shutdown(cancel_futures=True)
@@ -65,19 +60,15 @@ async def in_tasks(
     """Do as `in_threads` in the event loop. An early end cancels what is under way."""
     waiting = enumerate(items)
     tasks: dict[asyncio.Future[R], int] = {}
-
-    def fill() -> None:
-        for position, item in islice(waiting, width - len(tasks)):
-            tasks[asyncio.ensure_future(work(item))] = position
-
     try:
-        fill()
-        while tasks:
+        while True:
+            for position, item in islice(waiting, width - len(tasks)):
+                tasks[asyncio.ensure_future(work(item))] = position
+            if not tasks:
+                return
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in sorted(done, key=_has_failed):
-                position, result = tasks.pop(task), task.result()
-                fill()
-                yield position, result
+                yield tasks.pop(task), task.result()
     finally:
         for task in tasks:
             task.cancel()

@@ -40,20 +40,14 @@ class Usage:
 class Prices:
     """What a model's tokens cost, in any currency. Prices change, so none are shipped.
 
-    Args:
-        input_per_million: A million prompt tokens.
-        output_per_million: A million tokens of answers.
-        cached_input_per_million: A million prompt tokens that the server had cached; None if they cost the same.
-        batch_discount: Part of the price that the Batch API takes off.
-
     Raises:
         InvalidInputError: A price below 0, or a discount that is not between 0 and 1.
     """
 
-    input_per_million: float
-    output_per_million: float
-    cached_input_per_million: float | None = None
-    batch_discount: float = 0.5
+    input_per_million: float  # prompt tokens
+    output_per_million: float  # tokens of answers
+    cached_input_per_million: float | None = None  # prompt tokens that the server had cached; None if the same
+    batch_discount: float = 0.5  # part of the price that the Batch API takes off
 
     def __post_init__(self) -> None:
         prices = (self.input_per_million, self.output_per_million, self.cached_input_per_million or 0.0)
@@ -63,11 +57,8 @@ class Prices:
     def cost(self, usage: Usage, *, batch: bool = False) -> float:
         """Return what some usage costs; `batch` for requests sent through the Batch API."""
         cached = self.input_per_million if self.cached_input_per_million is None else self.cached_input_per_million
-        total = (
-            (usage.prompt_tokens - usage.cached_tokens) * self.input_per_million
-            + usage.cached_tokens * cached
-            + usage.completion_tokens * self.output_per_million
-        ) / 1e6
+        total = (usage.prompt_tokens - usage.cached_tokens) * self.input_per_million + usage.cached_tokens * cached
+        total = (total + usage.completion_tokens * self.output_per_million) / 1e6
         return total * (1 - self.batch_discount) if batch else total
 
 
@@ -109,7 +100,7 @@ def estimate(
     ASCII, or one other character, a token. Answers take 1.35 times the tokens of their passage, or those of a sample.
 
     Args:
-        passages: Passages, as `split_passages` gives them.
+        passages: As `split_passages` gives them.
         prices: The model's.
         model: Its name, by which the cache knows its results, and tiktoken its vocabulary.
         prompt: Instructions instead of Figure 8.

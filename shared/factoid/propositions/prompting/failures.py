@@ -49,7 +49,7 @@ _TRANSIENT = {408, 409, 425, 429}  # and all from 500 on
 
 
 class NoCompletionError(Exception):
-    """Marks JSON that is no chat completion, whatever its status says. The request is tried again."""
+    """JSON that is no chat completion, whatever its status says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ class Failure:
 def judge(error: Exception) -> Failure | None:
     """Return what an error means; None if it is not an error of a request."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    status, code = _status(error), _code(error)
+    status = _status(error)
     if status in {400, 413, 422} or "ContextOverflowError" in names:
         text = words(error)
         if _FILTERED.search(text):
             return Failure("refusal")
         if status == 413 or "ContextOverflowError" in names or _TOO_LONG.search(text):
             return Failure("passage too long")
-    if code == "insufficient_quota":
+    if _code(error) == "insufficient_quota":
         return Failure("quota exhausted", remedy="Check the quota of the account that the client's key belongs to")
     if status and (status in _TRANSIENT or status >= 500):
         wait = retry_after(error)

@@ -31,24 +31,15 @@ class Clock:
 class Pace:
     """When the next request may be sent, over all threads and event loops that share it.
 
-    Requests are spread evenly, because servers also count in windows shorter than a minute. Tokens are those of prompts
-    and answers together.
-
-    Raises:
-        InvalidInputError: A number is out of range.
+    Requests are spread evenly, because servers also count in windows shorter than a minute.
     """
 
     def __init__(
-        self,
-        *,
-        max_retries: int,
-        retry_seconds: float,
-        requests_per_minute: float | None,
-        tokens_per_minute: float | None,
+        self, max_retries: int, retry_seconds: float, requests_per_minute: float | None, tokens_per_minute: float | None
     ) -> None:
         if max_retries < 0 or not retry_seconds >= 0:
-            message = f"max_retries and retry_seconds must be at least 0, got {max_retries} and {retry_seconds}"
-            raise InvalidInputError(message)
+            numbers = f"{max_retries} and {retry_seconds}"
+            raise InvalidInputError(f"max_retries and retry_seconds must be at least 0, got {numbers}")
         limits = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
         for name, limit in limits.items():
             if limit is not None and not limit > 0:
@@ -87,9 +78,7 @@ class Tries:
 
     def __init__(self, pace: Pace, tokens: int) -> None:
         self.result: list[str] | None = None
-        self.tokens = tokens
-        self._pace = pace
-        self._failures = 0
+        self.tokens, self._pace, self._failures = tokens, pace, 0
         self._last = NoPropositions("rate limit", transient=True)
         self._began = self._not_before = pace.clock.time()
 

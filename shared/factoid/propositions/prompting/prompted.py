@@ -99,8 +99,8 @@ class PromptPropositionizer(ChatPropositionizer):
         if client is not None and _is_async(client):
             client, async_client = None, async_client or client
         if async_client is not None and not _is_async(async_client):
-            message = f"async_client must be an openai.AsyncOpenAI or compatible, got {type(async_client).__name__}"
-            raise InvalidInputError(message)
+            kind = type(async_client).__name__
+            raise InvalidInputError(f"async_client must be an openai.AsyncOpenAI or compatible, got {kind}")
         if client is None and async_client is None:
             raise InvalidInputError("expected an openai.OpenAI or openai.AsyncOpenAI client, got None")
         options = dict(options or {})
@@ -150,24 +150,21 @@ def _trying_once(client: Any) -> Any:
 def _is_async(client: Any) -> bool:
     create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
     if not callable(create):
-        message = f"expected a client with chat.completions.create, such as openai.OpenAI, got {type(client).__name__}"
-        raise InvalidInputError(message)
+        kind = type(client).__name__
+        raise InvalidInputError(f"expected a client with chat.completions.create, such as openai.OpenAI, got {kind}")
     return inspect.iscoroutinefunction(inspect.unwrap(create))  # the openai package wraps its methods
 
 
 def read_completion(response: Any, task: Task = PROPOSITIONS) -> Reply:
     """Return the propositions and the usage of a chat completion, an object of the client or its JSON.
 
-    Raises:
-        PropositionizerError: The response is text.
-        NoCompletionError: The response is other JSON, such as an error under status 200.
+    Raises `PropositionizerError` for text, and `NoCompletionError` for other JSON, such as an error under status 200.
     """
     if isinstance(response, str):
-        problem = (
+        raise PropositionizerError(
             f"expected a chat completion from the server, got text, {response[:80]!r}: check the client's "
             "base_url, which for most servers ends in /v1"
         )
-        raise PropositionizerError(problem)
     body = response.model_dump(warnings=False) if hasattr(response, "model_dump") else response
     try:
         choice = body["choices"][0]

@@ -52,8 +52,8 @@ def fine_tune(
         bar = tqdm(training, desc="tokens", disable=not show_progress)
         features = _features(bar, tokenizer, settings.max_tokens, counts)
         if not features:
-            message = f"no pair is left to train on: {dict(counts)} of {len(training) + len(held_out)} pairs"
-            raise InvalidInputError(message)
+            total = len(training) + len(held_out)
+            raise InvalidInputError(f"no pair is left to train on: {dict(counts)} of {total} pairs")
         trainer = transformers.Seq2SeqTrainer(
             model,
             training_arguments(
@@ -122,18 +122,10 @@ def _normal(texts: Sequence[str]) -> list[str]:
 def training_arguments(
     kind: type[Any], settings: Any, folder: Path, examples: int, *, use_cpu: bool, **options: Any
 ) -> Any:
-    """Return the arguments of a transformers trainer.
+    """Return the arguments of a transformers trainer, of the class `kind`; `options` are those of this trainer alone.
 
-    Args:
-        kind: The trainer's class of arguments.
-        settings: `TrainingSettings`, or the settings of a late-interaction model, which have the same names.
-        folder: Where checkpoints go.
-        examples: Number of examples.
-        use_cpu: Leave GPUs alone.
-        options: Arguments of this trainer alone.
-
-    Raises:
-        InvalidInputError: The batch cannot be divided among the devices.
+    `settings` are `TrainingSettings`, or those of a late-interaction model, which have the same names. Checkpoints go into
+    `folder`. Raises `InvalidInputError` if the batch cannot be divided among the devices.
     """
     cuda = torch.cuda.is_available() and not use_cpu
     devices = max(torch.cuda.device_count(), 1) if cuda else 1
@@ -167,18 +159,14 @@ def training_arguments(
 
 
 def run_trainer(trainer: Any, checkpoints: Path, *, show_progress: bool) -> None:
-    """Train from the last checkpoint, if there is one.
-
-    Raises:
-        KeyboardInterrupt: The run was ended by Ctrl-C or SIGTERM, after a checkpoint.
-    """
+    """Train from the last checkpoint, if there is one; raise `KeyboardInterrupt` after Ctrl-C or SIGTERM."""
     trainer.remove_callback(transformers.trainer_callback.PrinterCallback)
     if show_progress:
         trainer.add_callback(Progress())
     with quiet(), stopping() as stop:
-        trainer.add_callback(Stop(stop))
+        trainer.add_callback(stop)
         trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
-    if stop.is_set():
+    if stop.asked:
         raise KeyboardInterrupt
 
 
@@ -194,14 +182,19 @@ def last_checkpoint(folder: Path) -> str | None:
 
 
 class Stop(transformers.TrainerCallback):  # type: ignore[misc]
-    """Ends training after the current step, with a checkpoint, once the event is set."""
+    """Ends training after the current step, with a checkpoint, at Ctrl-C or SIGTERM; a second signal ends it at once."""
 
-    def __init__(self, asked: threading.Event) -> None:
-        self._asked = asked
+    asked = False
+
+    def ask(self, _number: int, _frame: FrameType | None) -> None:
+        """Handle a signal."""
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """Save and stop, if that is asked for."""
-        if self._asked.is_set():
+        """Save and stop."""
+        if self.asked:
             control.should_save = control.should_training_stop = True
 
 
@@ -216,19 +209,13 @@ class Progress(transformers.trainer_callback.ProgressCallback):  # type: ignore[
 
 
 @contextmanager
-def stopping() -> Iterator[threading.Event]:
-    """Set the event at Ctrl-C or SIGTERM; a second signal ends at once. Threads other than the main one get no signals."""
-    asked = threading.Event()
-
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
+def stopping() -> Iterator[Stop]:
+    """Handle signals during a block; threads other than the main one get none."""
+    stop = Stop()
     is_main = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM) if is_main}
+    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM) if is_main}
     try:
-        yield asked
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

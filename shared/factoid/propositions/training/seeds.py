@@ -58,7 +58,7 @@ def make_seeds(
     """Have passages decomposed, and keep the pairs that are fit to learn from.
 
     Args:
-        passages: Passages, as `split_passages` gives them.
+        passages: As `split_passages` gives them.
         propositionizer: What is to be learned from; with a `CachedPropositionizer`, an interrupted run can go on.
         min_coverage: Least share of a passage's sentences that its propositions must cover.
         max_unsupported: Largest share of propositions with names, numbers or words that the passage does not hold.
@@ -90,8 +90,6 @@ def make_seeds(
 
 def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair], list[SeedPair]]:
     """Return pairs for training and about `count` for evaluation, a tenth of all at most, of other documents.
-
-    Which documents are held out depends on their ids alone.
 
     Raises:
         InvalidInputError: There are no pairs for training, or all are of one document and some shall be held out.
@@ -140,8 +138,9 @@ def _pair(values: dict[str, Any]) -> SeedPair:
     text, title, section, key, propositionizer = fields = [values.get(name) or "" for name in _FIELDS]
     texts: list[Any] = [text, *propositions] if isinstance(propositions, list) and propositions else [None]
     if not all(isinstance(value, str) for value in (*fields, *texts)) or not all(value.strip() for value in texts):
-        message = f'expected an object with a string in "text" and some in "propositions", got {values!r:.80}'
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f'expected an object with a string in "text" and some in "propositions", got {values!r:.80}'
+        )
     key = key or title or hashlib.sha256(text.encode()).hexdigest()
     passage = make_unit(
         text, Granularity.PASSAGE, document_id=key, parent_id=key, start=0, end=len(text), title=title, section=section

@@ -46,8 +46,8 @@ class TrainingSettings:
             if getattr(self, name) < 1:
                 raise InvalidInputError(f"expected {name} of 1 at least, got {getattr(self, name)}")
         if not self.learning_rate > 0 or not self.weight_decay >= 0:
-            message = f"expected learning_rate > 0 and weight_decay >= 0, got {self.learning_rate}, {self.weight_decay}"
-            raise InvalidInputError(message)
+            numbers = f"{self.learning_rate}, {self.weight_decay}"
+            raise InvalidInputError(f"expected learning_rate > 0 and weight_decay >= 0, got {numbers}")
 
     def comparable(self) -> dict[str, Any]:
         """Return what two runs must have in common to be one training: all but what memory and disk ask for."""
@@ -119,8 +119,9 @@ def train_propositionizer(
         record = fine_tune(folder, training, evaluation, settings, identity=identity, dropped=dropped or {}, **options)
         _write_record(folder, record)
     elif settings.comparable() != record.settings.comparable() or record.pairs != identity:
-        message = f"{folder} holds a model that was trained with other pairs or settings: choose another folder"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"{folder} holds a model that was trained with other pairs or settings: choose another folder"
+        )
     name = str(getattr(similarity, "name", type(similarity).__name__))
     if evaluation and record.similarity != name:
         device = "cpu" if use_cpu else None
@@ -145,18 +146,14 @@ def evaluate_propositionizer(
 
 
 def _write_record(folder: Path, record: TrainingRecord) -> None:
-    """Write the model card and training.json, with which the folder is complete."""
     values = {**asdict(record), "factoid": version("factoid")}
-    for name, text in (("README.md", _card(record)), (RECORD, json.dumps(values, indent=2, ensure_ascii=False) + "\n")):
-        write_file(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+    text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+    write_file(folder / "README.md", lambda file: file.write(_card(record).encode()))
+    write_file(folder / RECORD, lambda file: file.write(text.encode()))  # with it the folder is complete
 
 
 def read_record(folder: Path) -> TrainingRecord | None:
-    """Return the record of a finished training, or None if the folder has none.
-
-    Raises:
-        UnreadableFileError: There is one that cannot be read.
-    """
+    """Return the record of a finished training, None if the folder has none; `UnreadableFileError` if it is damaged."""
     path = folder / RECORD
     if not path.exists():
         return None

@@ -80,12 +80,10 @@ def test_vectors_of_another_dimension_and_queries_that_are_no_numbers(small):
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ([-1, 900], "0 or more, got -1"),
-        ([900, 900], "twice"),
+        ([-1, 900], "expected 2 distinct ids of 0 or more"),
+        ([900, 900], "expected 2 distinct ids"),
         ([5, 900], "the id 5 is in the index already"),
-        ([901], "got 1 ids for 2 vectors"),
-        ([1.5, 2.5], "whole numbers"),
-        ([[900, 901]], "in one row"),
+        ([901], "expected 2 distinct ids"),
     ],
 )
 @pytest.mark.parametrize("shards", [1, 2])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -84,8 +84,11 @@ class Case:
 
         return View(granularity, StubIndex(ids, matrix, **options), self.columns(), exact)
 
-    def mask(self, columns, metadata):
-        return None if metadata is None else columns.mask_of_metadata(np.array(sorted(metadata), np.int64))
+    def filtered(self, view, metadata):
+        """The view with the units alone that have some metadata; None for all."""
+        if metadata is None:
+            return view
+        return replace(view, allowed=view.columns.mask_of_metadata(np.array(sorted(metadata), np.int64)))
 
     def scored(self, query, metadata):
         """All allowed units, as (score, unit), by plain loops."""

@@ -50,17 +50,10 @@ def rankings(cases, query, metadata, level):
 )
 def test_against_the_definition(seed, k, level, method, metadata, matches):
     cases, queries = mixed(seed)
-    views = [case.view(kind) for case, kind in zip(cases, (SENTENCE, PROPOSITION), strict=True)]
-    masks = {view.granularity: case.mask(view.columns, metadata) for case, view in zip(cases, views, strict=True)}
-    found = best_fused(
-        views,
-        queries.astype(np.float32),
-        k,
-        level=level,
-        method=method,
-        matches=matches,
-        allowed=None if metadata is None else masks,
-    )
+    views = [
+        case.filtered(case.view(kind), metadata) for case, kind in zip(cases, (SENTENCE, PROPOSITION), strict=True)
+    ]
+    found = best_fused(views, queries.astype(np.float32), k, level=level, method=method, matches=matches)
     for groups, query in zip(found, queries.tolist(), strict=True):
         scores, units = {}, {}
         for ranking in rankings(cases, query, metadata, level):

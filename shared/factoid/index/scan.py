@@ -21,9 +21,7 @@ RowIds = NDArray[np.int64]
 
 LEAST_QUERIES = 12  # below, FAISS is faster than matrix products
 LEAST_COMPONENTS = 10_000_000  # below, one core is as fast as several
-
 _MOST_CORES = 8  # more wait for the memory
-
 _BLOCK = 8192  # vectors scored at a time: 2 MB of scores for 64 queries stay in the cache
 _QUERIES = 256  # queries scored at a time
 
@@ -47,7 +45,8 @@ def scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
                 np.hstack([positions, columns + start]),
             )
         blocks.append((best, positions))
-    return np.concatenate([best for best, _ in blocks]), np.concatenate([positions for _, positions in blocks])
+    scores, positions = map(np.concatenate, zip(*blocks, strict=True))
+    return scores, positions
 
 
 def shared_scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
+from factoid.index.files import write_part
 from factoid.index.kinds import check_kind
 from factoid.index.scan import scan
 from factoid.index.vector_index import Similarity, VectorIndex, check_k, check_vectors, prepare
@@ -89,7 +90,8 @@ def tune(
         index.train(vectors)
         index.add(np.arange(len(vectors)), vectors)
         build_s = time.perf_counter() - start
-        size = _size(index) / len(vectors)
+        sizes: list[int] = []
+        write_part(index.parts[0], lambda data, sizes=sizes: sizes.append(len(data)))
         settings = [{name: value} for name, values in _SETTINGS.items() if name in kind.parameters for value in values]
         for parameters in settings or [{}]:
             if parameters.get("nprobe", 0) > kind.lists:
@@ -107,14 +109,15 @@ def tune(
                 # The same product may be rounded another way.
                 hits += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
             median, p95 = (float(np.percentile(times, share)) * 1000 for share in (50, 95))
-            rows.append(TuneRow(kind.name, parameters, hits / (wanted * len(queries)), median, p95, size, build_s))
+            rows.append(
+                TuneRow(
+                    kind.name,
+                    parameters,
+                    hits / (wanted * len(queries)),
+                    median,
+                    p95,
+                    sum(sizes) / len(vectors),
+                    build_s,
+                )
+            )
     return rows
-
-
-def _size(index: VectorIndex) -> int:
-    import faiss
-
-    sizes: list[int] = []
-    for part in index.parts:
-        faiss.write_index(part.stored(), faiss.PyCallbackIOWriter(lambda data: sizes.append(len(data)), 1 << 20))
-    return sum(sizes)

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from factoid.propositions.syntax.asides import ASIDES, CLAUSES, adverbial, describe, nearest_relative
 from factoid.propositions.syntax.atoms import atoms
 from factoid.propositions.syntax.doubt import is_doubtful
-from factoid.propositions.syntax.inflect import article
+from factoid.propositions.syntax.lexicon import article
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
     agrees,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from factoid.propositions.syntax.inflect import article
-from factoid.propositions.syntax.lexicon import LEXICON
-from factoid.propositions.syntax.lists import below, mended
-from factoid.propositions.syntax.phrases import determiner, replaced, strip, text_of, tokens, without
+from factoid.propositions.syntax.lexicon import LEXICON, article
+from factoid.propositions.syntax.phrases import below, determiner, mended, replaced, strip, text_of, tokens, without
 from factoid.propositions.syntax.tree import PROPER, Item, Tree
 
 _GENERIC = frozenset("name nickname pseudonym alias title term word label moniker number".split())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 
+from factoid.propositions.syntax.lexicon import article
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
 
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
@@ -43,6 +45,20 @@ def replaced(items: Sequence[Item], gone: Collection[int], phrase: Sequence[Item
     """Put a phrase where the first of some tokens stood, and leave out the others."""
     at = next((at for at, item in enumerate(items) if item in gone), len(items))
     return [*items[:at], *(phrase if at < len(items) else ()), *without(items[at:], gone)]
+
+
+def mended(tree: Tree, items: Sequence[Item]) -> list[Item]:
+    """Write "a" or "an" as the word that has come to stand behind it wants it."""
+    statement = list(items)
+    for at, (item, following) in enumerate(pairwise(items)):
+        if isinstance(item, int) and tree.lower[item] in ("a", "an") and following != item + 1:
+            statement[at] = article(text_of(tree, following))
+    return statement
+
+
+def below(tree: Tree, head: int, present: Collection[int]) -> set[int]:
+    """Return what is present of a subtree."""
+    return {token for token in tree.subtree(head) if token in present}
 
 
 def bracketed(tree: Tree) -> set[int]:

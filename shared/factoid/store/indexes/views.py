@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.files.atomic import sweep
-from factoid.filters import Filter, cache_key, passing_rows, to_tree
+from factoid.filters import Filter, parse_filter, passing_rows
 from factoid.search import Columns
 from factoid.store.database.snapshot import Snapshot
 
@@ -66,7 +66,7 @@ class IndexState(Generic[Index]):
         return mask
 
     def _passing(self, snapshot: Snapshot, condition: Filter) -> Mask:
-        key = None if callable(condition) else cache_key(to_tree(condition))
+        key = None if callable(condition) else repr(parse_filter(condition))
         if key is not None and (mask := self.selections.get(key)) is not None:
             return mask
         mask = self.columns.mask_of_metadata(passing_rows(snapshot.connection, condition))

@@ -8,6 +8,7 @@ import numpy as np
 
 from factoid import Granularity
 from factoid.index import Similarity
+from factoid.index.part import membership
 from factoid.search import Columns, View
 
 
@@ -88,7 +89,7 @@ class Case:
         """The view with the units alone that have some metadata; None for all."""
         if metadata is None:
             return view
-        return replace(view, allowed=view.columns.mask_of_metadata(np.array(sorted(metadata), np.int64)))
+        return replace(view, allowed=membership(view.columns.metadata, np.array(sorted(metadata), np.int64)))
 
     def scored(self, query, metadata):
         """All allowed units, as (score, unit), by plain loops."""

@@ -56,12 +56,12 @@ def test_lookups(units, wanted):
         found = sorted(zip(which.tolist(), taken(columns, positions), strict=True))
         assert found == sorted((at, unit) for at, key in enumerate(wanted) for unit in units if unit[place] == key)
     for mask, place in (
-        (columns.mask_of_rows(chosen), 1),
-        (columns.mask_of_documents(chosen), 3),
-        (columns.mask_of_metadata(chosen), 4),
+        (membership(columns.rows, chosen), 1),
+        (membership(columns.documents, chosen), 3),
+        (membership(columns.metadata, chosen), 4),
     ):
         assert mask.tolist() == [unit[place] in wanted for unit in tuples(columns)]
-    mask = columns.mask_of_documents(chosen)
+    mask = membership(columns.documents, chosen)
     assert columns.distinct_vectors(mask).tolist() == sorted({unit[0] for unit in units if unit[3] in wanted})
 
 

@@ -89,9 +89,8 @@ def to_gpu(
 
     Args:
         index: What to search.
-        device: "cuda" is the first GPU, "cuda:1" the second; several hold a copy each, and share the queries. "cpu" gives
-            `index` back.
-        shard: Several GPUs hold a part each instead, for indexes that are too large for one.
+        device: "cuda" is the first GPU, "cuda:1" the second; several share the queries. "cpu" gives `index` back.
+        shard: Several GPUs hold a part each instead of a copy, for indexes that are too large for one.
         float16: `Flat` is held in half precision, in half the memory. It then counts as lossy.
 
     Raises:

@@ -11,7 +11,7 @@ channel, and the search goes deeper until no passage outside can reach the k-th 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, NamedTuple
@@ -66,12 +66,6 @@ class _Channel(NamedTuple):
     weight: float  # in the score of a passage
     searched: bool = True  # its units may be found
     found: Mask | None = None  # those that the filter allows, where the view has passages of other units as well
-
-
-class _Units(NamedTuple):
-    positions: Ids
-    passages: Ids  # places among the candidates
-    scores: Vectors
 
 
 def best_blended(
@@ -206,8 +200,7 @@ class _Ranking:
             if self.lexical is not None and len(rows) == count:  # there may be more that share a word
                 unknown = ~np.isin(keys, rows)
                 words[unknown] = self.lexical.scores(text, keys[unknown]) / highest
-            units = [_units(channel, query, keys) for channel in self.channels]
-            groups = _ranked(self.channels, units, keys, words, words_weight, self.k, self.level)
+            groups = self._ranked(query, keys, words, words_weight)
             reached = groups[-1].score if len(groups) == self.k else -np.inf
             if self.min_score is not None:
                 reached = max(reached, self.min_score)
@@ -220,6 +213,62 @@ class _Ranking:
             ceiling += words_weight * float(share[-1])
         least = -np.inf if self.min_score is None else self.min_score
         return [group for group in groups if group.score >= least], reached >= ceiling
+
+    def _ranked(self, query: Vectors, keys: Ids, words: Vectors, words_weight: float) -> list[Group]:
+        """Return the k best parents in some passages, whose words are scored already."""
+        parts = np.full((len(self.channels), len(keys)), np.nan)
+        documents = np.zeros(len(keys), np.int64)
+        units = []
+        for (view, *_), part in zip(self.channels, parts, strict=True):
+            positions, passages = view.allowed_units("passage", keys)
+            scores = pair_scores(view, query, np.zeros(len(positions), np.int64), view.columns.vectors[positions])
+            np.fmax.at(part, passages, scores)
+            documents[passages] = view.columns.documents[positions]
+            units.append((positions, passages, scores))
+        if self.level == "unit":
+            return self._best_units(units, parts, words, words_weight)
+        shares = np.array([channel.weight for channel in self.channels])[:, None]
+        known = ~np.isnan(parts)
+        present = np.where(known, shares, 0.0)
+        present[:, present.sum(axis=0) == 0] = 1.0  # a part of weight 0 counts where there is no other
+        present = np.where(known, present, 0.0)
+        means = (present * np.where(known, parts, 0.0)).sum(axis=0) / np.maximum(present.sum(axis=0), _TINY)
+        totals = shares.sum() * means + words_weight * words
+        order = np.lexsort((keys, -totals))
+        order = order[known.any(axis=0)[order]]
+        if self.level == "document":
+            order = order[np.sort(np.unique(documents[order], return_index=True)[1])]
+        names = [channel.view.granularity for channel in self.channels]
+        parents = keys if self.level == "passage" else documents
+        groups = []
+        for at in order[: self.k].tolist():
+            scores_of_channels = dict(zip(names, parts[:, at], strict=True))
+            groups.append(Group(int(parents[at]), float(totals[at]), (), _parts(scores_of_channels, words[at])))
+        return groups
+
+    def _best_units(
+        self, units: Sequence[tuple[Ids, Ids, Vectors]], parts: Vectors, words: Vectors, words_weight: float
+    ) -> list[Group]:
+        """Rank units by their own score, that of their passage, and its words; the channel of passages is the last one."""
+        context = self.channels[-1] if self.channels[-1].view.granularity is Granularity.PASSAGE else None
+        finer = sum(channel.weight for channel in self.channels if channel is not context)
+        groups = []
+        for (view, _, searched, found), (positions, passages, scores) in zip(self.channels, units, strict=True):
+            if not searched:
+                continue
+            totals = finer * scores + words_weight * words[passages]
+            around = parts[-1][passages]
+            if context is not None:
+                totals = totals + context.weight * np.where(np.isnan(around), scores, around)
+            if found is not None:
+                totals = np.where(found[positions], totals, -np.inf)
+            rows = view.columns.rows[positions]
+            for at in np.lexsort((rows, -totals))[: min(self.k, np.isfinite(totals).sum())].tolist():
+                best = Scored(int(rows[at]), float(scores[at]))
+                known = _parts({} if context is None else {Granularity.PASSAGE: around[at]}, words[passages[at]])
+                known |= {str(view.granularity): best.score}
+                groups.append(Group(best.row, float(totals[at]), (best,), known))
+        return sorted(groups, key=lambda group: (-group.score, group.key))[: self.k]
 
     def _ceiling(self, ends: Vectors) -> float:
         """Return the best score, words aside, of a passage that no channel gave, or of a unit in it.
@@ -258,83 +307,7 @@ def _scales(view: View, queries: Vectors) -> NDArray[np.floating[Any]]:
     return lengths * float(np.median(np.linalg.norm(sample, axis=1)))
 
 
-def _units(channel: _Channel, query: Vectors, keys: Ids) -> _Units:
-    """Score the units of some passages that may be found."""
-    view = channel.view
-    positions, which = view.allowed_units("passage", keys)
-    scores = pair_scores(view, query, np.zeros(len(positions), np.int64), view.columns.vectors[positions])
-    return _Units(positions, which, scores)
-
-
-def _ranked(
-    channels: Sequence[_Channel],
-    units: Sequence[_Units],
-    keys: Ids,
-    words: Vectors,
-    words_weight: float,
-    k: int,
-    level: Level,
-) -> list[Group]:
-    """Return the k best parents among passages that were scored in every channel."""
-    parts = np.full((len(channels), len(keys)), np.nan)
-    documents = np.zeros(len(keys), np.int64)
-    for channel, part, scored in zip(channels, parts, units, strict=True):
-        np.fmax.at(part, scored.passages, scored.scores)
-        documents[scored.passages] = channel.view.columns.documents[scored.positions]
-    shares = np.array([channel.weight for channel in channels])[:, None]
-    if level == "unit":
-        return _best_units(channels, units, parts, words, words_weight, k)
-    known = ~np.isnan(parts)
-    present = np.where(known, shares, 0.0)
-    present[:, present.sum(axis=0) == 0] = 1.0  # a part of weight 0 counts where there is no other
-    present = np.where(known, present, 0.0)
-    means = (present * np.where(known, parts, 0.0)).sum(axis=0) / np.maximum(present.sum(axis=0), _TINY)
-    totals = shares.sum() * means + words_weight * words
-    order = np.lexsort((keys, -totals))
-    order = order[known.any(axis=0)[order]]
-    if level == "document":
-        _, first = np.unique(documents[order], return_index=True)
-        order = order[np.sort(first)]
-    names = [str(channel.view.granularity) for channel in channels]
-    parents = keys if level == "passage" else documents
-    return [
-        Group(int(parents[at]), float(totals[at]), (), _parts(names, parts[:, at], words[at]))
-        for at in order[:k].tolist()
-    ]
-
-
-def _best_units(
-    channels: Sequence[_Channel], units: Sequence[_Units], parts: Vectors, words: Vectors, words_weight: float, k: int
-) -> list[Group]:
-    """Rank units by their own score, that of their passage, and its words."""
-    finer = sum(channel.weight for channel in channels if channel.view.granularity is not Granularity.PASSAGE)
-    context = [
-        (channel.weight, part)
-        for channel, part in zip(channels, parts, strict=True)
-        if channel.view.granularity is Granularity.PASSAGE
-    ]
-    ranked = []
-    for channel, scored in zip(channels, units, strict=True):
-        if not channel.searched:
-            continue
-        totals = finer * scored.scores + words_weight * words[scored.passages]
-        for weight, part in context:
-            passages = part[scored.passages]
-            totals = totals + weight * np.where(np.isnan(passages), scored.scores, passages)
-        if channel.found is not None:
-            totals = np.where(channel.found[scored.positions], totals, -np.inf)
-        rows = channel.view.columns.rows[scored.positions]
-        for at in np.lexsort((rows, -totals))[: min(k, np.isfinite(totals).sum())].tolist():
-            row, score, passage = int(rows[at]), float(scored.scores[at]), scored.passages[at]
-            context_parts = _parts(
-                [Granularity.PASSAGE] * len(context), [part[passage] for _, part in context], words[passage]
-            )
-            parts_of_unit = context_parts | {str(channel.view.granularity): score}
-            ranked.append(Group(row, float(totals[at]), (Scored(row, score),), parts_of_unit))
-    return sorted(ranked, key=lambda group: (-group.score, group.key))[:k]
-
-
-def _parts(names: Sequence[str], values: Iterable[float], lexical: float) -> dict[str, float]:
+def _parts(channels: Mapping[str, float], lexical: float) -> dict[str, float]:
     """Return the score of a parent in each channel that it has one in."""
-    parts = {str(name): float(value) for name, value in zip(names, values, strict=True) if not np.isnan(value)}
+    parts = {str(name): float(score) for name, score in channels.items() if not np.isnan(score)}
     return parts | ({LEXICAL: float(lexical)} if lexical else {})

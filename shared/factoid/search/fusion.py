@@ -30,17 +30,11 @@ def best_fused(
 ) -> list[list[Group]]:
     """Return the k best parents for each query by the units of several granularities; equal ones by row.
 
-    Args:
-        views: One for each granularity.
-        queries: As in `best_groups`.
-        k: How many, at least 1.
-        level: What the parents are. With "unit" nothing is rolled up, and units of all granularities stand side by side.
-        method: "rrf" is reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) of the `max(10 * k, 100)` best parents
-            of each granularity: a parent scores the sum of `1 / (60 + rank)` over the lists it stands in, ranks from 1.
-            "max" takes a parent's best score of any granularity, and is exact; the scores must mean the same in all.
-        min_score: Parents that score less at a granularity do not take part in its list. This is a score of units, not
-            one of ranks.
-        matches: How many units to return with each parent, of any granularity, from 0.
+    "rrf" is reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) of the `max(10 * k, 100)` best parents of each
+    granularity: a parent scores the sum of `1 / (60 + rank)` over the lists it stands in, ranks from 1. "max" takes a
+    parent's best score of any granularity, and is exact; the scores must mean the same in all. With the level "unit" units
+    of all granularities stand side by side. Parents that score less than `min_score` at a granularity, as units do, do not
+    take part in its list. The other arguments are those of `best_groups`.
     """
     depth = k if method == "max" else max(_DEPTH * k, _LEAST_DEPTH)
     lists = [best_groups(view, queries, depth, level=level, min_score=min_score, matches=0) for view in views]
@@ -96,14 +90,9 @@ def diverse_groups(
 ) -> list[Group]:
     """Choose k parents by maximal marginal relevance (Carbonell and Goldstein, 1998): near the query, far from those before.
 
-    Nearness is the cosine of best units, on both sides, so that one can be weighed against the other.
-
-    Args:
-        views: Where the units are.
-        query: Shape: (dim,).
-        groups: Candidates, best first, each with at least one match: of equal ones the first is chosen.
-        k: How many to choose; all if there are fewer.
-        lambda_mult: Weight of the nearness to the query, from 0 (only diversity counts) to 1 (none).
+    Nearness is the cosine of best units, on both sides, so that one can be weighed against the other: `lambda_mult` is the
+    weight of the nearness to the query, from 0 (only diversity counts) to 1 (none). Candidates come best first, each with at
+    least one match.
     """
     if not groups:
         return []

@@ -52,42 +52,25 @@ class Scored(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A parent, the score of its best unit, and its best units, best first.
+    """A parent, the score of its best unit, and its best units, best first."""
 
-    Attributes:
-        key: Row of the passage or document; of the unit itself where it has no parent.
-        score: Higher is better.
-        matches: The best units below it that the filter allows.
-        parts: Of a blended score, that of each channel by its name.
-    """
-
-    key: int
+    key: int  # row of the passage or document; of the unit itself where it has no parent
     score: float
-    matches: tuple[Scored, ...] = ()
-    parts: Mapping[str, float] = MappingProxyType({})
+    matches: tuple[Scored, ...] = ()  # the best units below it that the filter allows
+    parts: Mapping[str, float] = MappingProxyType({})  # of a blended score, that of each channel by its name
 
 
 @dataclass(frozen=True)
 class View:
-    """The units of one granularity at one generation, ready to be searched.
-
-    Attributes:
-        granularity: What the units are.
-        index: Finds vectors by id; each distinct vector once.
-        columns: Which units have those vectors.
-        exact: Returns the exact vectors of ids, as the index was given them. Shapes: (n,) to (n, dim).
-        allowed: Units that the filter allows; None for all. Few are scored exactly without the index. Shape: (len(columns),).
-        parameters: How wide an approximate index searches (`nprobe`, `efSearch`).
-        refine: Candidates of a lossy index that are scored exactly, for each of the k; 10 by default.
-    """
+    """The units of one granularity at one generation, ready to be searched."""
 
     granularity: Granularity
-    index: VectorIndex
-    columns: Columns
-    exact: Callable[[Ids], Vectors]
-    allowed: Mask | None = None
-    parameters: Mapping[str, Any] | None = None
-    refine: int | None = None
+    index: VectorIndex  # finds vectors by id; each distinct vector once
+    columns: Columns  # which units have those vectors
+    exact: Callable[[Ids], Vectors]  # returns the exact vectors of ids. Shapes: (n,) to (n, dim)
+    allowed: Mask | None = None  # units that the filter allows; None for all. Few are scored exactly without the index
+    parameters: Mapping[str, Any] | None = None  # how wide an approximate index searches (`nprobe`, `efSearch`)
+    refine: int | None = None  # candidates of a lossy index that are scored exactly, for each of the k; 10 by default
 
     def level(self, level: Level) -> Level:
         """Return what units are grouped by: a passage is its own passage."""
@@ -127,14 +110,9 @@ def best_groups(
 
     Exact for exact indexes; an approximate index that finds fewer than k is helped out by a search of everything. The
     matches are the best of all units of a parent that are allowed, by exact scores; the parent's score is that of the first.
+    Parents below `min_score` are left out.
 
-    Args:
-        view: What is searched.
-        queries: Finite, and of unit length where the similarity is the cosine. Shape: (n, dim), float32.
-        k: How many, at least 1.
-        level: What the parents are; "unit" for the units themselves.
-        min_score: Worse parents are left out.
-        matches: How many units to return with each parent, from 0.
+    Queries are finite, and of unit length where the similarity is the cosine. Shape: (n, dim), float32.
     """
     which, keys, scores = best_parents(view, queries, k, level=level, min_score=min_score)
     starts, units = [0] * (len(keys) + 1), []
@@ -235,10 +213,7 @@ class _Search:
     def _widened(self, which: Ids, vectors: Ids | None, scores: Vectors | None = None) -> tuple[list[Parents], Ids]:
         """Look at more and more vectors; return the parents, and the queries for which an inexact index found too few.
 
-        Args:
-            which: Numbers of queries, ascending.
-            vectors: Only these; None for all.
-            scores: Their scores for each query, which are looked at instead of the index.
+        Only some vectors may count; None for all. Where their scores for each query are known, the index is not asked.
         """
         index = self.view.index
         exact = scores is not None or (index.exact and not index.lossy)

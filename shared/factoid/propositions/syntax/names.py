@@ -29,13 +29,7 @@ def naming(tree: Tree, items: Sequence[Item]) -> tuple[list[Item], list[list[Ite
         owned = any(tree.tags[item] in ("PRP$", "POS") or tree.deps[item] == "nmod:poss" for item in phrase)
         years = [item for item in phrase if tree.tags[item] == "CD" and len(tree.words[item]) == 4]
         left_out = ("DT", "PDT", "CD") if noun in LEXICON["works"] else ("DT", "PDT")
-        kind: list[Item] = [
-            item
-            for item in phrase
-            if (item < token and tree.tags[item] not in left_out)
-            or tree.tags[item] in ("PRP$", "POS")
-            or tree.deps[item] == "nmod:poss"
-        ]
+        kind: list[Item] = [item for item in phrase if item < token and tree.tags[item] not in left_out]
         kind.append(noun if tree.tags[token] == "NNS" else tree.words[token])
         plain, about = _released(tree, name, noun, tree.words[years[0]] if years else "")
         facts += [[*plain, "is", *(kind if owned else _indefinite(tree, kind))], *about]
@@ -66,9 +60,12 @@ def _named(tree: Tree, items: Sequence[Item], noun: int) -> tuple[list[int], lis
     if not name or not _belongs(tree, noun, name):
         return None
     for item in reversed(items[:before]):
-        if not isinstance(item, int) or item != phrase[0] - 1:
-            break
-        if tree.deps[item] not in _BEFORE or tree.tags[item] == "IN":
+        if (
+            not isinstance(item, int)
+            or item != phrase[0] - 1
+            or tree.deps[item] not in _BEFORE
+            or tree.tags[item] == "IN"
+        ):
             break
         phrase.insert(0, item)
         if tree.deps[item] == "det":
@@ -107,9 +104,8 @@ def example_kinds(tree: Tree, noun: int, named: int, present: set[int]) -> Itera
         return
     modifiers = [
         child
-        for child in tree.children[noun]
-        if (child < noun and tree.deps[child] == "compound")
-        or (tree.deps[child] == "amod" and tree.words[child][0].isupper())
+        for child in tree.all(noun, "compound", "amod")
+        if (child < noun if tree.deps[child] == "compound" else tree.words[child][0].isupper())
     ]
     kind = _singular(tree.words[noun])
     for head in filter(present.__contains__, (named, *tree.all(named, "conj", "appos"))):
@@ -142,14 +138,8 @@ def _singular(noun: str) -> str:
 def origin(tree: Tree, head: int, items: list[Item]) -> tuple[list[Item], list[list[Item]]]:
     """Return "X is an actor" and "X is American" for "X is an American actor"; else the statement as it is."""
     cop, det = tree.child(head, "cop"), tree.child(head, "det")
-    adjectives = [
-        child
-        for child in tree.all(head, "amod")
-        if child in items
-        and tree.tags[child] == "JJ"
-        and tree.words[child].isalpha()
-        and tree.words[child][0].isupper()
-    ]
+    adjectives = [child for child in tree.all(head, "amod") if child in items and tree.tags[child] == "JJ"]
+    adjectives = [child for child in adjectives if tree.words[child].isalpha() and tree.words[child][0].isupper()]
     if cop not in items or det not in items or len(adjectives) != 1 or tree.words[head][0].isupper():
         return items, []
     if determiner(tree, head) not in ("a", "an") or tree.child(adjectives[0], "conj") is not None:

@@ -64,8 +64,6 @@ def below(tree: Tree, head: int, present: Collection[int]) -> set[int]:
 def bracketed(tree: Tree) -> set[int]:
     """Return the tokens between brackets, and the brackets."""
     inside: set[int] = set()
-    if "(" not in tree.words and "[" not in tree.words:
-        return inside
     depth = 0
     for token, word in enumerate(tree.words):
         depth += word in ("(", "[")
@@ -86,15 +84,12 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     if tree.tags[noun] in VERB:
         return []
     predicate = tree.child(noun, "cop") is not None
-    left_out = set(cut)
-    for child in tree.children[noun]:
-        if tree.deps[child] not in _NOMINAL or (predicate and tree.deps[child] in _CLAUSAL):
-            left_out.add(child)
+    allowed = _NOMINAL - _CLAUSAL if predicate else _NOMINAL
+    left_out = {*cut, *(child for child in tree.children[noun] if tree.deps[child] not in allowed)}
     for child in tree.subtree(noun):
         dep = tree.deps[child]
-        if child != noun and (
-            dep in ("appos", "parataxis") or (dep in ("acl", "acl:relcl") and is_set_off(tree, child))
-        ):
+        aside = dep in ("appos", "parataxis") or (dep in ("acl", "acl:relcl") and is_set_off(tree, child))
+        if aside and child != noun:
             left_out.add(child)
     phrase = strip(tree, tree.subtree(noun, left_out), noun)
     if "but" in [tree.lower[token] for token in phrase]:
@@ -134,10 +129,7 @@ def nouns(tree: Tree, head: int) -> list[int]:
 
 
 def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -> int:
-    """Return how many tokens are nouns, verbs, adjectives, adverbs or numbers; auxiliaries do not count.
-
-    Tokens that a name will stand for, such as resolved pronouns, count as the number of its words (`names`).
-    """
+    """Return how many tokens are nouns, verbs, adjectives, adverbs or numbers, or words of `names` that will stand for them."""
     count = 0
     for item in items:
         if item in names:
@@ -184,10 +176,9 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
 def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False) -> Sequence[int]:
     """Drop conjunctions and punctuation at both ends of a phrase; opening quotes and brackets only if told to."""
     start, end = 0, len(phrase)
-    while start < end - 1 and (
-        (tree.deps[phrase[start]] in ("punct", "cc") and phrase[start] != head)
-        and not (keep_opening and tree.words[phrase[start]] in "\"“(['‘")
-    ):
+    while start < end - 1 and tree.deps[phrase[start]] in ("punct", "cc") and phrase[start] != head:
+        if keep_opening and tree.words[phrase[start]] in "\"“(['‘":
+            break
         start += 1
     while end - 1 > start and tree.words[phrase[end - 1]] in _TRAILING:
         end -= 1

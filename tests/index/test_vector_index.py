@@ -95,16 +95,12 @@ def test_ids_that_cannot_be_added(small, ids, message, shards):
     assert len(index) == 200
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5, True, None])
-def test_a_k_that_is_no_number_of_results(small, k):
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, None])
+def test_numbers_of_results_and_of_shards_that_are_none(small, number):
     with pytest.raises(InvalidInputError, match="k must be a whole number of 1 or more"):
-        built(*small).search(small[1][:1], k)
-
-
-@pytest.mark.parametrize("shards", [0, -1, 1.5, True])
-def test_a_number_of_shards_that_is_none(shards):
+        built(*small).search(small[1][:1], number)
     with pytest.raises(InvalidInputError, match="shards must be a whole number"):
-        VectorIndex(3, shards=shards)
+        VectorIndex(3, shards=number)
 
 
 @pytest.mark.parametrize("shards", [1, 4])

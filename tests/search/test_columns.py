@@ -81,14 +81,6 @@ def test_replaced(units, removed, later, again):
     assert tuples(Columns.empty().replaced(np.array(removed, np.int64), columns)) == before
 
 
-def test_replaced_where_many_units_share_one_vector():
-    units = [(1, row, row, 1, 1) for row in range(0, 2000, 2)]
-    more = [(1, row, row, 1, 1) for row in range(1, 2000, 2)] + [(0, 5000, 1, 1, 1), (2, 5001, 1, 1, 1)]
-    assert tuples(columns_of(units).replaced(np.array([4, 5, 9000]), columns_of(more))) == sorted(
-        [unit for unit in units if unit[1] != 4] + more
-    )
-
-
 @given(
     st.lists(st.sampled_from([-5, 0, 1, 2, 3, 70_000, 2**40, 2**62]), max_size=20),
     st.lists(st.sampled_from([-5, 0, 1, 3, 4, 70_000, 2**40, -(2**62)]), max_size=6),

@@ -1,6 +1,6 @@
 """Metadata filters: a small tree, read from dicts, answered from an index of the metadata in SQLite, or in Python."""
 
-from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, Field, FieldKind, field_rows
+from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.sql import mismatch, passing_rows
 from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree, matches
@@ -12,8 +12,6 @@ __all__ = [
     "All",
     "AnyOf",
     "Comparison",
-    "Field",
-    "FieldKind",
     "Filter",
     "Not",
     "Operator",

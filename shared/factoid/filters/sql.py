@@ -21,19 +21,7 @@ from numpy.typing import NDArray
 
 from factoid.filters.fields import FieldKind, bound_key, is_integer, is_short, is_text, with_paths
 from factoid.filters.parse import parse_filter
-from factoid.filters.tree import (
-    ORDERS,
-    All,
-    AnyOf,
-    Comparison,
-    Filter,
-    Not,
-    Operator,
-    Tree,
-    comparable,
-    holds,
-    matches,
-)
+from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree, comparable, holds, matches
 
 Rows = NDArray[np.int64]
 

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from factoid.index.files import load, save
-from factoid.index.kinds import (
-    AUTO,
-    Parameters,
-    check_factory,
-    check_kind,
-    choose_kind,
-    kinds_to_try,
-    usable_kind,
-    usable_memory,
-)
+from factoid.index.kinds import AUTO, check_factory, check_kind, choose_kind, kinds_to_try, usable_kind, usable_memory
 from factoid.index.scan import RowIds
 from factoid.index.vector_index import Similarity, VectorIndex, prepare
 
 __all__ = [
     "AUTO",
-    "Parameters",
     "RowIds",
     "Similarity",
     "VectorIndex",

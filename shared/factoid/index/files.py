@@ -12,7 +12,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,13 +47,9 @@ class Loaded:
 def save(
     index: VectorIndex, path: Path, *, stamp: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] | None = None
 ) -> None:
-    """Write an index, the arrays that belong to it and their manifest.
+    """Write an index, the arrays that belong to it and their manifest, by a path without an ending.
 
-    Args:
-        index: What to write.
-        path: Folder and name, without an ending.
-        stamp: What the reader has to know to trust the cache, such as its generation; JSON.
-        arrays: Numbers that travel with the index; names of lower-case letters and underscores.
+    The stamp, in JSON, is what the reader has to know to trust the cache; arrays have names of lower-case letters.
 
     Raises:
         OSError: A file cannot be written; what was there before is as it was.
@@ -153,20 +150,16 @@ def _is_same(file: Path, checked: BinaryIO) -> bool:
     return os.path.samestat(file.stat(), os.fstat(checked.fileno()))
 
 
-def _checked(file: Path, files: Mapping[str, Any]) -> BinaryIO:
+@contextmanager
+def _checked(file: Path, files: Mapping[str, Any]) -> Iterator[BinaryIO]:
     """Open a file whose content is what the manifest says."""
-    source = file.open("rb")
-    try:
-        size, digest = os.fstat(source.fileno()).st_size, ""
-        if size == files[file.name]["size"]:
-            digest = hashlib.file_digest(source, "sha256").hexdigest()
-        if digest != files[file.name]["sha256"]:
+    entry = files[file.name]
+    with file.open("rb") as source:
+        size = os.fstat(source.fileno()).st_size
+        if size != entry["size"] or hashlib.file_digest(source, "sha256").hexdigest() != entry["sha256"]:
             raise ValueError(f"{file.name} is not the file of the manifest")
         source.seek(0)
-    except BaseException:
-        source.close()
-        raise
-    return source
+        yield source
 
 
 def write_part(part: Part, write: Callable[[bytes], object]) -> None:

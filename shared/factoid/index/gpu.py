@@ -1,7 +1,6 @@
 """Searching on GPUs: copies of an index there, which stays on the CPU, where it is changed and saved.
 
-docs/store.md has a table of what is searched where. A GPU that has too little memory, or fails, is logged once, and the
-CPU goes on.
+docs/store.md has a table of what is searched where. The failure of a GPU is logged once, and the CPU goes on.
 """
 
 from __future__ import annotations
@@ -82,19 +81,11 @@ def check_device(device: str | Sequence[str]) -> list[int]:
 def to_gpu(
     index: VectorIndex, *, device: str | Sequence[str] = "cuda", shard: bool = False, float16: bool = False
 ) -> VectorIndex:
-    """Return an index that searches on GPUs what `index` holds.
+    """Return an index that searches on GPUs what `index` holds, or `index` itself; raise as `check_device`.
 
     It takes over the vectors on the CPU: from then on only it may be changed, and it is copied anew at its next search.
-    `save` writes it as it would write `index`.
-
-    Args:
-        index: What to search.
-        device: "cuda" is the first GPU, "cuda:1" the second; several share the queries. "cpu" gives `index` back.
-        shard: Several GPUs hold a part each instead of a copy, for indexes that are too large for one.
-        float16: `Flat` is held in half precision, in half the memory. It then counts as lossy.
-
-    Raises:
-        InvalidInputError: There is no such device.
+    `save` writes it as it would write `index`. Several GPUs hold a copy each and share the queries, or with `shard` a part
+    each. With `float16` a `Flat` index is held in half precision, and counts as lossy.
     """
     numbers = check_device(device)
     if not numbers:
@@ -127,10 +118,7 @@ class GpuCopy:
         self._resources: list[Any] = []  # memory of the GPUs, and parts of the index: they must live as long
 
     def widens(self, k: int, selected: int, count: int) -> bool:
-        """Tell whether a filter that lets `selected` of `count` through is better applied to more than k results.
-
-        Of the vectors that a GPU finds, about as many are allowed as of all.
-        """
+        """Tell whether a filter that lets `selected` of `count` through is better applied to more than k results."""
         return self._flat and not self._failed and 2 * k * count <= _MOST_WIDENED * selected
 
     def forget(self) -> None:

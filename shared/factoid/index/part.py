@@ -40,13 +40,10 @@ def membership(values: RowIds, chosen: RowIds) -> NDArray[np.bool_]:
 
 
 class IdTable:
-    """Which vector has which id: FAISS counts positions, a store counts rows.
-
-    `by_position` holds the id of each position, -1 where it is hidden.
-    """
+    """Which vector has which id: FAISS counts positions, a store counts rows."""
 
     def __init__(self, ids: RowIds | Iterable[int] = ()) -> None:
-        self.by_position: RowIds = np.array(ids, dtype=np.int64)
+        self.by_position: RowIds = np.array(ids, dtype=np.int64)  # the id of each position, -1 where it is hidden
         self.hidden = int((self.by_position < 0).sum())
         self.highest = int(self.by_position.max(initial=-1))  # no id was ever above it
         self._ranked: tuple[RowIds, RowIds | None] | None = None

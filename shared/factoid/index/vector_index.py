@@ -48,14 +48,9 @@ class VectorIndex:
 
     Args:
         dim: Number of components of every vector.
-        kind: A FAISS factory string (see `factoid.index.kinds`).
+        kind: A FAISS factory string, whose `Kind` is the attribute `ability`.
         similarity: What the score is.
         shards: Number of parts that are searched side by side; a vector lies in the part that its id names, modulo this.
-
-    Attributes:
-        ability: What the kind can do.
-        exact: Whether every search compares every vector, and as it is.
-        lossy: Whether scores are those of codes, and should be refined with exact vectors.
 
     Raises:
         InvalidInputError: The kind does not exist or does not fit the dimensions.
@@ -77,7 +72,7 @@ class VectorIndex:
         self.dim = dim
         self.kind = kind
         self.similarity = Similarity(similarity)
-        self.exact, self.lossy = self.ability.exact, self.ability.lossy
+        self.exact, self.lossy = self.ability.exact, self.ability.lossy  # but for half precision on a GPU
         self.parts: tuple[Part, ...] = tuple(_parts or (Part(self.ability) for _ in range(shards)))
         self.shards = len(self.parts)
 
@@ -236,7 +231,7 @@ def best(scores: Vectors, ids: RowIds, k: int) -> tuple[Vectors, RowIds]:
 def shard_pool(shards: int) -> ThreadPoolExecutor:
     """Return the threads that search as many shards, with a fair share of the cores each."""
     cores = os.cpu_count() or 1
-    return pool("shard", min(shards, 2 * cores), max(1, cores // shards))
+    return pool("shard", min(shards, 2 * cores), max(1, cores // shards), os.getpid())
 
 
 def sample(rows: NDArray[Any], size: int) -> NDArray[Any]:

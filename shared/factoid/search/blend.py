@@ -65,7 +65,7 @@ class _Channel(NamedTuple):
     view: View
     weight: float  # in the score of a passage
     searched: bool = True  # its units may be found
-    found: Mask | None = None  # those that the filter allows, where the view has passages of other units as well
+    filtered: Mask | None = None  # those that the filter allows, where the view has passages of other units as well
 
 
 def best_blended(
@@ -95,8 +95,8 @@ def best_blended(
         weights = replace(weights, lexical=0.0)
     scales = np.zeros(len(queries)) if lexical is None else weights.lexical * _scales(views[0], queries)
     channels, eligible, complete = _channels(views, passages, weights)
-    filtered = any(view.allowed is not None for view in views)
-    restricted = eligible if filtered or not complete else None
+    everything = complete and all(view.allowed is None for view in views)
+    restricted = None if everything else eligible
     ranking = _Ranking(channels, lexical, restricted, complete, level, k, min_score)
     results: list[list[Group]] = [[] for _ in queries]
     pending, depth = np.arange(len(queries)), max(_DEPTH * k, _LEAST_DEPTH)
@@ -253,15 +253,15 @@ class _Ranking:
         context = self.channels[-1] if self.channels[-1].view.granularity is Granularity.PASSAGE else None
         finer = sum(channel.weight for channel in self.channels if channel is not context)
         groups = []
-        for (view, _, searched, found), (positions, passages, scores) in zip(self.channels, units, strict=True):
+        for (view, _, searched, filtered), (positions, passages, scores) in zip(self.channels, units, strict=True):
             if not searched:
                 continue
             totals = finer * scores + words_weight * words[passages]
             around = parts[-1][passages]
             if context is not None:
                 totals = totals + context.weight * np.where(np.isnan(around), scores, around)
-            if found is not None:
-                totals = np.where(found[positions], totals, -np.inf)
+            if filtered is not None:
+                totals = np.where(filtered[positions], totals, -np.inf)
             rows = view.columns.rows[positions]
             for at in np.lexsort((rows, -totals))[: min(self.k, np.isfinite(totals).sum())].tolist():
                 best = Scored(int(rows[at]), float(scores[at]))

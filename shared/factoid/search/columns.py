@@ -14,11 +14,7 @@ Mask = NDArray[np.bool_]
 
 
 class Members:
-    """The positions of a column, gathered by value.
-
-    Attributes:
-        keys: The distinct values, ascending.
-    """
+    """The positions of a column, gathered by value: `keys` are the distinct ones, ascending."""
 
     def __init__(self, values: Ids) -> None:
         # Units come in the order of their parents, mostly: a stable sort is fast on what is sorted already.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -38,7 +38,17 @@ def best_fused(
     """
     depth = k if method == "max" else max(_DEPTH * k, _LEAST_DEPTH)
     lists = [best_groups(view, queries, depth, level=level, min_score=min_score, matches=0) for view in views]
-    fused = [_fused([groups[query] for groups in lists], k, method) for query in range(len(queries))]
+    fused: list[list[Group]] = []
+    for lists_of_query in zip(*lists, strict=True):
+        scores: dict[int, float] = {}
+        for groups in lists_of_query:
+            for rank, group in enumerate(groups, 1):
+                if method == "rrf":
+                    scores[group.key] = scores.get(group.key, 0.0) + 1 / (_RRF_K + rank)
+                else:
+                    scores[group.key] = max(scores.get(group.key, group.score), group.score)
+        ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
+        fused.append([Group(key, score) for key, score in ranked])
     if matches:
         attach_matches(fused, views, queries, level=level, matches=matches)
     if method == "max":  # exact scores may differ from the index's
@@ -70,19 +80,6 @@ def attach_matches(
         for place, group in enumerate(groups):
             best = sorted(next(parents), key=lambda unit: (-unit.score, unit.row))[:matches]
             groups[place] = group._replace(matches=tuple(best))
-
-
-def _fused(lists: Iterable[Sequence[Group]], k: int, method: Fusion) -> list[Group]:
-    """Return the k best parents of several lists for one query."""
-    scores: dict[int, float] = {}
-    for groups in lists:
-        for rank, group in enumerate(groups, 1):
-            if method == "rrf":
-                scores[group.key] = scores.get(group.key, 0.0) + 1 / (_RRF_K + rank)
-            else:
-                scores[group.key] = max(scores.get(group.key, group.score), group.score)
-    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
-    return [Group(key, score) for key, score in best]
 
 
 def diverse_groups(

@@ -190,11 +190,11 @@ def _with_parameters(views: Mapping[str, View], parameters: Mapping[str, Any]) -
     """
     indexes = [view.index for view in views.values()]
     known = {name for index in indexes for name in (NAMES if index.exact else index.ability.parameters)}
-    told = {}
+    views_with_parameters = {}
     for kind, view in views.items():
         names = [name for name in parameters if name in view.index.ability.parameters or name not in known]
-        told[kind] = replace(view, parameters={name: parameters[name] for name in names})
-    return told
+        views_with_parameters[kind] = replace(view, parameters={name: parameters[name] for name in names})
+    return views_with_parameters
 
 
 def _hits(snapshot: Snapshot, groups: Sequence[Sequence[Group]], level: str, highest: float) -> list[list[Hit]]:

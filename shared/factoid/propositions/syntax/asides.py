@@ -7,15 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from factoid.propositions.syntax.lexicon import past_tense
-from factoid.propositions.syntax.phrases import (
-    NEGATIONS,
-    agrees,
-    copula,
-    determiner,
-    is_identified,
-    is_set_off,
-    repeatable,
-)
+from factoid.propositions.syntax.phrases import NEGATIONS, agrees, copula, determiner, is_set_off, repeatable
 from factoid.propositions.syntax.tree import NOUN, PROPER, Item, Tree
 
 _RELATIVES = frozenset("who which that whom whose where".split())
@@ -60,7 +52,7 @@ def describe(
         predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
     antecedent: Sequence[Item] = ()
     if is_set_off(tree, child) and (relative or not predicate):
-        if is_identified(tree, noun):
+        if _is_identified(tree, noun):
             antecedent = repeatable(tree, noun, {*cut, child})
     elif predicate and tree.lower[noun] not in _GENERIC:
         antecedent = subject if subject or subject_head is None else repeatable(tree, subject_head, cut)
@@ -83,10 +75,9 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
     if is_set_off(tree, verb):
         if word in ("who", "which", "that") and not agrees(tree, noun, verb):
             return None
-        end = clause[0] - (tree.deps[clause[0]] != "punct")  # where nothing but the noun's own name may stand
-        if word == "which" and any(
-            tree.heads[token] != noun or tree.deps[token] not in ("flat", "punct") for token in range(noun + 1, end)
-        ):
+        between = range(noun + 1, clause[0] - (tree.deps[clause[0]] != "punct"))
+        named = all(tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between)
+        if word == "which" and not named:
             return None  # "transit to the Moon, which …": either noun may be meant
     elif word == "where":
         return None
@@ -97,9 +88,8 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
 
 def _swapped(pronoun: int, word: str, antecedent: list[Item]) -> dict[int, list[Item]]:
     """Return what to put for a relative pronoun."""
-    if word == "where":
-        return {pronoun: ["in", *antecedent]}
-    return {pronoun: [*antecedent, "'s"] if word == "whose" else antecedent}
+    before, after = ["in"] * (word == "where"), ["'s"] * (word == "whose")
+    return {pronoun: [*before, *antecedent, *after]}
 
 
 def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[int]) -> Statement | None:
@@ -110,7 +100,7 @@ def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[in
     name, role = (child, noun) if reverse else (noun, child)
     determined = tree.child(role, "nmod:poss") is not None or determiner(tree, role) in ("a", "an", "the")
     bare_role = tree.tags[role] == "NN" and tree.tags[name] in PROPER and tree.child(role, "nmod") is not None
-    if tree.tags[role] in PROPER or not (determined or bare_role) or not is_identified(tree, name):
+    if tree.tags[role] in PROPER or not (determined or bare_role) or not _is_identified(tree, name):
         return None  # "Paris, France" describes nothing
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that the parser took for one
@@ -126,6 +116,12 @@ def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[in
         return Statement(subject)
     description = repeatable(tree, role, {*cut, child})
     return Statement(items=[*subject, *description]) if description else None
+
+
+def _is_identified(tree: Tree, noun: int) -> bool:
+    """Tell whether a noun phrase names something that a statement by itself can be about: not "a report" or "ships"."""
+    definite = determiner(tree, noun) in ("the", "this", "that", "these", "those")
+    return tree.tags[noun] in PROPER or definite or tree.child(noun, "nmod:poss") is not None
 
 
 def nearest_relative(tree: Tree, verb: int) -> dict[int, list[Item]] | None:

@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from factoid.propositions.syntax.lexicon import article
-from factoid.propositions.syntax.names import example_kinds, naming, origin
-from factoid.propositions.syntax.phrases import (
-    NEGATIONS,
-    below,
-    bracketed,
-    determiner,
-    mended,
-    replaced,
-    strip,
-    text_of,
-    tokens,
-    without,
-)
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
+from factoid.propositions.syntax.names import example_kinds, indefinite, naming, origin
+from factoid.propositions.syntax.phrases import NEGATIONS, below, determiner, mended, replaced, strip, without
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tokens
 
 _MOST = 32  # facts from one statement; a longer enumeration of enumerations is left whole
 _PHRASES = ("obl", "obl:unmarked", "obl:tmod", "advcl", "nmod", "nmod:unmarked")
@@ -75,7 +63,7 @@ def _phrases(tree: Tree, head: int, items: list[Item]) -> Iterator[list[Item]]:
     """Yield a statement without its prepositional phrases and adverbials, and with each of them alone."""
     present = tokens(items)
     phrases: dict[int, list[int]] = {}  # each with those that it stands in
-    _collect(tree, head, below(tree, head, present) - bracketed(tree), [], phrases)
+    _collect(tree, head, below(tree, head, present) - tree.bracketed(), [], phrases)
     extent = {phrase: below(tree, phrase, present) for phrase in phrases}
     for phrase in list(phrases):
         end = _end_of_range(tree, phrase, present)
@@ -224,7 +212,7 @@ def _determined(tree: Tree, first: int, joined: int, phrase: list[Item]) -> list
         return phrase
     if tree.lower[det] not in ("a", "an"):
         return [tree.lower[det], *phrase]
-    return [article(text_of(tree, phrase[0])), *phrase] if tree.tags[joined] == "NN" else phrase
+    return indefinite(tree, phrase) if tree.tags[joined] == "NN" else phrase
 
 
 def _frame(tree: Tree, noun: int, present: Collection[int]) -> set[int]:

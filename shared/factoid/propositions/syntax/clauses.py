@@ -33,12 +33,10 @@ from factoid.propositions.syntax.phrases import (
     repeatable,
     stands_alone,
     strip,
-    text_of,
-    tokens,
     without,
     without_loose_commas,
 )
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, text_of, tokens
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
 _NEGATION = frozenset("not n't n’t never neither nor no".split())

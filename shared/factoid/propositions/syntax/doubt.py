@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from factoid.propositions.syntax.phrases import RELATIVE_TAGS, tokens
-from factoid.propositions.syntax.tree import PROPER, VERB, Item, Tree
+from factoid.propositions.syntax.phrases import RELATIVE_TAGS
+from factoid.propositions.syntax.tree import PROPER, VERB, Item, Tree, tokens
 
 _CONTENT = ("NN", "JJ", "VB", "CD", "FW")
 _OPENING = {")": "(", "]": "[", "”": "“", '"': '"', "`": "`"}

@@ -131,7 +131,7 @@ _NUMBERING = re.compile(
     re.IGNORECASE,
 )
 _FILE = re.compile(r"^\S*(?:_\S*|\.\w{2,5}|://\S*)$")
-# Topics, numbers and verb phrases, in lower case.
+# Topics, numbers and verb phrases, in lower case
 _NO_ENTITY = re.compile(
     rf"^(?:(?:{_COUNTERS}|page)\b|(?:list|history|outline|timeline|index|comparison|glossary|culture|geography|economy)\s+of\b|"
     r"(?:how|what|why|when|where|who|which|if|can|could|do|does|did|is|are|was|were|should|will|to|before|after|add|apply|ask|"
@@ -147,7 +147,9 @@ _CONCRETE = frozenset(
     "building ceiling spring ring wing king string manual terminal pedal signal gallery battery machinery".split()
 )
 _ASPECTS, _DOCUMENTS = LEXICON["aspects"], LEXICON["documents"]
-_BINDING = frozenset("agreement act charter code contract plan policy program programme".split())  # a text's own "it"
+_BINDING = frozenset(
+    "agreement act charter code contract plan policy program programme".split()
+)  # called "it" by their texts
 _UNTOLD = "?"  # where one heading ends and the next begins
 _AFTER_COMMA = frozenset("inc inc. ltd ltd. llc jr jr. sr sr. co. gmbh corp. plc".split())
 _ABBREVIATIONS = (" Inc.", " Ltd.", " Co.", " Corp.", " Jr.", " Sr.")

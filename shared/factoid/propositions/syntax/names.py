@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from factoid.propositions.syntax.lexicon import LEXICON, article
-from factoid.propositions.syntax.phrases import below, determiner, mended, replaced, strip, text_of, tokens, without
-from factoid.propositions.syntax.tree import PROPER, Item, Tree
+from factoid.propositions.syntax.phrases import below, determiner, mended, replaced, strip, without
+from factoid.propositions.syntax.tree import PROPER, Item, Tree, text_of, tokens
 
 _GENERIC = frozenset("name nickname pseudonym alias title term word label moniker number".split())
 _CALLED = frozenset({"called", "titled", "named", "entitled", "dubbed"})
@@ -32,7 +32,7 @@ def naming(tree: Tree, items: Sequence[Item]) -> tuple[list[Item], list[list[Ite
         kind: list[Item] = [item for item in phrase if item < token and tree.tags[item] not in left_out]
         kind.append(noun if tree.tags[token] == "NNS" else tree.words[token])
         plain, about = _released(tree, name, noun, tree.words[years[0]] if years else "")
-        facts += [[*plain, "is", *(kind if owned else _indefinite(tree, kind))], *about]
+        facts += [[*plain, "is", *(kind if owned else indefinite(tree, kind))], *about]
         if not owned:
             rest = replaced(without(rest, set(phrase)), set(name), plain)
     return rest, facts
@@ -60,12 +60,9 @@ def _named(tree: Tree, items: Sequence[Item], noun: int) -> tuple[list[int], lis
     if not name or not _belongs(tree, noun, name):
         return None
     for item in reversed(items[:before]):
-        if (
-            not isinstance(item, int)
-            or item != phrase[0] - 1
-            or tree.deps[item] not in _BEFORE
-            or tree.tags[item] == "IN"
-        ):
+        if not isinstance(item, int) or item != phrase[0] - 1 or tree.deps[item] not in _BEFORE:
+            break
+        if tree.tags[item] == "IN":
             break
         phrase.insert(0, item)
         if tree.deps[item] == "det":
@@ -102,11 +99,8 @@ def example_kinds(tree: Tree, noun: int, named: int, present: set[int]) -> Itera
     """State that what is named as an example is one of its kind: "films such as X" that X is a film."""
     if tree.tags[noun] != "NNS" or tree.words[noun][0].isupper():
         return
-    modifiers = [
-        child
-        for child in tree.all(noun, "compound", "amod")
-        if (child < noun if tree.deps[child] == "compound" else tree.words[child][0].isupper())
-    ]
+    adjectives = [child for child in tree.all(noun, "amod") if tree.words[child][0].isupper()]
+    modifiers = sorted([*adjectives, *(child for child in tree.all(noun, "compound") if child < noun)])
     kind = _singular(tree.words[noun])
     for head in filter(present.__contains__, (named, *tree.all(named, "conj", "appos"))):
         apart = tree.all(head, "conj", "cc", "case", "punct", "appos")
@@ -116,11 +110,11 @@ def example_kinds(tree: Tree, noun: int, named: int, present: set[int]) -> Itera
             continue
         if tree.tags[name[0]] in PROPER or tree.words[name[0]][0].isupper() or tree.tags[name[0]] == "DT":
             plain, about = _released(tree, name, kind)
-            yield [*plain, "is", *_indefinite(tree, [*modifiers, kind])]
+            yield [*plain, "is", *indefinite(tree, [*modifiers, kind])]
             yield from about
 
 
-def _indefinite(tree: Tree, phrase: Sequence[Item]) -> list[Item]:
+def indefinite(tree: Tree, phrase: Sequence[Item]) -> list[Item]:
     """Put "a" or "an" before a phrase."""
     return [article(text_of(tree, phrase[0])), *phrase]
 

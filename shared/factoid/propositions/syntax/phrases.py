@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 from factoid.propositions.syntax.lexicon import article
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
+from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, text_of
 
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
 _FINITE = frozenset({"VBD", "VBZ", "VBP", "MD", "NNS"})  # tags that a finite verb may have
@@ -24,16 +24,6 @@ _NOMINAL = frozenset(
 _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})
 # Other clauses, whose nouns are not those of the clause above.
 _CLAUSES = frozenset({"acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj"})
-
-
-def tokens(items: Iterable[Item]) -> set[int]:
-    """Return the tokens among items."""
-    return {item for item in items if isinstance(item, int)}
-
-
-def text_of(tree: Tree, item: Item) -> str:
-    """Return the text of a token or an inserted word."""
-    return item if isinstance(item, str) else tree.words[item]
 
 
 def without(items: Sequence[Item], gone: Collection[int]) -> list[Item]:
@@ -61,18 +51,6 @@ def below(tree: Tree, head: int, present: Collection[int]) -> set[int]:
     return {token for token in tree.subtree(head) if token in present}
 
 
-def bracketed(tree: Tree) -> set[int]:
-    """Return the tokens between brackets, and the brackets."""
-    inside: set[int] = set()
-    depth = 0
-    for token, word in enumerate(tree.words):
-        depth += word in ("(", "[")
-        if depth:
-            inside.add(token)
-        depth = max(0, depth - (word in (")", "]")))
-    return inside
-
-
 def determiner(tree: Tree, noun: int) -> str:
     """Return the article or demonstrative of a noun in lower case, "" if it has none."""
     det = tree.child(noun, "det")
@@ -97,12 +75,6 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     if tree.tags[phrase[0]] in ("IN", "TO"):
         phrase = phrase[1:]  # a preposition that the parser hung elsewhere
     return list(phrase) if len(phrase) <= _LONGEST else []
-
-
-def is_identified(tree: Tree, noun: int) -> bool:
-    """Tell whether a noun phrase names something that a statement by itself can be about: not "a report" or "ships"."""
-    definite = determiner(tree, noun) in ("the", "this", "that", "these", "those")
-    return tree.tags[noun] in PROPER or definite or tree.child(noun, "nmod:poss") is not None
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:

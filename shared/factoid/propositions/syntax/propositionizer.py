@@ -105,10 +105,8 @@ class SyntaxPropositionizer:
                 continue
             whole, *parts = trees
             # Parts of a list are no sentences; parts with a verb and a subject each are.
-            separate = parts and all(
-                part.is_clause(part.root) and part.subject(part.root) is not None for part in parts
-            )
-            for tree in parts if separate else [whole]:
+            clauses = [part for part in parts if part.is_clause(part.root) and part.subject(part.root) is not None]
+            for tree in parts if parts and len(clauses) == len(parts) else [whole]:
                 propositions += self._split(tree, text, discourse)
         return list(dict.fromkeys(propositions))
 

@@ -11,18 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from factoid.propositions.syntax.headings import (
-    HONORIFICS,
-    PEOPLE,
-    Heading,
-    Headings,
-    Kind,
-    head_noun,
-    headings,
-    kind,
-)
+from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Heading, Headings, Kind, head_noun, headings, kind
 from factoid.propositions.syntax.lexicon import LEXICON
-from factoid.propositions.syntax.phrases import bracketed
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree
 
@@ -81,7 +71,7 @@ class Discourse:
         mentions: dict[int, Mention] = {}
         joined = tree.all(tree.root, "conj", "parataxis")
         clauses = [tree.root, *(head for head in joined if tree.subject(head) is not None)]
-        aside = not {"(", "["}.isdisjoint(tree.words[:2]) and len(bracketed(tree)) >= len(tree.words) - 1
+        aside = not {"(", "["}.isdisjoint(tree.words[:2]) and len(tree.bracketed()) >= len(tree.words) - 1
         for head in clauses:
             for index in tree.subtree(head, clauses if len(clauses) > 1 else ()):
                 mention = None
@@ -180,18 +170,15 @@ class Discourse:
         heading = next((heading for heading in self.headings.entities() if head_noun(heading.name) == word), None)
         if heading is None or " " not in heading.name:
             return None
-        if word in LEXICON["organisations"] and self._is_other(tree, index, heading):
-            return None
+        if word in LEXICON["organisations"]:
+            # Another name may be meant, as in "ITT promised that the company …".
+            before = zip(tree.words[:index], tree.tags[:index], strict=True)
+            others = [pair for pair in before if pair[0] not in heading.name.split()]
+            named = any(tag in PROPER or (len(other) > 1 and other.isupper()) for other, tag in others)
+            if named or self.company or any(name not in heading.name for name in self.names):
+                return None
         name = _without_article(heading.name)
         return Mention(name, f"the {name}", range(noun, noun + 1))
-
-    def _is_other(self, tree: Tree, index: int, heading: Heading) -> bool:
-        """Tell whether another name stands before in the passage, as in "ITT promised that the company …"."""
-        if self.company or any(name not in heading.name for name in self.names):
-            return True
-        before = zip(tree.words[:index], tree.tags[:index], strict=True)
-        others = [(word, tag) for word, tag in before if word not in heading.name.split()]
-        return any(tag in PROPER or (len(word) > 1 and word.isupper()) for word, tag in others)
 
     def _surname(self, tree: Tree, index: int) -> Mention | None:
         """Write out a person's name where its last part stands alone."""
@@ -293,7 +280,7 @@ class Discourse:
         left_out = {
             child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES and tree.words[child] != "-"
         }
-        aside = bracketed(tree)
+        aside = tree.bracketed()
         phrase = [token for token in tree.subtree(subject, left_out) if token not in aside]
         if subject not in phrase:
             return None

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from factoid.propositions.syntax.phrases import text_of
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import Item, Tree, text_of
 
 _NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".split())
 _NO_SPACE_AFTER = frozenset("([{“‘$£€")

@@ -7,7 +7,7 @@ subtrees, which are the same in both.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -152,3 +152,24 @@ class Tree:
         if self.tags[head] in ("NNS", "NNPS"):
             return True
         return any(self.lower[cc] == "and" for joined in self.all(head, "conj") for cc in self.all(joined, "cc"))
+
+    def bracketed(self) -> set[int]:
+        """Return the tokens between brackets, and the brackets."""
+        inside: set[int] = set()
+        depth = 0
+        for token, word in enumerate(self.words):
+            depth += word in ("(", "[")
+            if depth:
+                inside.add(token)
+            depth = max(0, depth - (word in (")", "]")))
+        return inside
+
+
+def tokens(items: Iterable[Item]) -> set[int]:
+    """Return the tokens among items."""
+    return {item for item in items if isinstance(item, int)}
+
+
+def text_of(tree: Tree, item: Item) -> str:
+    """Return the text of a token or an inserted word."""
+    return item if isinstance(item, str) else tree.words[item]

@@ -223,7 +223,7 @@ class Part:
             return np.empty((0, self.kind.dim), np.float32)
         if positions.min() < 0:
             raise InvalidInputError(f"the index holds no vector under the id {ids[positions < 0][0]}")
-        return self._matrix(self.index if self.kind.exact else self._storage())[positions]  # type: ignore[no-any-return]
+        return self._matrix(self.index if self.kind.exact else self._storage())[positions]
 
     def _matrix(self, flat: Any) -> Vectors:
         """Return the vectors of a flat index, where they lie. Shape: (count, dim)."""

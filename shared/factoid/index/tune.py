@@ -74,8 +74,7 @@ def tune(
         index.train(vectors)
         index.add(np.arange(len(vectors)), vectors)
         build_s = time.perf_counter() - start
-        sizes: list[int] = []
-        write_part(index.parts[0], lambda data, sizes=sizes: sizes.append(len(data)))
+        size = _size(index) / len(vectors)
         settings = [{name: value} for name, values in _SETTINGS.items() if name in kind.parameters for value in values]
         for parameters in settings or [{}]:
             if parameters.get("nprobe", 0) > kind.lists:
@@ -93,15 +92,11 @@ def tune(
                 # The same product may be rounded another way.
                 hits += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
             median, p95 = (float(np.percentile(times, share)) * 1000 for share in (50, 95))
-            rows.append(
-                TuneRow(
-                    kind.name,
-                    parameters,
-                    hits / (wanted * len(queries)),
-                    median,
-                    p95,
-                    sum(sizes) / len(vectors),
-                    build_s,
-                )
-            )
+            rows.append(TuneRow(kind.name, parameters, hits / (wanted * len(queries)), median, p95, size, build_s))
     return rows
+
+
+def _size(index: VectorIndex) -> int:
+    sizes: list[int] = []
+    write_part(index.parts[0], lambda data: sizes.append(len(data)))
+    return sum(sizes)

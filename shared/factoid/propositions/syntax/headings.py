@@ -147,9 +147,7 @@ _CONCRETE = frozenset(
     "building ceiling spring ring wing king string manual terminal pedal signal gallery battery machinery".split()
 )
 _ASPECTS, _DOCUMENTS = LEXICON["aspects"], LEXICON["documents"]
-_BINDING = frozenset(
-    "agreement act charter code contract plan policy program programme".split()
-)  # called "it" by their texts
+_BINDING = frozenset("agreement act charter code contract plan policy program programme".split())  # called "it"
 _UNTOLD = "?"  # where one heading ends and the next begins
 _AFTER_COMMA = frozenset("inc inc. ltd ltd. llc jr jr. sr sr. co. gmbh corp. plc".split())
 _ABBREVIATIONS = (" Inc.", " Ltd.", " Co.", " Corp.", " Jr.", " Sr.")

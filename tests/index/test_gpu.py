@@ -157,7 +157,7 @@ def test_without_a_gpu_everything_stays_on_the_cpu_with_one_line(make, monkeypat
 def test_a_faiss_without_gpus_is_told_how_to_get_one(monkeypatch, caplog):
     monkeypatch.delattr(faiss, "StandardGpuResources", raising=False)
     gpu._say_once.cache_clear()
-    assert (gpu.check_device("cuda"), gpu.check_device("cpu")) == ([], [])
+    assert (count_gpus(), gpu.check_device("cuda"), gpu.check_device("cpu")) == (0, [], [])
     monkeypatch.setattr(faiss, "StandardGpuResources", object, raising=False)
     monkeypatch.setattr(faiss, "get_num_gpus", lambda: 0)
     gpu._say_once.cache_clear()
@@ -170,12 +170,6 @@ def test_without_faiss_a_gpu_asks_for_the_one_with_gpus(monkeypatch):
     with pytest.raises(MissingDependencyError, match=r"factoid\[gpu\]"):
         gpu.check_device("cuda")
     assert gpu.check_device("cpu") == []
-
-
-def test_gpus_are_counted(cards, monkeypatch):
-    assert count_gpus() == 2
-    monkeypatch.delattr(faiss, "StandardGpuResources")  # faiss-cpu has get_num_gpus, too
-    assert count_gpus() == 0
 
 
 @pytest.mark.parametrize(
@@ -257,8 +251,8 @@ def test_any_k_is_found_on_the_cpu_where_a_gpu_cannot_sort_it(make, agree, reque
 
 @pytest.mark.parametrize(
     ("kind", "dim", "most"),
-    [("SQ8", 3072, 512), ("SQ8", 3080, 256), ("SQ4", 4096, 256), ("SQ6", 4608, 256), ("SQ8", 6200, 0), ("SQfp16", 6200, 2048)],
-)  # fmt: skip
+    [("SQ8", 3072, 512), ("SQ8", 3080, 256), ("SQ4", 4096, 256), ("SQ8", 6200, 0), ("SQfp16", 6200, 2048)],
+)
 def test_what_fits_beside_the_tables_of_scalar_quantisers(kind, dim, most):
     assert gpu._most_results(faiss.index_factory(dim, f"IVF4,{kind}", faiss.METRIC_INNER_PRODUCT)) == most
 

@@ -164,8 +164,6 @@ def test_the_automatic_choice_without_rabitq_and_with_odd_dimensions(monkeypatch
         kind = choose_kind(100_000_000, dim, 0)
         assert "fs" in kind
         check_kind(kind, dim)
-    with pytest.raises(InvalidInputError, match="0 or more"):
-        choose_kind(-1, 384, 0)
 
 
 def test_a_kind_waits_as_flat_until_it_can_be_trained():

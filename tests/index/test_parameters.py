@@ -7,8 +7,7 @@ import pytest
 
 from factoid.errors import InvalidInputError
 from factoid.index import VectorIndex
-from factoid.index.kinds import check_kind
-from factoid.index.parameters import widths
+from factoid.index.kinds import check_kind, widths
 from tests.index.cases import DIM, brute_force, clustered, recall
 
 pytest.importorskip("faiss")
@@ -70,6 +69,6 @@ def test_defaults_grow_with_the_lists_and_with_what_a_filter_keeps_out():
 
 
 @pytest.mark.parametrize("kind", ["RaBitQ"])
-def test_queries_are_quantised_unless_asked_otherwise(kind):
-    for parameters, qb in (({}, 8), ({"qb": 0}, 0)):
-        assert widths(check_kind(kind, DIM), parameters, share=1, k=10, count=99) == {"qb": qb}
+@pytest.mark.parametrize(("parameters", "qb"), [({}, 8), ({"qb": 0}, 0)])
+def test_queries_are_quantised_unless_asked_otherwise(kind, parameters, qb):
+    assert widths(check_kind(kind, DIM), parameters, share=1, k=10, count=99) == {"qb": qb}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from factoid import Granularity
 from factoid.index import Similarity
+from factoid.index.part import membership
 from factoid.search import Columns, View
 
 
@@ -84,8 +85,11 @@ class Case:
 
         return View(granularity, StubIndex(ids, matrix, **options), self.columns(), exact)
 
-    def mask(self, columns, metadata):
-        return None if metadata is None else columns.mask_of_metadata(np.array(sorted(metadata), np.int64))
+    def filtered(self, view, metadata):
+        """The view with the units alone that have some metadata; None for all."""
+        if metadata is None:
+            return view
+        return replace(view, allowed=membership(view.columns.metadata, np.array(sorted(metadata), np.int64)))
 
     def scored(self, query, metadata):
         """All allowed units, as (score, unit), by plain loops."""

@@ -16,18 +16,18 @@ PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Gran
 
 
 class ScriptedLexical:
-    """BM25 scores of passages by row, one dict for each query."""
+    """BM25 scores of passages by row, one dict for each query, which are numbers."""
 
     def __init__(self, scores):
-        self.scores = scores
+        self.values = scores
 
-    def best(self, query, count, allowed):
-        rows = self.scores[query].keys() & set(self.scores[query] if allowed is None else allowed.tolist())
-        best = sorted((-self.scores[query][row], row) for row in rows if self.scores[query][row] > 0)[:count]
+    def search(self, query, count, allowed):
+        rows = self.values[query].keys() & set(self.values[query] if allowed is None else allowed.tolist())
+        best = sorted((-self.values[query][row], row) for row in rows if self.values[query][row] > 0)[:count]
         return np.array([row for _, row in best], np.int64), np.array([-score for score, _ in best], np.float32)
 
-    def of(self, query, rows):
-        return np.array([self.scores[query].get(row, 0) for row in rows.tolist()], np.float32)
+    def scores(self, query, rows):
+        return np.array([self.values[query].get(row, 0) for row in rows.tolist()], np.float32)
 
 
 def corpus(seed, *, complete, passages=30):
@@ -56,7 +56,7 @@ def scale(view, query):
     return np.linalg.norm(query) * float(np.median(lengths))
 
 
-def oracle(cases, kinds, query, words, weights, metadata, level, has_passages, scale):
+def oracle(cases, kinds, query, words, weights, scale, metadata=None, level="passage", has_passages=True):
     """Score and key of every parent that may be found, best first."""
     scored = {kind: case.scored(query, metadata) for kind, case in cases.items() if kind in kinds}
     eligible = {unit[2] for found in scored.values() for _, unit in found}
@@ -108,8 +108,7 @@ def oracle(cases, kinds, query, words, weights, metadata, level, has_passages, s
 def test_against_the_definition(seed, k, level, kinds, weights, metadata, complete, has_words, has_passages, least):
     has_passages = has_passages or PASSAGE in kinds
     cases, queries, words = corpus(seed, complete=complete)
-    views = {kind: case.view(kind) for kind, case in cases.items()}
-    masks = {} if metadata is None else {kind: cases[kind].mask(views[kind].columns, metadata) for kind in kinds}
+    views = {kind: case.filtered(case.view(kind), metadata if kind in kinds else None) for kind, case in cases.items()}
     results = best_blended(
         [views[kind] for kind in kinds],
         views[PASSAGE] if has_passages else None,
@@ -118,23 +117,12 @@ def test_against_the_definition(seed, k, level, kinds, weights, metadata, comple
         level=level,
         weights=weights,
         lexical=ScriptedLexical(words) if has_words else None,
-        allowed=masks,
+        texts=range(3),
         min_score=least,
     )
     for number, groups in enumerate(results):
-        expected = oracle(
-            *(
-                cases,
-                kinds,
-                queries[number],
-                words[number] if has_words else None,
-                weights,
-                metadata,
-                level,
-                has_passages,
-            ),
-            scale(views[kinds[0]], queries[number]),
-        )
+        of_words, of_query = words[number] if has_words else None, scale(views[kinds[0]], queries[number])
+        expected = oracle(cases, kinds, queries[number], of_words, weights, of_query, metadata, level, has_passages)
         scores = {key: score for score, key in expected}
         expected = [score for score, _ in expected if least is None or score >= least - 1e-6][:k]
         np.testing.assert_allclose([group.score for group in groups], expected[: len(groups)], atol=1e-4)
@@ -149,33 +137,15 @@ def test_a_shallow_start_is_deepened_until_the_best_are_proven(monkeypatch, dept
     monkeypatch.setattr(blend, "_DEPTH", 2)
     cases, queries, words = corpus(3, complete=True, passages=300)
     views = {kind: case.view(kind) for kind, case in cases.items()}
+    kinds, weights, lexical = [SENTENCE, PROPOSITION], Weights(0.5, 0.5), ScriptedLexical(words)
+    options = {"level": "passage", "weights": weights, "lexical": lexical, "texts": range(3)}
     for k in (1, 3):
-        results = best_blended(
-            [views[SENTENCE], views[PROPOSITION]],
-            views[PASSAGE],
-            queries.astype(np.float32),
-            k,
-            level="passage",
-            weights=Weights(0.5, 0.5),
-            lexical=ScriptedLexical(words),
-        )
+        searched = [views[kind] for kind in kinds]
+        results = best_blended(searched, views[PASSAGE], queries.astype(np.float32), k, **options)
         for number, groups in enumerate(results):
-            expected = oracle(
-                *(
-                    cases,
-                    [SENTENCE, PROPOSITION],
-                    queries[number],
-                    words[number],
-                    Weights(0.5, 0.5),
-                    None,
-                    "passage",
-                    True,
-                ),
-                scale(views[SENTENCE], queries[number]),
-            )
-            np.testing.assert_allclose(
-                [group.score for group in groups], [score for score, _ in expected[:k]], atol=1e-4
-            )
+            of_query = scale(views[SENTENCE], queries[number])
+            expected = oracle(cases, kinds, queries[number], words[number], weights, of_query)[:k]
+            np.testing.assert_allclose([group.score for group in groups], [score for score, _ in expected], atol=1e-4)
 
 
 def test_parts_and_matches_say_why():
@@ -189,6 +159,7 @@ def test_parts_and_matches_say_why():
         level="passage",
         weights=Weights(0.4, 0.2),
         lexical=ScriptedLexical(words),
+        texts=range(3),
         matches=2,
     )
     parts = group.parts

@@ -56,12 +56,12 @@ def test_lookups(units, wanted):
         found = sorted(zip(which.tolist(), taken(columns, positions), strict=True))
         assert found == sorted((at, unit) for at, key in enumerate(wanted) for unit in units if unit[place] == key)
     for mask, place in (
-        (columns.mask_of_rows(chosen), 1),
-        (columns.mask_of_documents(chosen), 3),
-        (columns.mask_of_metadata(chosen), 4),
+        (membership(columns.rows, chosen), 1),
+        (membership(columns.documents, chosen), 3),
+        (membership(columns.metadata, chosen), 4),
     ):
         assert mask.tolist() == [unit[place] in wanted for unit in tuples(columns)]
-    mask = columns.mask_of_documents(chosen)
+    mask = membership(columns.documents, chosen)
     assert columns.distinct_vectors(mask).tolist() == sorted({unit[0] for unit in units if unit[3] in wanted})
 
 
@@ -79,14 +79,6 @@ def test_replaced(units, removed, later, again):
     assert tuples(columns) == before
     assert tuples(replaced.replaced(replaced.rows, Columns.empty())) == []
     assert tuples(Columns.empty().replaced(np.array(removed, np.int64), columns)) == before
-
-
-def test_replaced_where_many_units_share_one_vector():
-    units = [(1, row, row, 1, 1) for row in range(0, 2000, 2)]
-    more = [(1, row, row, 1, 1) for row in range(1, 2000, 2)] + [(0, 5000, 1, 1, 1), (2, 5001, 1, 1, 1)]
-    assert tuples(columns_of(units).replaced(np.array([4, 5, 9000]), columns_of(more))) == sorted(
-        [unit for unit in units if unit[1] != 4] + more
-    )
 
 
 @given(

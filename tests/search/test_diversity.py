@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from factoid import Granularity
-from factoid.search import best_fused, best_groups, diverse_groups, most_diverse
+from factoid.search import best_fused, best_groups, diverse_groups
 from tests.search.oracle import Case
 
 
@@ -30,16 +30,6 @@ def marginal_relevance(query, vectors, k, weight):
     return chosen
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 1.0])
-def test_most_diverse_against_its_definition(weight):
-    rng = np.random.default_rng(11)
-    vectors, query = rng.normal(-1, 3, (30, 6)), rng.normal(0, 2, 6)
-    vectors[4] = 0
-    assert most_diverse(query, vectors, k=12, lambda_mult=weight) == marginal_relevance(query, vectors, 12, weight)
-    assert sorted(most_diverse(query, vectors, k=99, lambda_mult=weight)) == list(range(30))
-    assert most_diverse(query, vectors[:0], k=3) == []
-
-
 def two_views(seed=2):
     rng = np.random.default_rng(seed)
     views, vectors = [], {}
@@ -61,10 +51,12 @@ def test_parents_are_chosen_by_the_vector_of_their_best_unit():
     assert chosen == [groups[place] for place in marginal_relevance(query[0], candidates, 5, 0.5)]
 
 
-def test_units_are_chosen_by_their_own_vectors():
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.4, 1.0])
+def test_units_are_chosen_by_their_own_vectors(weight):
     views, vectors, query = two_views()
     (units,) = best_groups(views[1], query, 20, level="unit")
-    chosen = diverse_groups(views, query[0], units, 6, lambda_mult=0.4)
     candidates = np.array([vectors[unit.key] for unit in units], float)
-    assert chosen == [units[place] for place in marginal_relevance(query[0], candidates, 6, 0.4)]
+    chosen = diverse_groups(views, query[0], units, 6, lambda_mult=weight)
+    assert chosen == [units[place] for place in marginal_relevance(query[0], candidates, 6, weight)]
+    assert {unit.key for unit in diverse_groups(views, query[0], units, 99)} == {unit.key for unit in units}
     assert diverse_groups(views, query[0], [], 6) == []

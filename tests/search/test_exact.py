@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -56,28 +58,26 @@ def against(**options):
 @against(max_examples=150)
 @given(cases(), st.lists(VECTOR, min_size=1, max_size=4), st.integers(1, 80), FILTERS, LEVELS, st.integers(1, 4))
 def test_exact_indexes(path, case, queries, k, metadata, level, matches):
-    view = case.view()
-    mask = case.mask(view.columns, metadata)
+    view = case.filtered(case.view(), metadata)
     vectors = np.array(queries, np.float32)
-    units = best_units(view, vectors, k, allowed=mask)
-    groups = best_groups(view, vectors, k, level=level, allowed=mask, matches=matches)
+    units = best_units(view, vectors, k)
+    groups = best_groups(view, vectors, k, level=level, matches=matches)
     for number, query in enumerate(queries):
         check_units(units[number], case, query, k, metadata)
         check_groups(groups[number], case, query, k, metadata, level, matches)
         alone = vectors[number : number + 1]
-        assert best_units(view, alone, k, allowed=mask) == [units[number]]
-        assert best_groups(view, alone, k, level=level, allowed=mask, matches=matches) == [groups[number]]
+        assert best_units(view, alone, k) == [units[number]]
+        assert best_groups(view, alone, k, level=level, matches=matches) == [groups[number]]
 
 
 @against(max_examples=80)
 @given(cases(), VECTOR, st.integers(1, 30), FILTERS, LEVELS, st.integers(-20, 20))
 def test_thresholds(path, case, query, k, metadata, level, least):
-    view = case.view()
-    mask = case.mask(view.columns, metadata)
+    view = case.filtered(case.view(), metadata)
     vectors = np.array([query], np.float32)
-    (units,) = best_units(view, vectors, k, allowed=mask, min_score=least)
+    (units,) = best_units(view, vectors, k, min_score=least)
     check_units(units, case, query, k, metadata, least)
-    (groups,) = best_groups(view, vectors, k, level=level, allowed=mask, min_score=least)
+    (groups,) = best_groups(view, vectors, k, level=level, min_score=least)
     check_groups(groups, case, query, k, metadata, level, min_score=least)
 
 
@@ -92,11 +92,10 @@ def test_thresholds(path, case, query, k, metadata, level, least):
     st.booleans(),
 )
 def test_approximate_indexes_that_miss_vectors_still_give_k(path, case, queries, k, metadata, level, seen, padded):
-    view = case.view(exact=False, seen=np.array(sorted(seen), np.int64), padded=padded)
-    mask = case.mask(view.columns, metadata)
+    view = case.filtered(case.view(exact=False, seen=np.array(sorted(seen), np.int64), padded=padded), metadata)
     vectors = np.array(queries, np.float32)
-    units = best_units(view, vectors, k, allowed=mask)
-    groups = best_groups(view, vectors, k, level=level, allowed=mask)
+    units = best_units(view, vectors, k)
+    groups = best_groups(view, vectors, k, level=level)
     for number, query in enumerate(queries):
         scores = {unit[0]: score for score, unit in case.scored(query, metadata)}
         assert len(units[number]) == min(k, len(scores))
@@ -115,11 +114,10 @@ def test_approximate_indexes_that_miss_vectors_still_give_k(path, case, queries,
 @given(cases(), st.lists(VECTOR, min_size=1, max_size=3), st.integers(1, 80), FILTERS, LEVELS)
 def test_lossy_indexes_are_refined(path, case, queries, k, metadata, level):
     """With as many candidates as there are vectors, a refined search is exact, however wrong the index's scores are."""
-    view = case.view(exact=False, lossy=True, noise=50.0)
-    mask = case.mask(view.columns, metadata)
+    view = replace(case.filtered(case.view(exact=False, lossy=True, noise=50.0), metadata), refine=60)
     vectors = np.array(queries, np.float32)
-    units = best_units(view, vectors, k, allowed=mask, refine=60)
-    groups = best_groups(view, vectors, k, level=level, allowed=mask, refine=60)
+    units = best_units(view, vectors, k)
+    groups = best_groups(view, vectors, k, level=level)
     for number, query in enumerate(queries):
         check_units(units[number], case, query, k, metadata)
         check_groups(groups[number], case, query, k, metadata, level)
@@ -142,10 +140,9 @@ def crowd(passages=40, each=60, seed=5):
 @pytest.mark.parametrize("k", [1, 7, 45])
 def test_batches_of_many(path, metadata, level, k):
     case, rng = crowd()
-    view = case.view()
-    mask = case.mask(view.columns, metadata)
+    view = case.filtered(case.view(), metadata)
     queries = rng.integers(-9, 9, (9, 6))
-    found = best_groups(view, queries.astype(np.float32), k, level=level, allowed=mask)
+    found = best_groups(view, queries.astype(np.float32), k, level=level)
     for groups, query in zip(found, queries.tolist(), strict=True):
         check_groups(groups, case, query, k, metadata, level)
 
@@ -153,15 +150,14 @@ def test_batches_of_many(path, metadata, level, k):
 @pytest.mark.parametrize("queries_at_once", [2, 9])
 def test_little_memory_gives_the_same(monkeypatch, path, queries_at_once):
     case, rng = crowd()
-    view = case.view()
-    mask = case.mask(view.columns, {1, 2, 3})
+    view = case.filtered(case.view(), {1, 2, 3})
     queries = rng.integers(-9, 9, (9, 6)).astype(np.float32)
-    expected = best_groups(view, queries, 12, level="passage", allowed=mask)
+    expected = best_groups(view, queries, 12, level="passage")
     monkeypatch.setattr(rollup, "_BLOCK", 7)
     monkeypatch.setattr(rollup, "_BLOCK_OF_MANY", 5)
-    monkeypatch.setattr(rollup, "_SCORES", queries_at_once * int((mask > 0).sum()))
+    monkeypatch.setattr(rollup, "_SCORES", queries_at_once * int(view.allowed.sum()))
     monkeypatch.setattr(rollup, "_ENTRIES", 100)
-    assert best_groups(view, queries, 12, level="passage", allowed=mask) == expected
+    assert best_groups(view, queries, 12, level="passage") == expected
 
 
 def test_only_queries_that_lack_parents_are_widened_until_proof():
@@ -185,18 +181,16 @@ def test_only_queries_that_lack_parents_are_widened_until_proof():
 
 def test_a_small_selection_never_reaches_the_index():
     case, rng = crowd()
-    view = case.view(exact=False, lossy=True, noise=9.0)
+    view = case.filtered(case.view(exact=False, lossy=True, noise=9.0), {4})
     query = tuple(rng.integers(-9, 9, 6).tolist())
-    (groups,) = best_groups(
-        view, np.array([query], np.float32), 10, level="passage", allowed=case.mask(view.columns, {4})
-    )
+    (groups,) = best_groups(view, np.array([query], np.float32), 10, level="passage")
     check_groups(groups, case, query, 10, {4}, "passage")
     assert view.index.asked == []
 
 
 def test_parameters_reach_the_index():
     view = Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view()
-    best_units(view, np.ones((1, 3), np.float32), 5, parameters={"nprobe": 4})
+    best_units(replace(view, parameters={"nprobe": 4}), np.ones((1, 3), np.float32), 5)
     assert view.index.asked == [(1, 1, {"nprobe": 4})]
 
 
@@ -215,11 +209,10 @@ def test_scores_beyond_float32_are_left_out(path, metadata):
     case = Case(
         [(1, 1, 1, 1, 1), (2, 2, 2, 1, 1), (3, 3, 3, 1, 2)], {1: (-3e38,) * 3, 2: (1, 1, 1), 3: (3e38, -3e38, 0)}
     )
-    view = case.view()
-    mask = case.mask(view.columns, metadata)
-    (units,) = best_units(view, np.full((1, 3), 3e38, np.float32), 5, allowed=mask, min_score=-1)
+    view = case.filtered(case.view(), metadata)
+    (units,) = best_units(view, np.full((1, 3), 3e38, np.float32), 5, min_score=-1)
     assert [unit.row for unit in units] == []  # 9e38 is beyond float32, too
-    (units,) = best_units(view, np.full((1, 3), 1e38, np.float32), 5, allowed=mask)
+    (units,) = best_units(view, np.full((1, 3), 1e38, np.float32), 5)
     assert [unit.row for unit in units] == [2]
 
 
@@ -262,8 +255,7 @@ def test_a_threshold_ends_the_search_no_sooner_than_it_must(least):
 
 def test_matches_beyond_float32_are_left_out(path):
     case = Case([(1, 1, 9, 1, 1), (2, 2, 9, 1, 1), (3, 3, 8, 1, 2)], {1: (1, 0, 0), 2: (-3e38, -3e38, 0), 3: (0, 0, 0)})
-    view = case.view()
     query = np.full((1, 3), 2, np.float32)
-    for mask in (None, case.mask(view.columns, {1})):
-        (groups,) = best_groups(view, query, 1, level="passage", allowed=mask)
+    for metadata in (None, {1}):
+        (groups,) = best_groups(case.filtered(case.view(), metadata), query, 1, level="passage")
         assert [group[:3] for group in groups] == [(9, 2.0, ((1, 2.0),))]

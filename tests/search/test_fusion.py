@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid import Granularity
-from factoid.search import best_fused, best_groups, fusion
+from factoid.search import best_fused, fusion
 from tests.search.oracle import Case
 
 SENTENCE, PROPOSITION = Granularity.SENTENCE, Granularity.PROPOSITION
@@ -50,17 +50,10 @@ def rankings(cases, query, metadata, level):
 )
 def test_against_the_definition(seed, k, level, method, metadata, matches):
     cases, queries = mixed(seed)
-    views = [case.view(kind) for case, kind in zip(cases, (SENTENCE, PROPOSITION), strict=True)]
-    masks = {view.granularity: case.mask(view.columns, metadata) for case, view in zip(cases, views, strict=True)}
-    found = best_fused(
-        views,
-        queries.astype(np.float32),
-        k,
-        level=level,
-        method=method,
-        matches=matches,
-        allowed=None if metadata is None else masks,
-    )
+    views = [
+        case.filtered(case.view(kind), metadata) for case, kind in zip(cases, (SENTENCE, PROPOSITION), strict=True)
+    ]
+    found = best_fused(views, queries.astype(np.float32), k, level=level, method=method, matches=matches)
     for groups, query in zip(found, queries.tolist(), strict=True):
         scores, units = {}, {}
         for ranking in rankings(cases, query, metadata, level):
@@ -104,12 +97,3 @@ def test_thresholds_are_scores_of_units():
                 if units[0][0] >= 40
             }
             assert {group.key for group in groups} == expected
-
-
-def test_one_granularity_by_max_is_that_granularity():
-    (_, case), queries = mixed(5)
-    view = case.view()
-    vectors = queries.astype(np.float32)
-    assert best_fused([view], vectors, 7, level="passage", method="max") == best_groups(
-        view, vectors, 7, level="passage"
-    )

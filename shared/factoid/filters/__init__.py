@@ -1,10 +1,9 @@
 """Metadata filters: a small tree, read from dicts, answered from an index of the metadata in SQLite, or in Python."""
 
-from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, Field, FieldKind, field_rows
-from factoid.filters.match import matches
-from factoid.filters.parse import parse_filter, to_tree
+from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows
+from factoid.filters.parse import parse_filter
 from factoid.filters.sql import mismatch, passing_rows
-from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree, cache_key
+from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree, matches
 
 __all__ = [
     "DELETE_FIELD",
@@ -13,17 +12,13 @@ __all__ = [
     "All",
     "AnyOf",
     "Comparison",
-    "Field",
-    "FieldKind",
     "Filter",
     "Not",
     "Operator",
     "Tree",
-    "cache_key",
     "field_rows",
     "matches",
     "mismatch",
     "parse_filter",
     "passing_rows",
-    "to_tree",
 ]

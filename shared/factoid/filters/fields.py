@@ -22,11 +22,10 @@ CREATE TABLE fields (
 INSERT_FIELD = "INSERT INTO fields (key, kind, value, metadata) VALUES (?, ?, ?, ?)"
 DELETE_FIELD = "DELETE FROM fields WHERE key = ? AND kind = ? AND value = ? AND metadata = ?"
 
-LONGEST = 256  # UTF-8 bytes of a string in `fields`; longer ones are text rather than labels, and would make it grow
-LARGEST = 64  # elements of a list in `fields`; longer ones are data rather than tags
+_LONGEST = 256  # UTF-8 bytes of a string in `fields`; longer ones are text rather than labels, and would make it grow
+_LARGEST = 64  # elements of a list in `fields`; longer ones are data rather than tags
 
-Key = str | bytes
-Field = tuple[Key, int, str | int | float]
+Field = tuple[str | bytes, int, str | int | float]
 
 
 class FieldKind(IntEnum):
@@ -42,10 +41,7 @@ class FieldKind(IntEnum):
     STRING_IN_LIST = 7  # the string
 
 
-_IN_LIST: dict[int, FieldKind] = {
-    FieldKind.NUMBER: FieldKind.NUMBER_IN_LIST,
-    FieldKind.STRING: FieldKind.STRING_IN_LIST,
-}
+_IN_LIST = {FieldKind.NUMBER: FieldKind.NUMBER_IN_LIST, FieldKind.STRING: FieldKind.STRING_IN_LIST}
 
 
 def field_rows(metadata: Mapping[str, Any]) -> list[Field]:
@@ -65,7 +61,7 @@ def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return nested | dict(metadata)
 
 
-def bound_key(key: str) -> Key:
+def bound_key(key: str) -> str | bytes:
     """Return a key as it stands in `fields`: as bytes where it holds lone surrogates, which no text of SQLite can."""
     return key if is_text(key) else key.encode("utf-8", "surrogatepass")
 
@@ -81,7 +77,7 @@ def is_text(value: str) -> bool:
 
 def is_short(value: str) -> bool:
     """Tell whether a string has a place in `fields`."""
-    return len(value) <= LONGEST and is_text(value) and len(value.encode()) <= LONGEST
+    return len(value) <= _LONGEST and is_text(value) and len(value.encode()) <= _LONGEST
 
 
 def is_integer(value: int) -> bool:
@@ -89,14 +85,14 @@ def is_integer(value: int) -> bool:
     return -(1 << 63) <= value < 1 << 63
 
 
-def _rows(value: Any) -> Iterator[tuple[int, str | int | float]]:
+def _rows(value: Any) -> Iterator[tuple[FieldKind, str | int | float]]:
     if value is None:
         yield FieldKind.NULL, 0
     elif isinstance(value, Mapping):
         yield FieldKind.DICT, len(value)
     elif isinstance(value, list | tuple):
         scalars = dict.fromkeys(_scalar(element) for element in value if isinstance(element, str | int | float))
-        if len(value) > LARGEST or any(kind not in _IN_LIST for kind, _ in scalars):
+        if len(value) > _LARGEST or any(kind not in _IN_LIST for kind, _ in scalars):
             yield FieldKind.OPAQUE, 0
             return
         yield FieldKind.LIST, len(value)
@@ -106,7 +102,7 @@ def _rows(value: Any) -> Iterator[tuple[int, str | int | float]]:
         yield _scalar(value)
 
 
-def _scalar(value: Any) -> tuple[int, str | int | float]:
+def _scalar(value: Any) -> tuple[FieldKind, str | int | float]:
     if isinstance(value, str):
         return (FieldKind.STRING, value) if is_short(value) else (FieldKind.OPAQUE, 0)
     if isinstance(value, float):

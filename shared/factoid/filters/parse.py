@@ -24,7 +24,7 @@ from typing import Any
 from factoid.errors import InvalidInputError
 from factoid.filters.tree import LIST_OPERATORS, ORDERS, All, AnyOf, Comparison, Not, Operator, Tree
 
-DEEPEST = 50  # levels of $and, $or and $not, far above what anybody writes by hand
+_DEEPEST = 50  # levels of $and, $or and $not, far above what anybody writes by hand
 
 _ON_KEYS = {f"${name}": Operator(name) for name in "eq ne gt gte lt lte in nin exists contains any all".split()}
 _ON_KEYS["$neq"] = Operator.NE  # as LangChain's FAISS spells it
@@ -33,20 +33,13 @@ _OPERANDS |= dict.fromkeys(LIST_OPERATORS, (list | tuple | set | frozenset, "a l
 _OPERANDS |= dict.fromkeys(ORDERS, (str | int | float, "a number or a string"))
 
 
-def parse_filter(conditions: Mapping[str, Any]) -> Tree:
-    """Return the tree of a filter that is a dict. An empty one lets everything pass.
+def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
+    """Return the tree of a filter that is a dict, or is one already. An empty dict lets everything pass.
 
     Raises:
         InvalidInputError: An unknown operator, a value that its operator does not take, or more than 50 levels.
     """
-    return _parse(conditions, 0)
-
-
-def to_tree(condition: Mapping[str, Any] | Tree) -> Tree:
-    """Return a filter as a tree; raise as `parse_filter`."""
-    if isinstance(condition, Comparison | All | AnyOf | Not):
-        return condition
-    return parse_filter(condition)
+    return conditions if isinstance(conditions, Comparison | All | AnyOf | Not) else _parse(conditions, 0)
 
 
 def _parse(conditions: Any, depth: int) -> Tree:
@@ -65,8 +58,9 @@ def _clause(key: Any, value: Any, depth: int) -> Tree:
     if key == "$not":
         return Not(_parse(value, depth))
     if not isinstance(key, str) or key.startswith("$"):
-        message = f"unknown operator {key!r} at the top of a filter: expected a metadata key, $and, $or or $not"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"unknown operator {key!r} at the top of a filter: expected a metadata key, $and, $or or $not"
+        )
     return _on_key(key, value, depth)
 
 
@@ -109,6 +103,7 @@ def _all(parts: list[Tree]) -> Tree:
 
 
 def _check_depth(depth: int) -> None:
-    if depth > DEEPEST:
-        message = f"a filter may nest {DEEPEST} levels of $and, $or and $not, and this one nests more: write it flatter"
-        raise InvalidInputError(message)
+    if depth > _DEEPEST:
+        raise InvalidInputError(
+            f"a filter may nest {_DEEPEST} levels of $and, $or and $not, and this one nests more: write it flatter"
+        )

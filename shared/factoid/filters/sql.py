@@ -13,17 +13,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid.filters.fields import FieldKind, bound_key, is_integer, is_short, is_text, with_paths
-from factoid.filters.match import comparable, holds, matches
-from factoid.filters.parse import to_tree
-from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree
+from factoid.filters.parse import parse_filter
+from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree, comparable, holds, matches
 
 Rows = NDArray[np.int64]
 
@@ -32,14 +30,14 @@ _BOUND = 10_000  # parameters of one statement; SQLite takes 32,766
 
 _COMPLEMENTS = {Operator.NE: Operator.EQ, Operator.NIN: Operator.IN}
 _SELECTIVE = (Operator.EQ, Operator.IN, Operator.CONTAINS)
+_IN_TEXT = (Operator.CONTAINS, Operator.TEXT_MATCH)  # the usual searches, for which `holds` is slow
 
 _NUMBER, _STRING, _OPAQUE = FieldKind.NUMBER, FieldKind.STRING, FieldKind.OPAQUE
 _LIST, _DICT, _NULL = FieldKind.LIST, FieldKind.DICT, FieldKind.NULL
 _NOT_NULL = (_NUMBER, _STRING, _LIST, _DICT, _OPAQUE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Range:
+class _Range(NamedTuple):
     """Rows of `fields` under one key whose `value` meets a condition; `compared` ones are still to be compared in Python."""
 
     kind: FieldKind
@@ -48,15 +46,14 @@ class _Range:
     compared: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Selection:
+class _Selection(NamedTuple):
     """Rows of metadata, ascending, or with `inverted` all others."""
 
     rows: Rows
     inverted: bool = False
 
     def __invert__(self) -> _Selection:
-        return replace(self, inverted=not self.inverted)
+        return _Selection(self.rows, not self.inverted)
 
     def __and__(self, other: _Selection) -> _Selection:
         if self.inverted and other.inverted:
@@ -75,7 +72,7 @@ def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
     if callable(condition):
         rows = connection.execute("SELECT row, json FROM metadata ORDER BY row")
         return np.fromiter((row for row, metadata in rows if condition(_metadata(metadata))), np.int64)
-    selection = _select(connection, to_tree(condition))
+    selection = _select(connection, parse_filter(condition))
     if not selection.inverted:
         return selection.rows
     every = np.fromiter(chain.from_iterable(connection.execute("SELECT row FROM metadata ORDER BY row")), np.int64)
@@ -183,14 +180,8 @@ def _read(connection: sqlite3.Connection, leaves: Sequence[Any], ranges: Iterabl
         rows = connection.execute(sql, [bound_key(leaves[0].key), *span.parameters])
         if by_value:
             leaf = leaves[0]
-            text_in_text = span.kind is _STRING and isinstance(leaf.value, str)
-            if text_in_text and leaf.operator in (
-                Operator.CONTAINS,
-                Operator.TEXT_MATCH,
-            ):  # the usual search, and quick
-                matching = [row for row, value in rows if leaf.value in value]
-            else:
-                matching = [row for row, value in rows if holds(value, leaf)]
+            in_text = span.kind is _STRING and leaf.operator in _IN_TEXT and isinstance(leaf.value, str)
+            matching = [row for row, value in rows if (leaf.value in value if in_text else holds(value, leaf))]
             passing.append(np.array(matching, np.int64))
         elif span.compared:
             by_json += chain.from_iterable(rows)

@@ -1,17 +1,21 @@
-"""A metadata filter as a small tree of frozen records, whatever framework it was written for.
+"""A metadata filter as a small tree of frozen records, whatever framework it was written for, and what it means.
 
-A comparison holds for metadata as its Python expression does (`factoid.filters.match`); a missing key fails every
-operator but `ne`, `nin`, `is_empty` and `exists` with False.
+Every comparison is the Python expression on the stored value and the operand, so that LangChain's and LlamaIndex's own
+references agree. Where Python raises TypeError (`"a" > 1`, `"a" in 5`) the two do not match. A missing key fails every
+operator but `ne`, `nin`, `is_empty` and `exists` with False. A store's searches are answered by `sql`.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from factoid.errors import InvalidInputError
+from factoid.filters.fields import with_paths
 
 
 class Operator(StrEnum):
@@ -56,8 +60,9 @@ class Comparison:
         try:
             value = _plain(self.value)
         except RecursionError as error:
-            message = f"cannot compare metadata with the value for {self.key!r}: it nests too deeply"
-            raise InvalidInputError(message) from error
+            raise InvalidInputError(
+                f"cannot compare metadata with the value for {self.key!r}: it nests too deeply"
+            ) from error
         if isinstance(value, dict) and self.operator in LIST_OPERATORS:
             raise InvalidInputError(f"{self.operator} takes a list or a string, got {value!r}")
         object.__setattr__(self, "value", value)
@@ -89,9 +94,73 @@ Tree = Comparison | All | AnyOf | Not
 Filter = Mapping[str, Any] | Callable[[dict[str, Any]], bool] | Tree
 
 
-def cache_key(tree: Tree) -> str:
-    """Return a string that only trees of one meaning share."""
-    return repr(tree)
+def matches(tree: Tree, metadata: Mapping[str, Any]) -> bool:
+    """Tell whether the filter lets this metadata pass."""
+    match tree:
+        case Comparison(key, operation, value):
+            if "." in key:
+                metadata = with_paths(metadata)
+            if key in metadata:
+                return holds(metadata[key], tree)
+            return operation in _WITHOUT_KEY or (operation is Operator.EXISTS and value is False)
+        case Not(part):
+            return not matches(part, metadata)
+        case All(parts):
+            return all(matches(part, metadata) for part in parts)
+        case AnyOf(parts):
+            return any(matches(part, metadata) for part in parts)
+
+
+def comparable(stored: Any, leaf: Comparison) -> bool:
+    """Tell whether Python can compare a stored value with the operand, or would raise TypeError."""
+    try:
+        _TESTS[leaf.operator](stored, leaf.value)
+    except TypeError:
+        return False
+    return True
+
+
+def holds(stored: Any, leaf: Comparison) -> bool:
+    """Tell whether a comparison holds for a value that is there."""
+    if leaf.operator not in (Operator.ANY, Operator.ALL):
+        return _try(_TESTS[leaf.operator], stored, leaf.value, default=leaf.operator is Operator.NIN)
+    if stored is None or not isinstance(leaf.value, list | str):
+        return False
+    join = any if leaf.operator is Operator.ANY else all
+    return join(_try(operator.contains, stored, element) for element in leaf.value)
+
+
+def _try(test: Callable[[Any, Any], bool], stored: Any, operand: Any, *, default: bool = False) -> bool:
+    try:
+        return bool(test(stored, operand))
+    except TypeError:
+        return default
+
+
+def _in_text(stored: Any, operand: Any, *, fold: Callable[[str], str] = str) -> bool:
+    if not (isinstance(stored, str) and isinstance(operand, str)):
+        raise TypeError
+    return fold(operand) in fold(stored)
+
+
+_WITHOUT_KEY = (Operator.NE, Operator.NIN, Operator.IS_EMPTY)  # hold for metadata without the key
+_TESTS: dict[Operator, Callable[[Any, Any], bool]] = {
+    Operator.EQ: operator.eq,
+    Operator.NE: operator.ne,
+    Operator.GT: operator.gt,
+    Operator.GTE: operator.ge,
+    Operator.LT: operator.lt,
+    Operator.LTE: operator.le,
+    Operator.IN: lambda stored, operand: stored in operand,
+    Operator.NIN: lambda stored, operand: stored not in operand,
+    Operator.EXISTS: lambda _, operand: operand is True,
+    Operator.CONTAINS: operator.contains,
+    Operator.ANY: lambda stored, operand: any(element in stored for element in operand),
+    Operator.ALL: lambda stored, operand: all(element in stored for element in operand),
+    Operator.TEXT_MATCH: _in_text,
+    Operator.TEXT_MATCH_INSENSITIVE: partial(_in_text, fold=str.lower),
+    Operator.IS_EMPTY: lambda stored, _: stored is None or stored in ("", []),
+}
 
 
 def _plain(value: Any) -> Any:

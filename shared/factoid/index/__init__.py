@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from factoid.index.choose import choose_kind, kinds_to_try, usable_kind, usable_memory
-from factoid.index.files import Loaded, load, save
-from factoid.index.kinds import AUTO, Kind, check_factory, check_kind
-from factoid.index.parameters import Parameters
+from factoid.index.files import load, save
+from factoid.index.kinds import AUTO, check_factory, check_kind, choose_kind, kinds_to_try, usable_kind, usable_memory
 from factoid.index.scan import RowIds
 from factoid.index.vector_index import Similarity, VectorIndex, prepare
 
 __all__ = [
     "AUTO",
-    "Kind",
-    "Loaded",
-    "Parameters",
     "RowIds",
     "Similarity",
     "VectorIndex",

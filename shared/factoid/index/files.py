@@ -1,9 +1,8 @@
 """An index on disk: a cache of the database, which stays the truth.
 
 `NAME.faiss` (of an index with shards `NAME.0.faiss` …) and the arrays that belong to it, `NAME.ARRAY.npy`, come first, and
-last the manifest, `NAME.json`, with the size and the SHA-256 of each of them. Every file is written under a name of its own
-and moved into place. So a reader finds a set that fits its manifest, or knows that it does not: after a crash, between the
-files of another process, or on a disk that fails. What does not fit counts as missing, and is built again.
+last the manifest, `NAME.json`, with the size and the SHA-256 of each of them. A reader finds a set that fits its manifest,
+or counts it as missing, and builds it again: after a crash, between the files of another process, or on a failing disk.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,20 +22,16 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid._optional import require
 from factoid.files.atomic import HashingWriter, sweep, write_file
 from factoid.index.kinds import Kind, check_kind
 from factoid.index.part import Part
-from factoid.index.vector_index import Similarity, VectorIndex
+from factoid.index.vector_index import VectorIndex
 
-FORMAT = 1
-
+_FORMAT = 1
 _BLOCK = 1 << 20
 
 logger = logging.getLogger(__name__)
 
-Stamp = dict[str, Any]
-Writer = Callable[[HashingWriter], object]
 T = TypeVar("T")
 
 
@@ -44,33 +40,33 @@ class Loaded:
     """An index, and the stamp and arrays with which it was saved; arrays are read-only where they lie in mapped files."""
 
     index: VectorIndex
-    stamp: Stamp
+    stamp: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
 
 
 def save(
     index: VectorIndex, path: Path, *, stamp: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] | None = None
 ) -> None:
-    """Write an index, the arrays that belong to it and their manifest.
+    """Write an index, the arrays that belong to it and their manifest, by a path without an ending.
 
-    Args:
-        index: What to write.
-        path: Folder and name, without an ending.
-        stamp: What the reader has to know to trust the cache, such as its generation; JSON.
-        arrays: Numbers that travel with the index; names of lower-case letters and underscores.
+    The stamp, in JSON, is what the reader has to know to trust the cache; arrays have names of lower-case letters.
 
     Raises:
-        OSError: A file cannot be written; nothing of it is left, and what was there before is as it was.
+        OSError: A file cannot be written; what was there before is as it was.
         RuntimeError: The same, where FAISS was writing.
     """
     files = zip(_index_files(path, index.shards), index.parts, strict=True)
-    described = {name: getattr(index, name) for name in ("kind", "similarity", "dim", "shards", "hidden")}
-    manifest = described | {"count": len(index), "stamp": dict(stamp)}
-    save_files(path, {file.name: partial(_write_part, part) for file, part in files}, arrays or {}, manifest)
+    manifest = {name: getattr(index, name) for name in ("kind", "similarity", "dim", "shards", "hidden")}
+    manifest |= {"count": len(index), "stamp": dict(stamp)}
+    writers = {file.name: lambda out, part=part: write_part(part, out.write) for file, part in files}
+    save_files(path, writers, arrays or {}, manifest)
 
 
 def save_files(
-    path: Path, writers: Mapping[str, Writer], arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]
+    path: Path,
+    writers: Mapping[str, Callable[[HashingWriter], object]],
+    arrays: Mapping[str, NDArray[Any]],
+    manifest: Mapping[str, Any],
 ) -> None:
     """Write files and arrays by name, and last the manifest that vouches for them; remove those of an earlier manifest."""
     sweep(path)
@@ -78,7 +74,7 @@ def save_files(
     for name, array in arrays.items():
         file = path.with_name(f"{path.name}.{name}.npy")
         written[file.name] = write_file(file, partial(np.lib.format.write_array, array=np.ascontiguousarray(array)))
-    complete = {"format": FORMAT, **manifest, "arrays": sorted(arrays), "files": written}
+    complete = {"format": _FORMAT, **manifest, "arrays": sorted(arrays), "files": written}
     text = json.dumps(complete | {"sha256": _digest(complete)}, indent=1, allow_nan=False).encode()
     write_file(path.with_name(f"{path.name}.json"), lambda out: out.write(text))
     ours = re.compile(rf"{re.escape(path.name)}\.((\d+\.)?faiss|[a-z_]+\.npy)")
@@ -90,10 +86,7 @@ def save_files(
 def load(path: Path, *, mmap: bool = False) -> Loaded | None:
     """Read what `save` wrote, or return None, with a line in the log, where there is none that can be trusted.
 
-    Args:
-        path: Folder and name, without an ending.
-        mmap: Map the files into memory instead of reading them, where FAISS can: processes share them, and what no search
-            touches is never read after it was checked. An index that changes is copied first.
+    With `mmap` files are mapped into memory where FAISS can: processes share them. An index that changes is copied first.
     """
     return load_files(path, partial(_read, path, mmap=mmap))
 
@@ -102,8 +95,8 @@ def load_files(path: Path, read: Callable[[dict[str, Any]], T]) -> T | None:
     """Return what a function reads by the manifest that `save_files` wrote, or None as `load` does."""
     try:
         manifest = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
-        if manifest["format"] != FORMAT:
-            logger.info("%s is of format %s, not %s: it is built again", path, manifest["format"], FORMAT)
+        if manifest["format"] != _FORMAT:
+            logger.info("%s is of format %s, not %s: it is built again", path, manifest["format"], _FORMAT)
             return None
         if manifest.pop("sha256") != _digest(manifest):
             raise ValueError("the manifest is damaged")
@@ -120,7 +113,7 @@ def _read(path: Path, manifest: dict[str, Any], *, mmap: bool) -> Loaded:
     for file in _index_files(path, manifest["shards"]):
         with _checked(file, manifest["files"]) as source:
             parts.append(_read_part(check_kind(kind, dim), file, source, mmap=mmap))
-    index = VectorIndex(dim, kind=kind, similarity=Similarity(manifest["similarity"]), _parts=parts)
+    index = VectorIndex(dim, kind=kind, similarity=manifest["similarity"], _parts=parts)
     if (len(index), index.hidden) != (manifest["count"], manifest["hidden"]):
         raise ValueError(f"the manifest counts {manifest['count']} vectors, the index {len(index)}")
     return Loaded(index, manifest["stamp"], read_arrays(path, manifest, mmap=mmap))
@@ -140,7 +133,8 @@ def read_arrays(path: Path, manifest: Mapping[str, Any], *, mmap: bool = False) 
 
 
 def _read_part(kind: Kind, file: Path, source: BinaryIO, *, mmap: bool) -> Part:
-    faiss = require("faiss", extra="cpu")
+    import faiss
+
     if mmap and hasattr(faiss, "IO_FLAG_MMAP_IFC"):
         try:
             mapped = faiss.read_index(str(file), faiss.IO_FLAG_MMAP_IFC)
@@ -156,25 +150,23 @@ def _is_same(file: Path, checked: BinaryIO) -> bool:
     return os.path.samestat(file.stat(), os.fstat(checked.fileno()))
 
 
-def _checked(file: Path, files: Mapping[str, Any]) -> BinaryIO:
+@contextmanager
+def _checked(file: Path, files: Mapping[str, Any]) -> Iterator[BinaryIO]:
     """Open a file whose content is what the manifest says."""
-    source = file.open("rb")
-    try:
-        size, digest = os.fstat(source.fileno()).st_size, ""
-        if size == files[file.name]["size"]:
-            digest = hashlib.file_digest(source, "sha256").hexdigest()
-        if digest != files[file.name]["sha256"]:
+    entry = files[file.name]
+    with file.open("rb") as source:
+        size = os.fstat(source.fileno()).st_size
+        if size != entry["size"] or hashlib.file_digest(source, "sha256").hexdigest() != entry["sha256"]:
             raise ValueError(f"{file.name} is not the file of the manifest")
         source.seek(0)
-    except BaseException:
-        source.close()
-        raise
-    return source
+        yield source
 
 
-def _write_part(part: Part, out: HashingWriter) -> None:
-    faiss = require("faiss", extra="cpu")
-    faiss.write_index(part.stored(), faiss.PyCallbackIOWriter(out.write, _BLOCK))
+def write_part(part: Part, write: Callable[[bytes], object]) -> None:
+    """Give what `load` reads of a part to a function, block by block."""
+    import faiss
+
+    faiss.write_index(part.stored(), faiss.PyCallbackIOWriter(write, _BLOCK))
 
 
 def _digest(manifest: Mapping[str, Any]) -> str:

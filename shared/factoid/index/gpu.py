@@ -1,7 +1,6 @@
 """Searching on GPUs: copies of an index there, which stays on the CPU, where it is changed and saved.
 
-docs/store.md has a table of what is searched where. A GPU that has too little memory, or fails, is logged once, and the
-CPU goes on.
+docs/store.md has a table of what is searched where. The failure of a GPU is logged once, and the CPU goes on.
 """
 
 from __future__ import annotations
@@ -19,16 +18,13 @@ import numpy as np
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.kinds import innermost
-from factoid.index.parameters import search_parameters
+from factoid.index.kinds import search_parameters, unwrap
 from factoid.index.part import Part
 from factoid.index.scan import RowIds
 from factoid.index.vector_index import VectorIndex, shard_pool
 
-MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
-
-# Up to this many results the GPU is asked for more than k and the filter is applied to them.
-_MOST_WIDENED = MOST_RESULTS // 4
+_MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
+_MOST_WIDENED = _MOST_RESULTS // 4  # results to which a filter is applied, rather than searching on the CPU
 
 # Memory of a block of threads. FAISS's search of lists with scalar quantisers keeps the best so far there, up to a power of
 # two of them in 48 bytes each, beside two numbers for each dimension. Where that is too much it ends the process.
@@ -36,12 +32,6 @@ _SHARED_BYTES = 48 << 10
 _MOST_BESIDE_TABLES = 512  # twice as many take all
 
 _CHUNK_BYTES = 256 << 20  # float32 vectors that are on their way to a GPU at a time
-
-# Both packages write into one folder, so the one that was installed last counts, and removing one breaks the other.
-_INSTALL = (
-    " (this FAISS was built without GPUs; on a machine with one: pip uninstall -y faiss-cpu faiss-gpu; "
-    'pip install "factoid[gpu]")'
-)
 
 logger = logging.getLogger(__name__)
 
@@ -61,41 +51,47 @@ def check_device(device: str | Sequence[str]) -> list[int]:
     """
     if device == "cpu":
         return []
-    numbers = _numbers(device)
+    devices = [device] if isinstance(device, str) else device
+    names = [str(name) for name in devices] if isinstance(devices, Sequence) else []
+    matches = [re.fullmatch(r"cuda(?::(\d+))?", name) for name in names]
+    numbers = [int(match[1] or 0) for match in matches if match]
+    if not numbers or len(numbers) < len(matches) or len(set(numbers)) < len(numbers):
+        raise InvalidInputError(
+            f'expected a device such as "cpu", "cuda", "cuda:1" or ["cuda:0", "cuda:1"], got {device!r}'
+        )
     faiss = require("faiss", extra="gpu")
     present = count_gpus()
     if not present:
-        advice = "" if hasattr(faiss, "StandardGpuResources") else _INSTALL
+        advice = ""
+        if not hasattr(faiss, "StandardGpuResources"):
+            # Both packages write into one folder: the one installed last counts, and removing one breaks the other.
+            advice = (
+                " (this FAISS was built without GPUs; on a machine with one: pip uninstall -y faiss-cpu faiss-gpu; "
+                'pip install "factoid[gpu]")'
+            )
         _say_once(f"there is no GPU that FAISS {faiss.__version__} can use: searching on the CPU{advice}")
         return []
     if max(numbers) >= present:
-        message = f"there is no device cuda:{max(numbers)}: FAISS sees {present} GPU{'s' * (present > 1)}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"there is no device cuda:{max(numbers)}: FAISS sees {present} GPU{'s' * (present > 1)}"
+        )
     return numbers
 
 
 def to_gpu(
     index: VectorIndex, *, device: str | Sequence[str] = "cuda", shard: bool = False, float16: bool = False
 ) -> VectorIndex:
-    """Return an index that searches on GPUs what `index` holds.
+    """Return an index that searches on GPUs what `index` holds, or `index` itself; raise as `check_device`.
 
     It takes over the vectors on the CPU: from then on only it may be changed, and it is copied anew at its next search.
-    `save` writes it as it would write `index`.
-
-    Args:
-        index: What to search.
-        device: "cuda" is the first GPU, "cuda:1" the second; several hold a copy each, and share the queries. "cpu" gives
-            `index` back.
-        shard: Several GPUs hold a part each instead, for indexes that are too large for one.
-        float16: `Flat` is held in half precision, in half the memory. It then counts as lossy.
-
-    Raises:
-        InvalidInputError: There is no such device.
+    `save` writes it as it would write `index`. Several GPUs hold a copy each and share the queries, or with `shard` a part
+    each. With `float16` a `Flat` index is held in half precision, and counts as lossy.
     """
     numbers = check_device(device)
     if not numbers:
         return index
-    if not _has_gpu_form(index):
+    lists = ("IndexIVFFlat", "IndexIVFScalarQuantizer", "IndexIVFPQ")
+    if index.ability.family != "flat" and type(unwrap(index.parts[0].index)[1]).__name__ not in lists:
         logger.warning("indexes of the kind %r have no GPU form: searching on the CPU", index.kind)
         return index
     lock = threading.Lock()  # one for all parts: they share GPUs
@@ -122,10 +118,7 @@ class GpuCopy:
         self._resources: list[Any] = []  # memory of the GPUs, and parts of the index: they must live as long
 
     def widens(self, k: int, selected: int, count: int) -> bool:
-        """Tell whether a filter that lets `selected` of `count` through is better applied to more than k results.
-
-        Of the vectors that a GPU finds, about as many are allowed as of all.
-        """
+        """Tell whether a filter that lets `selected` of `count` through is better applied to more than k results."""
         return self._flat and not self._failed and 2 * k * count <= _MOST_WIDENED * selected
 
     def forget(self) -> None:
@@ -134,7 +127,7 @@ class GpuCopy:
 
     def search(self, index: Any, queries: Vectors, k: int, widths: Mapping[str, int]) -> tuple[Vectors, RowIds] | None:
         """Return scores and labels, or None where the CPU is to search. Shapes: (n, k) both."""
-        if self._failed or k > self._most_results or widths.get("nprobe", 1) > MOST_RESULTS:
+        if self._failed or k > self._most_results or widths.get("nprobe", 1) > _MOST_RESULTS:
             return None
         with self._lock:
             try:
@@ -144,25 +137,26 @@ class GpuCopy:
             except RuntimeError as error:  # FAISS's exceptions, those of CUDA among them
                 self.forget()
                 self._failed = True
-                reason = str(error).strip().split("\n")[0]
-                logger.warning("the GPU failed (%s): from now on searching on the CPU", reason)
+                logger.warning(
+                    "the GPU failed (%s): from now on searching on the CPU", str(error).strip().split("\n")[0]
+                )
         return None
 
     def _ask(self, index: Any, queries: Vectors, k: int, widths: Mapping[str, int]) -> tuple[Vectors, RowIds]:
-        options = {name: value for name, value in widths.items() if name == "nprobe"}
-        parameters = search_parameters(index, options) if options else None
+        parameters = search_parameters(index, {"nprobe": widths["nprobe"]}) if "nprobe" in widths else None
         blocks = np.array_split(queries, min(len(self._replicas), max(1, len(queries))))
         threads = shard_pool(len(self._replicas))
         jobs = [  # FAISS's IndexReplicas takes no parameters
             threads.submit(replica.search, block, k, params=parameters)
             for replica, block in zip(self._replicas, blocks, strict=False)
         ]
-        results = [job.result() for job in jobs]
-        return np.concatenate([scores for scores, _ in results]), np.concatenate([labels for _, labels in results])
+        scores, labels = map(np.concatenate, zip(*(job.result() for job in jobs), strict=True))
+        return scores, labels
 
     def _copied(self, index: Any) -> list[Any]:
         """Copy an index to the GPUs; FAISS's RuntimeError where memory is short."""
-        faiss = require("faiss", extra="cpu")
+        import faiss
+
         self._resources = resources = [faiss.StandardGpuResources() for _ in self._devices]
         if isinstance(index, faiss.IndexFlat):
             return self._copied_flat(index)
@@ -176,7 +170,8 @@ class GpuCopy:
 
     def _copied_flat(self, index: Any) -> list[Any]:
         """Copy a `Flat` index in chunks: in one piece it would, in half precision, need three times its room for a moment."""
-        faiss = require("faiss", extra="cpu")
+        import faiss
+
         count, number, dim = int(index.ntotal), len(self._devices), index.d
         step = max(1, _CHUNK_BYTES // (4 * dim))
         copies = []
@@ -200,30 +195,13 @@ class GpuCopy:
         return [joined]
 
 
-def _numbers(device: object) -> list[int]:
-    devices = [device] if isinstance(device, str) else device
-    names = [str(name) for name in devices] if isinstance(devices, Sequence) else []
-    matches = [re.fullmatch(r"cuda(?::(\d+))?", name) for name in names]
-    numbers = [int(match[1] or 0) for match in matches if match]
-    if not numbers or len(numbers) < len(matches) or len(set(numbers)) < len(numbers):
-        message = f'expected a device such as "cpu", "cuda", "cuda:1" or ["cuda:0", "cuda:1"], got {device!r}'
-        raise InvalidInputError(message)
-    return numbers
-
-
-def _has_gpu_form(index: VectorIndex) -> bool:
-    faiss = require("faiss", extra="cpu")
-    core = innermost(index.parts[0].index)
-    lists = (faiss.IndexIVFFlat, faiss.IndexIVFScalarQuantizer, faiss.IndexIVFPQ)
-    return index.ability.family == "flat" or type(core) in lists
-
-
 def _most_results(index: Any) -> int:
-    faiss = require("faiss", extra="cpu")
-    core = innermost(index)
+    import faiss
+
+    _, core = unwrap(index)
     with_tables = [getattr(faiss.ScalarQuantizer, f"QT_{bits}bit") for bits in (4, 6, 8)]
     if type(core) is not faiss.IndexIVFScalarQuantizer or core.sq.qtype not in with_tables:
-        return MOST_RESULTS
+        return _MOST_RESULTS
     most, room = _MOST_BESIDE_TABLES, _SHARED_BYTES - 2 * 4 * int(core.d)
     while most and 48 * most > room:
         most //= 2

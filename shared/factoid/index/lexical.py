@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import finalize
 
 import numpy as np
@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
+from factoid.index.scan import RowIds
 from factoid.words import UNSPACED
-
-if TYPE_CHECKING:
-    from factoid.index import RowIds
 
 LANGUAGES = {
     "ar": "arabic", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish", "fi": "finnish",
@@ -49,9 +47,7 @@ class LexicalIndex:
 
     Words are runs of letters and digits, lower-cased, stemmed in the given language, without accents. Scripts without
     spaces, and Korean, are indexed by characters and pairs of them. Words that every question has do not count in a query
-    that has others.
-
-    Removed texts are never found. The statistics of words count them until the engine merges its segments.
+    that has others. The statistics of words count removed texts until the engine merges its segments.
 
     Args:
         language: A code of `LANGUAGES`, or "" for no stemmer.
@@ -106,10 +102,7 @@ class LexicalIndex:
     def search(self, query: str, k: int, *, allowed: RowIds | None = None) -> tuple[RowIds, Vectors]:
         """Return the rows of the k best texts that share a word with a query, and their scores above 0, best first.
 
-        Args:
-            query: Any text; it has no syntax.
-            k: How many, at least 1; fewer come back where fewer share a word.
-            allowed: Only these rows, ascending; None for all.
+        A query is any text, without syntax. Only rows in `allowed`, ascending, take part; None for all.
         """
         words = self._query(query)
         if allowed is not None and len(allowed) <= _FEW:
@@ -168,21 +161,6 @@ class LexicalIndex:
         return rows[order], scores[order]
 
 
-class QueryWords:
-    """BM25 of passages for the queries of a search, as `factoid.search.best_blended` asks for it."""
-
-    def __init__(self, index: LexicalIndex, queries: Sequence[str]) -> None:
-        self._index, self._queries = index, queries
-
-    def best(self, query: int, count: int, allowed: RowIds | None) -> tuple[RowIds, Vectors]:
-        """Return rows of passages and their scores, best first: at most `count`, of those allowed, ascending."""
-        return self._index.search(self._queries[query], count, allowed=allowed)
-
-    def of(self, query: int, rows: RowIds) -> Vectors:
-        """Return the scores of passages, 0 where no word is shared. Shape: (n,)."""
-        return self._index.scores(self._queries[query], rows)
-
-
 def _spaced(text: str, *, query: bool = False) -> str:
     """Return a text with spaces between the characters, and pairs of characters, of scripts that write none.
 
@@ -191,7 +169,7 @@ def _spaced(text: str, *, query: bool = False) -> str:
 
     def pairs(match: re.Match[str]) -> str:
         run = match[0]
-        both = [run[at : at + 2] for at in range(len(run) - 1)]
+        both = list(map("".join, pairwise(run)))
         return f" {' '.join(both if query and both else [*run, *both])} "
 
     return text if text.isascii() else _UNSPACED_RUN.sub(pairs, text)
@@ -213,12 +191,14 @@ def check_language(language: str) -> str:
 
 
 def _analyzer(stemmer: str, stop_words: Sequence[str] = ()) -> Any:
-    tantivy = _tantivy()
-    filters = [tantivy.Filter.remove_long(_LONGEST), tantivy.Filter.lowercase()]
-    filters += [tantivy.Filter.custom_stopword(list(stop_words))] * bool(stop_words)
-    filters += [tantivy.Filter.stemmer(stemmer)] * bool(stemmer)
-    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-    return reduce(lambda chain, step: chain.filter(step), [*filters, tantivy.Filter.ascii_fold()], builder).build()
+    filters = _tantivy().Filter
+    builder = _tantivy().TextAnalyzerBuilder(_tantivy().Tokenizer.simple())
+    builder = builder.filter(filters.remove_long(_LONGEST)).filter(filters.lowercase())
+    if stop_words:
+        builder = builder.filter(filters.custom_stopword(list(stop_words)))
+    if stemmer:
+        builder = builder.filter(filters.stemmer(stemmer))
+    return builder.filter(filters.ascii_fold()).build()
 
 
 def _remove(folder: Path, process: int) -> None:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.kinds import Kind, innermost, make, transforms
-from factoid.index.parameters import search_parameters, widths
+from factoid.index.kinds import Kind, make, search_parameters, unwrap, widths
 from factoid.index.scan import LEAST_COMPONENTS, LEAST_QUERIES, RowIds, scan, shared_scan
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 _COMPARED_PER_CANDIDATE = 20
 
 _BLOCK = 1 << 24  # numbers in one block of results of a search that is widened
-
 _BISECTION = 16  # looking up m of n ids by bisection costs about as much as marking all n where m is this fraction of n
 _SPARSE = 16  # a mark for every number up to the highest is worth its memory while ids are at most this sparse
 _TABLE_LEAST = 1 << 16
@@ -42,13 +40,10 @@ def membership(values: RowIds, chosen: RowIds) -> NDArray[np.bool_]:
 
 
 class IdTable:
-    """Which vector has which id: FAISS counts positions, a store counts rows.
-
-    `by_position` holds the id of each position, -1 where it is hidden.
-    """
+    """Which vector has which id: FAISS counts positions, a store counts rows."""
 
     def __init__(self, ids: RowIds | Iterable[int] = ()) -> None:
-        self.by_position: RowIds = np.array(ids, dtype=np.int64)
+        self.by_position: RowIds = np.array(ids, dtype=np.int64)  # the id of each position, -1 where it is hidden
         self.hidden = int((self.by_position < 0).sum())
         self.highest = int(self.by_position.max(initial=-1))  # no id was ever above it
         self._ranked: tuple[RowIds, RowIds | None] | None = None
@@ -157,7 +152,7 @@ class Part:
 
         if kind.family == "lists":
             index = stored
-            lists = innermost(stored).invlists
+            lists = unwrap(stored)[1].invlists
             ids = np.concatenate([np.empty(0, np.int64), *(_list(lists, number) for number in range(lists.nlist))])
         else:
             index, ids = faiss.downcast_index(stored.index), faiss.vector_to_array(stored.id_map)
@@ -202,17 +197,17 @@ class Part:
             selected = self.ids.live_positions()
         if selected is not None and len(selected) == len(by_position):
             selected = None
-        wanted = min(k, len(by_position) if selected is None else len(selected))
-        if not wanted:
+        k = min(k, len(by_position) if selected is None else len(selected))
+        if not k:
             return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
         if selected is not None or not self.kind.exact or self.gpu is not None:
-            scores, labels = self._search(queries, wanted, selected, parameters)
+            scores, labels = self._search(queries, k, selected, parameters)
         elif len(queries) >= LEAST_QUERIES:
-            scores, labels = scan(self._matrix(self.index), queries, wanted)
+            scores, labels = scan(self._matrix(self.index), queries, k)
         elif len(by_position) * self.kind.dim >= LEAST_COMPONENTS:
-            scores, labels = shared_scan(self._matrix(self.index), queries, wanted)
+            scores, labels = shared_scan(self._matrix(self.index), queries, k)
         else:
-            scores, labels = self.index.search(queries, wanted)
+            scores, labels = self.index.search(queries, k)
         missing = labels < 0
         ids = labels if self.kind.family == "lists" else by_position[labels]
         if missing.any():
@@ -228,8 +223,7 @@ class Part:
             return np.empty((0, self.kind.dim), np.float32)
         if positions.min() < 0:
             raise InvalidInputError(f"the index holds no vector under the id {ids[positions < 0][0]}")
-        vectors: Vectors = self._matrix(self.index if self.kind.exact else self._storage())[positions]
-        return vectors
+        return self._matrix(self.index if self.kind.exact else self._storage())[positions]
 
     def _matrix(self, flat: Any) -> Vectors:
         """Return the vectors of a flat index, where they lie. Shape: (count, dim)."""
@@ -242,7 +236,7 @@ class Part:
         """Return the index that a graph links."""
         import faiss
 
-        return faiss.downcast_index(innermost(self.index).storage)
+        return faiss.downcast_index(unwrap(self.index)[1].storage)
 
     def _search(
         self, queries: Vectors, k: int, selected: RowIds | None, parameters: Mapping[str, int]
@@ -257,7 +251,7 @@ class Part:
         values = widths(kind, parameters, share=candidates / count, k=k, count=count)
         if kind.family == "graph" and not parameters and candidates <= _COMPARED_PER_CANDIDATE * values["efSearch"]:
             return self._compare(queries, k, selected)
-        selector = None if selected is None else self._selector(selected, innermost(self.index))
+        selector = None if selected is None else self._selector(selected, unwrap(self.index)[1])
         scores, labels = self._run(queries, k, values, selector)
         # The lists that were searched, or the part of the graph that was walked, may hold fewer than there are.
         while kind.family == "lists" and values["nprobe"] < kind.lists and (short := labels[:, -1] < 0).any():
@@ -275,7 +269,7 @@ class Part:
 
     def _compare(self, queries: Vectors, k: int, selected: RowIds | None) -> tuple[Vectors, RowIds]:
         """Compare all vectors of a graph that are selected."""
-        for step in transforms(self.index):
+        for step in unwrap(self.index)[0]:
             queries = step.apply(queries)
         storage = self._storage()
         selector = None if selected is None else self._selector(selected, storage)

@@ -21,9 +21,7 @@ RowIds = NDArray[np.int64]
 
 LEAST_QUERIES = 12  # below, FAISS is faster than matrix products
 LEAST_COMPONENTS = 10_000_000  # below, one core is as fast as several
-
 _MOST_CORES = 8  # more wait for the memory
-
 _BLOCK = 8192  # vectors scored at a time: 2 MB of scores for 64 queries stay in the cache
 _QUERIES = 256  # queries scored at a time
 
@@ -47,7 +45,8 @@ def scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
                 np.hstack([positions, columns + start]),
             )
         blocks.append((best, positions))
-    return np.concatenate([best for best, _ in blocks]), np.concatenate([positions for _, positions in blocks])
+    scores, positions = map(np.concatenate, zip(*blocks, strict=True))
+    return scores, positions
 
 
 def shared_scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
@@ -61,18 +60,14 @@ def shared_scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, Ro
         scores, positions = faiss.knn(queries, vectors[start:end], min(k, end - start), faiss.METRIC_INNER_PRODUCT)
         return scores, np.where(positions >= 0, positions + start, -1)
 
-    jobs = [pool("scan", cores, 1).submit(part, *span) for span in pairwise(bounds)]
+    jobs = [pool("scan", cores, 1, os.getpid()).submit(part, *span) for span in pairwise(bounds)]
     parts = [job.result() for job in jobs]
     return _largest(k, *(np.hstack(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def pool(name: str, workers: int, cores: int) -> ThreadPoolExecutor:
-    """Return threads that search side by side, each with so many cores for FAISS's own threads."""
-    return _pool(name, workers, cores, os.getpid())
-
-
 @lru_cache(maxsize=8)
-def _pool(name: str, workers: int, cores: int, _process: int) -> ThreadPoolExecutor:  # a fork leaves threads behind
+def pool(name: str, workers: int, cores: int, _process: int) -> ThreadPoolExecutor:
+    """Return threads of this process (a fork leaves them behind), each with so many cores for FAISS's own threads."""
     import faiss
 
     # The number of FAISS's own threads is a setting of the thread that calls it.

@@ -11,6 +11,7 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
+from factoid.index.files import write_part
 from factoid.index.kinds import check_kind
 from factoid.index.scan import scan
 from factoid.index.vector_index import Similarity, VectorIndex, check_k, check_vectors, prepare
@@ -24,25 +25,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TuneRow:
-    """What one kind gave with one setting.
+    """What one kind gave with one setting."""
 
-    Args:
-        kind: The factory string.
-        parameters: What the searches were told.
-        recall: Share of the k best vectors that was found, from 0 to 1; a vector as good as the k-th counts as one.
-        median_ms: Median time of a single query, with refinement, in milliseconds.
-        p95_ms: Time that 95 % of the single queries stay below, in milliseconds.
-        bytes_per_vector: Size of the index for each vector, without the exact vectors that refine it.
-        build_s: Time to train it and to add all vectors, in seconds.
-    """
-
-    kind: str
-    parameters: Mapping[str, int]
-    recall: float
-    median_ms: float
-    p95_ms: float
-    bytes_per_vector: float
-    build_s: float
+    kind: str  # the factory string
+    parameters: Mapping[str, int]  # what the searches were told
+    recall: float  # share of the k best vectors that was found; a vector as good as the k-th counts as one
+    median_ms: float  # median time of a single query, with refinement, in milliseconds
+    p95_ms: float  # time that 95 % of the single queries stay below, in milliseconds
+    bytes_per_vector: float  # size of the index for each vector, without the exact vectors that refine it
+    build_s: float  # time to train it and to add all vectors, in seconds
 
 
 def tune(
@@ -57,14 +48,8 @@ def tune(
 ) -> list[TuneRow]:
     """Build an index of each kind and search it with each setting that is worth a try.
 
-    Args:
-        vectors: What is indexed. Shape: (n, dim).
-        queries: Searched one by one. Shape: (m, dim).
-        kinds: Factory strings; those that need more vectors to be trained are left out, with a line in the log.
-        k: How many are to be found.
-        similarity: What the score is.
-        refine: Lossy kinds are asked for this many times k, which are scored again with the exact vectors; 0 for not.
-        show_progress: Show a progress bar over kinds.
+    Kinds that need more vectors to be trained are left out, with a line in the log. Lossy ones are asked for `refine` times k,
+    which are scored again with the exact vectors; 0 for not. Shapes: (n, dim) and (m, dim).
 
     Raises:
         InvalidInputError: There are no vectors or no queries, or a kind does not exist.
@@ -112,9 +97,6 @@ def tune(
 
 
 def _size(index: VectorIndex) -> int:
-    import faiss
-
     sizes: list[int] = []
-    for part in index.parts:
-        faiss.write_index(part.stored(), faiss.PyCallbackIOWriter(lambda data: sizes.append(len(data)), 1 << 20))
+    write_part(index.parts[0], lambda data: sizes.append(len(data)))
     return sum(sizes)

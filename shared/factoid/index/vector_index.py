@@ -1,7 +1,4 @@
-"""Vectors under row ids, in one FAISS index or in several shards of it (Dense X Retrieval, Appendix C: eight).
-
-FAISS's own `IndexShards` gives all shards one selector, which for positions (see `Part`) is not possible.
-"""
+"""Vectors under row ids, in one FAISS index or in several shards of it (Dense X Retrieval, Appendix C: eight)."""
 
 from __future__ import annotations
 
@@ -16,8 +13,7 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.index.kinds import EXACT, Kind, check_kind
-from factoid.index.parameters import Parameters, check_parameters
+from factoid.index.kinds import EXACT, Parameters, check_kind, check_parameters
 from factoid.index.part import Part
 from factoid.index.scan import RowIds, pool
 
@@ -36,10 +32,7 @@ class Similarity(StrEnum):
 
 
 def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
-    """Return vectors as contiguous float32 whose inner product is the similarity. Shape: (n, dim).
-
-    For the cosine, rows are divided by their norms; a zero vector stays zero, and so scores 0 with all.
-    """
+    """Return vectors as contiguous float32 whose inner product is the similarity; a zero vector stays zero. Shape: (n, dim)."""
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if similarity is Similarity.INNER_PRODUCT or not len(vectors):
         return vectors
@@ -55,14 +48,9 @@ class VectorIndex:
 
     Args:
         dim: Number of components of every vector.
-        kind: A FAISS factory string (see `factoid.index.kinds`).
+        kind: A FAISS factory string, whose `Kind` is the attribute `ability`.
         similarity: What the score is.
         shards: Number of parts that are searched side by side; a vector lies in the part that its id names, modulo this.
-
-    Attributes:
-        ability: What the kind can do.
-        exact: Whether every search compares every vector, and as it is.
-        lossy: Whether scores are those of codes, and should be refined with exact vectors.
 
     Raises:
         InvalidInputError: The kind does not exist or does not fit the dimensions.
@@ -80,11 +68,11 @@ class VectorIndex:
     ) -> None:
         if isinstance(shards, bool) or not isinstance(shards, int) or shards < 1:
             raise InvalidInputError(f"shards must be a whole number of 1 or more, got {shards!r}")
-        self.ability: Kind = check_kind(kind, dim)
+        self.ability = check_kind(kind, dim)
         self.dim = dim
         self.kind = kind
         self.similarity = Similarity(similarity)
-        self.exact, self.lossy = self.ability.exact, self.ability.lossy
+        self.exact, self.lossy = self.ability.exact, self.ability.lossy  # but for half precision on a GPU
         self.parts: tuple[Part, ...] = tuple(_parts or (Part(self.ability) for _ in range(shards)))
         self.shards = len(self.parts)
 
@@ -111,8 +99,6 @@ class VectorIndex:
     def train(self, vectors: Vectors) -> None:
         """Let a kind that needs it see vectors of those to come; others ignore this. Shape: (n, dim).
 
-        More than the kind's `max_training` are sampled.
-
         Raises:
             InvalidInputError: They are fewer than the kind's `min_training`.
         """
@@ -132,29 +118,23 @@ class VectorIndex:
             part.index = faiss.deserialize_index(trained)
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
-        """Add vectors.
-
-        Args:
-            ids: From 0 up, none of which is there. Shape: (n,).
-            vectors: Shape: (n, dim).
+        """Add vectors under ids from 0 up, none of which is there. Shapes: (n,) and (n, dim).
 
         Raises:
             EncoderMismatchError: Vectors of another dimension, or with components that are not finite.
             InvalidInputError: Ids that cannot be added, or an index that is not trained.
         """
         check_vectors(vectors, self.dim)
-        ids = _new_ids(ids)
-        problem = None
-        if len(ids) != len(vectors):
-            problem = f"got {len(ids)} ids for {len(vectors)} vectors"
-        elif len(ids) and not self.trained:
-            problem = f"the index {self.kind!r} must be trained before vectors are added: call train with a sample"
-        else:
-            known = [ids[rows][part.ids.known(ids[rows])] for part, rows in self._split(ids)]
-            if present := np.concatenate(known).tolist():
-                problem = f"the id {present[0]} is in the index already: remove it first"
-        if problem:
-            raise InvalidInputError(problem)
+        ids = np.ascontiguousarray(ids, dtype=np.int64)
+        if ids.shape != vectors.shape[:1] or len(np.unique(ids)) < len(ids) or ids.min(initial=0) < 0:
+            raise InvalidInputError(f"expected {len(vectors)} distinct ids of 0 or more, got {ids}")
+        if len(ids) and not self.trained:
+            raise InvalidInputError(
+                f"the index {self.kind!r} must be trained before vectors are added: call train with a sample"
+            )
+        known = [ids[rows][part.ids.known(ids[rows])] for part, rows in self._split(ids)]
+        if present := np.concatenate(known).tolist():
+            raise InvalidInputError(f"the id {present[0]} is in the index already: remove it first")
         for part, rows in self._split(ids):
             for start in range(0, len(rows), _CHUNK):
                 block = rows[start : start + _CHUNK]
@@ -167,11 +147,7 @@ class VectorIndex:
             part.remove(ids[rows])
 
     def prepare(self, queries: Vectors) -> Vectors:
-        """Return queries in the form that searches compare. Shape: (n, dim).
-
-        Raises:
-            EncoderMismatchError: Queries of another dimension, or with components that are not finite.
-        """
+        """Return queries in the form that searches compare, or raise as `search`. Shape: (n, dim)."""
         check_vectors(queries, self.dim)
         return prepare(queries, self.similarity)
 
@@ -190,7 +166,7 @@ class VectorIndex:
             queries: Shape: (n, dim).
             k: How many, at least 1.
             allowed: Only these ids take part: ascending, each once, int64. None for all.
-            parameters: What this search is told, for example `{"nprobe": 64}` (see `factoid.index.parameters`).
+            parameters: What this search is told, for example `{"nprobe": 64}`.
             prepared: The queries come from `prepare`.
 
         Returns:
@@ -212,16 +188,12 @@ class VectorIndex:
         else:
             threads = shard_pool(self.shards)
             jobs = [threads.submit(part.search, queries, k, allowed, parameters or {}) for part in self.parts]
-            results = [job.result() for job in jobs]
-            scores = np.concatenate([scores for scores, _ in results], axis=1)
-            ids = np.concatenate([ids for _, ids in results], axis=1)
+            scores, ids = map(np.hstack, zip(*(job.result() for job in jobs), strict=True))
             ranked = False
         return (scores, ids) if ranked and scores.shape[1] == k else best(scores, ids, k)
 
     def vectors(self, ids: RowIds) -> Vectors | None:
         """Return the vectors of these ids as they are compared, or None if the kind does not hold them as they are.
-
-        For the cosine they are of unit length.
 
         Raises:
             InvalidInputError: An id is not there.
@@ -259,22 +231,7 @@ def best(scores: Vectors, ids: RowIds, k: int) -> tuple[Vectors, RowIds]:
 def shard_pool(shards: int) -> ThreadPoolExecutor:
     """Return the threads that search as many shards, with a fair share of the cores each."""
     cores = os.cpu_count() or 1
-    return pool("shard", min(shards, 2 * cores), max(1, cores // shards))
-
-
-def _new_ids(ids: RowIds) -> RowIds:
-    """Return ids that are to be added as int64, if they are distinct whole numbers from 0 up in one row."""
-    ids = np.asarray(ids)
-    problem = None
-    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
-        problem = f"ids must be whole numbers in one row, got shape {ids.shape} of {ids.dtype}"
-    elif ids.size and ids.min() < 0:
-        problem = f"ids must be 0 or more, got {ids.min()}"
-    elif len(np.unique(ids)) < len(ids):
-        problem = "an id stands twice in what is to be added"
-    if problem:
-        raise InvalidInputError(problem)
-    return np.ascontiguousarray(ids, dtype=np.int64)
+    return pool("shard", min(shards, 2 * cores), max(1, cores // shards), os.getpid())
 
 
 def sample(rows: NDArray[Any], size: int) -> NDArray[Any]:
@@ -285,8 +242,9 @@ def sample(rows: NDArray[Any], size: int) -> NDArray[Any]:
 def check_vectors(vectors: Vectors, dim: int) -> None:
     """Raise EncoderMismatchError for vectors that are not of shape (n, dim), or have components that are not finite."""
     if vectors.ndim != 2 or vectors.shape[1] != dim:
-        message = f"expected vectors of {dim} dimensions, got shape {vectors.shape}: was another encoder used?"
-        raise EncoderMismatchError(message)
+        raise EncoderMismatchError(
+            f"expected vectors of {dim} dimensions, got shape {vectors.shape}: was another encoder used?"
+        )
     for start in range(0, len(vectors), _CHUNK):
         if not np.isfinite(vectors[start : start + _CHUNK]).all():
             raise EncoderMismatchError("a vector is not finite: the encoder failed on it")

@@ -11,10 +11,10 @@ channel, and the search goes deeper until no passage outside can reach the k-th 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.index import Similarity
+from factoid.index.lexical import LexicalIndex
 from factoid.search.columns import Columns, Ids, Mask
 from factoid.search.fusion import attach_matches
 from factoid.search.rollup import Group, Level, Parents, Scored, View, best_parents, pair_scores
@@ -60,28 +61,11 @@ class Weights:
                 raise InvalidInputError(f"the weight {name} must be from 0 to 1, got {value!r}")
 
 
-class LexicalScores(Protocol):
-    """BM25 of passages for the queries of a search, which are numbered."""
-
-    def best(self, query: int, count: int, allowed: Ids | None) -> tuple[Ids, Vectors]:
-        """Return rows of passages and their scores, best first: at most `count`, of those allowed, ascending."""
-
-    def of(self, query: int, rows: Ids) -> Vectors:
-        """Return the scores of passages, 0 where no word is shared. Shape: (n,)."""
-
-
 class _Channel(NamedTuple):
     view: View
-    mask: Mask | None
     weight: float  # in the score of a passage
     searched: bool = True  # its units may be found
-    allowed: Mask | None = None  # those that the filter allows, where the mask has passages of other units as well
-
-
-class _Units(NamedTuple):
-    positions: Ids
-    passages: Ids  # places among the candidates
-    scores: Vectors
+    filtered: Mask | None = None  # those that the filter allows, where the view has passages of other units as well
 
 
 def best_blended(
@@ -92,71 +76,50 @@ def best_blended(
     *,
     level: Level,
     weights: Weights,
-    lexical: LexicalScores | None = None,
-    allowed: Mapping[Granularity, Mask] | None = None,
-    parameters: Mapping[Granularity, Mapping[str, Any]] | None = None,
-    refine: int | None = None,
+    lexical: LexicalIndex | None = None,
+    texts: Sequence[str] = (),
     min_score: float | None = None,
     matches: int = 3,
 ) -> list[list[Group]]:
     """Return the k best parents for each query by their blended score; equal ones by row.
 
     A document scores as its best passage, a unit as its passage would if it were the best unit of each granularity. A passage
-    that lacks units of a granularity, or a vector of its own, scores by the mean of what it has.
+    that lacks units of a granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed units
+    count, whether the filter allows them or not.
 
-    Args:
-        views: The granularities searched, one view for each.
-        passages: The view of passages; None where the store has no vectors of them, and α counts for the units.
-        queries: As in `best_groups`.
-        k: How many, at least 1.
-        level: What the parents are.
-        weights: What each channel counts.
-        lexical: BM25 of passages; None for vectors alone.
-        allowed: Units that the filter allows, by granularity. Their passages count, whether they pass or not.
-        parameters: How wide an approximate index searches, by granularity.
-        refine: As in `best_groups`.
-        min_score: Worse parents are left out.
-        matches: How many units to return with each parent, from 0: the most similar ones.
+    There is one view for each granularity that is searched, and that of passages; None where the store has no vectors of
+    them, and α counts for the units. `lexical` is BM25 of passages for `texts`, the queries in words; None for vectors alone.
+    The other arguments are those of `best_groups`.
     """
-    options = parameters or {}
     if lexical is None:
         weights = replace(weights, lexical=0.0)
     scales = np.zeros(len(queries)) if lexical is None else weights.lexical * _scales(views[0], queries)
-    channels, eligible, complete = _channels(views, passages, weights, allowed or {})
-    ranking = _Ranking(channels, lexical, eligible if allowed or not complete else None, complete, level, k, min_score)
+    channels, eligible, complete = _channels(views, passages, weights)
+    everything = complete and all(view.allowed is None for view in views)
+    restricted = None if everything else eligible
+    ranking = _Ranking(channels, lexical, restricted, complete, level, k, min_score)
     results: list[list[Group]] = [[] for _ in queries]
     pending, depth = np.arange(len(queries)), max(_DEPTH * k, _LEAST_DEPTH)
     while len(pending):
-        lists = [
-            best_parents(
-                channel.view,
-                queries[pending],
-                depth,
-                level="passage",
-                allowed=channel.mask,
-                parameters=options.get(channel.view.granularity),
-                refine=refine,
-            )
-            for channel in channels
-        ]
+        lists = [best_parents(channel.view, queries[pending], depth, level="passage") for channel in channels]
         ends = [np.searchsorted(parents.queries, np.arange(len(pending) + 1)) for parents in lists]
         unproven = []
         for place, number in enumerate(pending.tolist()):
             best = [parents.of(slice(*end[place : place + 2])) for parents, end in zip(lists, ends, strict=True)]
-            results[number], proven = ranking.of(
-                number, queries[number : number + 1], best, depth, float(scales[number])
-            )
+            text = texts[number] if lexical is not None else ""
+            query = queries[number : number + 1]
+            results[number], proven = ranking.of(query, text, best, depth, float(scales[number]))
             if not proven and depth < len(eligible):
                 unproven.append(number)
         pending, depth = np.array(unproven, np.int64), depth * _DEPTH
     if matches and level != "unit":
-        attach_matches(results, views, queries, level=level, allowed=allowed or {}, matches=matches)
+        attach_matches(results, views, queries, level=level, matches=matches)
     return results
 
 
 def best_by_words(
-    lexical: LexicalScores,
-    queries: int,
+    lexical: LexicalIndex,
+    texts: Sequence[str],
     k: int,
     columns: Columns,
     *,
@@ -166,21 +129,14 @@ def best_by_words(
 ) -> list[list[Group]]:
     """Return the k best passages, or documents by their best passage, for each query by BM25 alone.
 
-    Args:
-        lexical: BM25 of passages.
-        queries: How many there are.
-        k: How many parents, at least 1.
-        columns: The passages.
-        level: What the parents are; units are the passages themselves.
-        allowed: Passages that the filter allows; None for all.
-        min_score: Worse parents are left out.
+    The columns are those of the passages, of which the filter allows some; None for all.
     """
     some = None if allowed is None else columns.rows[allowed]
     results = []
-    for number in range(queries):
+    for text in texts:
         depth = k
         while True:
-            rows, scores = lexical.best(number, depth, some)
+            rows, scores = lexical.search(text, depth, allowed=some)
             parents = rows if level != "document" else columns.documents[np.searchsorted(columns.rows, rows)]
             first = np.sort(np.unique(parents, return_index=True)[1])
             if len(first) >= k or len(rows) < depth:
@@ -194,14 +150,10 @@ def best_by_words(
     return results
 
 
-def _channels(
-    views: Sequence[View], passages: View | None, weights: Weights, masks: Mapping[Granularity, Mask]
-) -> tuple[list[_Channel], Ids, bool]:
+def _channels(views: Sequence[View], passages: View | None, weights: Weights) -> tuple[list[_Channel], Ids, bool]:
     """Return the channels of vectors, the passages that may be found, and whether each has units in every channel."""
     parents = [
-        np.unique(view.columns.parents[masks[view.granularity]])
-        if view.granularity in masks
-        else view.columns.members("passage").keys
+        view.columns.members("passage").keys if view.allowed is None else np.unique(view.columns.parents[view.allowed])
         for view in views
     ]
     eligible = parents[0] if len(parents) == 1 else np.unique(np.concatenate(parents))
@@ -209,45 +161,37 @@ def _channels(
     context = passages if weights.passage or len(finer) < len(views) else None
     share = 0.0 if context is None else weights.passage if finer else 1.0
     dense = 1 - weights.lexical
-    channels = [_Channel(view, masks.get(view.granularity), dense * (1 - share) / len(finer)) for view in finer]
+    channels = [_Channel(view, dense * (1 - share) / len(finer)) for view in finer]
     if context is not None:
         same = np.array_equal(context.columns.members("passage").keys, eligible)
         mask = None if same else np.isin(context.columns.parents, eligible)
         searched = len(finer) < len(views)
-        channels.append(_Channel(context, mask, dense * share, searched, masks.get(Granularity.PASSAGE)))
+        channels.append(_Channel(replace(context, allowed=mask), dense * share, searched, context.allowed))
         parents.append(context.columns.parents if mask is None else context.columns.parents[mask])
     return channels, eligible, all(len(rows) == len(eligible) for rows in parents)
 
 
 @dataclass(frozen=True)
 class _Ranking:
-    """How passages that several channels gave are ranked: what all queries of a search share.
-
-    Attributes:
-        channels: Those of vectors.
-        lexical: BM25; None for vectors alone.
-        restricted: The passages that may be found, where that is not all. Shape: (n,), ascending.
-        complete: Whether each passage has units in every channel.
-        level, k, min_score: As in `best_blended`.
-    """
+    """How passages that several channels gave are ranked: what all queries of a search share."""
 
     channels: Sequence[_Channel]
-    lexical: LexicalScores | None
-    restricted: Ids | None
-    complete: bool
+    lexical: LexicalIndex | None
+    restricted: Ids | None  # the passages that may be found, where that is not all, ascending
+    complete: bool  # each passage has units in every channel
     level: Level
     k: int
     min_score: float | None
 
     def of(
-        self, number: int, query: Vectors, best: Sequence[Parents], depth: int, words_weight: float
+        self, query: Vectors, text: str, best: Sequence[Parents], depth: int, words_weight: float
     ) -> tuple[list[Group], bool]:
         """Return the best parents in the passages that each channel gave, and whether no other can be better."""
         ends = np.array([parents.scores[-1] if len(parents.keys) == depth else -np.inf for parents in best])
-        ceiling = _ceiling(self.channels, ends, self.level, complete=self.complete)
+        ceiling = self._ceiling(ends)
         rows, share, count = _NO_ROWS, _NO_SCORES, _WORDS * depth
         if self.lexical is not None:
-            rows, scores = self.lexical.best(number, count, self.restricted)
+            rows, scores = self.lexical.search(text, count, allowed=self.restricted)
             share = scores / scores[:1]  # of the best
             highest = scores[:1]
         keys = np.unique(np.concatenate([*(parents.keys for parents in best), rows[:depth]]))
@@ -255,9 +199,8 @@ class _Ranking:
             words = _at(keys, rows, share)
             if self.lexical is not None and len(rows) == count:  # there may be more that share a word
                 unknown = ~np.isin(keys, rows)
-                words[unknown] = self.lexical.of(number, keys[unknown]) / highest
-            units = [_units(channel, query, keys) for channel in self.channels]
-            groups = _ranked(self.channels, units, keys, words, words_weight, self.k, self.level)
+                words[unknown] = self.lexical.scores(text, keys[unknown]) / highest
+            groups = self._ranked(query, keys, words, words_weight)
             reached = groups[-1].score if len(groups) == self.k else -np.inf
             if self.min_score is not None:
                 reached = max(reached, self.min_score)
@@ -270,6 +213,77 @@ class _Ranking:
             ceiling += words_weight * float(share[-1])
         least = -np.inf if self.min_score is None else self.min_score
         return [group for group in groups if group.score >= least], reached >= ceiling
+
+    def _ranked(self, query: Vectors, keys: Ids, words: Vectors, words_weight: float) -> list[Group]:
+        """Return the k best parents in some passages, whose words are scored already."""
+        parts = np.full((len(self.channels), len(keys)), np.nan)
+        documents = np.zeros(len(keys), np.int64)
+        units = []
+        for (view, *_), part in zip(self.channels, parts, strict=True):
+            positions, passages = view.allowed_units("passage", keys)
+            scores = pair_scores(view, query, np.zeros(len(positions), np.int64), view.columns.vectors[positions])
+            np.fmax.at(part, passages, scores)
+            documents[passages] = view.columns.documents[positions]
+            units.append((positions, passages, scores))
+        if self.level == "unit":
+            return self._best_units(units, parts, words, words_weight)
+        shares = np.array([channel.weight for channel in self.channels])[:, None]
+        known = ~np.isnan(parts)
+        present = np.where(known, shares, 0.0)
+        present[:, present.sum(axis=0) == 0] = 1.0  # a part of weight 0 counts where there is no other
+        present = np.where(known, present, 0.0)
+        means = (present * np.where(known, parts, 0.0)).sum(axis=0) / np.maximum(present.sum(axis=0), _TINY)
+        totals = shares.sum() * means + words_weight * words
+        order = np.lexsort((keys, -totals))
+        order = order[known.any(axis=0)[order]]
+        if self.level == "document":
+            order = order[np.sort(np.unique(documents[order], return_index=True)[1])]
+        names = [channel.view.granularity for channel in self.channels]
+        parents = keys if self.level == "passage" else documents
+        groups = []
+        for at in order[: self.k].tolist():
+            scores_of_channels = dict(zip(names, parts[:, at], strict=True))
+            groups.append(Group(int(parents[at]), float(totals[at]), (), _parts(scores_of_channels, words[at])))
+        return groups
+
+    def _best_units(
+        self, units: Sequence[tuple[Ids, Ids, Vectors]], parts: Vectors, words: Vectors, words_weight: float
+    ) -> list[Group]:
+        """Rank units by their own score, that of their passage, and its words; the channel of passages is the last one."""
+        context = self.channels[-1] if self.channels[-1].view.granularity is Granularity.PASSAGE else None
+        finer = sum(channel.weight for channel in self.channels if channel is not context)
+        groups = []
+        for (view, _, searched, filtered), (positions, passages, scores) in zip(self.channels, units, strict=True):
+            if not searched:
+                continue
+            totals = finer * scores + words_weight * words[passages]
+            around = parts[-1][passages]
+            if context is not None:
+                totals = totals + context.weight * np.where(np.isnan(around), scores, around)
+            if filtered is not None:
+                totals = np.where(filtered[positions], totals, -np.inf)
+            rows = view.columns.rows[positions]
+            for at in np.lexsort((rows, -totals))[: min(self.k, np.isfinite(totals).sum())].tolist():
+                best = Scored(int(rows[at]), float(scores[at]))
+                known = _parts({} if context is None else {Granularity.PASSAGE: around[at]}, words[passages[at]])
+                known |= {str(view.granularity): best.score}
+                groups.append(Group(best.row, float(totals[at]), (best,), known))
+        return sorted(groups, key=lambda group: (-group.score, group.key))[: self.k]
+
+    def _ceiling(self, ends: Vectors) -> float:
+        """Return the best score, words aside, of a passage that no channel gave, or of a unit in it.
+
+        `ends` holds the worst score that each channel gave, -inf where it gave all it has.
+        """
+        weights = np.array([channel.weight for channel in self.channels])
+        if not self.complete:
+            return float(weights.sum() * ends.max())
+        if np.isinf(ends).any():
+            return -np.inf
+        if self.level == "unit":
+            finer = np.array([channel.view.granularity is not Granularity.PASSAGE for channel in self.channels])
+            ends = np.where(finer, ends[finer].max(initial=-np.inf), ends)
+        return float(weights @ ends)
 
 
 def _at(keys: Ids, rows: Ids, values: Vectors) -> Vectors:
@@ -293,106 +307,7 @@ def _scales(view: View, queries: Vectors) -> NDArray[np.floating[Any]]:
     return lengths * float(np.median(np.linalg.norm(sample, axis=1)))
 
 
-def _ceiling(channels: Sequence[_Channel], ends: Vectors, level: Level, *, complete: bool) -> float:
-    """Return the best score, words aside, of a passage that no channel gave; of a unit in it.
-
-    Args:
-        channels: All channels of vectors.
-        ends: The worst score that each gave, -inf where it gave all it has. Shape: (channels,).
-        level: What is ranked.
-        complete: Whether each passage has units in every channel.
-    """
-    weights = np.array([channel.weight for channel in channels])
-    if not complete:
-        return float(weights.sum() * ends.max())
-    if np.isinf(ends).any():
-        return -np.inf
-    if level == "unit":
-        finer = np.array([channel.view.granularity is not Granularity.PASSAGE for channel in channels])
-        ends = np.where(finer, ends[finer].max(initial=-np.inf), ends)
-    return float(weights @ ends)
-
-
-def _units(channel: _Channel, query: Vectors, keys: Ids) -> _Units:
-    """Score the units of some passages that may be found."""
-    columns = channel.view.columns
-    positions, which = columns.members("passage").positions(keys)
-    if channel.mask is not None:
-        allowed = channel.mask[positions]
-        positions, which = positions[allowed], which[allowed]
-    scores = pair_scores(channel.view, query, np.zeros(len(positions), np.int64), columns.vectors[positions])
-    return _Units(positions, which, scores)
-
-
-def _ranked(
-    channels: Sequence[_Channel],
-    units: Sequence[_Units],
-    keys: Ids,
-    words: Vectors,
-    words_weight: float,
-    k: int,
-    level: Level,
-) -> list[Group]:
-    """Return the k best parents among passages that were scored in every channel."""
-    parts = np.full((len(channels), len(keys)), np.nan)
-    documents = np.zeros(len(keys), np.int64)
-    for channel, part, scored in zip(channels, parts, units, strict=True):
-        np.fmax.at(part, scored.passages, scored.scores)
-        documents[scored.passages] = channel.view.columns.documents[scored.positions]
-    shares = np.array([channel.weight for channel in channels])[:, None]
-    if level == "unit":
-        return _best_units(channels, units, parts, words, words_weight, k)
-    known = ~np.isnan(parts)
-    present = np.where(known, shares, 0.0)
-    present[:, present.sum(axis=0) == 0] = 1.0  # a part of weight 0 counts where there is no other
-    present = np.where(known, present, 0.0)
-    means = (present * np.where(known, parts, 0.0)).sum(axis=0) / np.maximum(present.sum(axis=0), _TINY)
-    totals = shares.sum() * means + words_weight * words
-    order = np.lexsort((keys, -totals))
-    order = order[known.any(axis=0)[order]]
-    if level == "document":
-        _, first = np.unique(documents[order], return_index=True)
-        order = order[np.sort(first)]
-    names = [str(channel.view.granularity) for channel in channels]
-    parents = keys if level == "passage" else documents
-    return [
-        Group(int(parents[at]), float(totals[at]), (), _parts(names, parts[:, at], words[at]))
-        for at in order[:k].tolist()
-    ]
-
-
-def _best_units(
-    channels: Sequence[_Channel], units: Sequence[_Units], parts: Vectors, words: Vectors, words_weight: float, k: int
-) -> list[Group]:
-    """Rank units by their own score, that of their passage, and its words."""
-    finer = sum(channel.weight for channel in channels if channel.view.granularity is not Granularity.PASSAGE)
-    context = [
-        (channel.weight, part)
-        for channel, part in zip(channels, parts, strict=True)
-        if channel.view.granularity is Granularity.PASSAGE
-    ]
-    ranked = []
-    for channel, scored in zip(channels, units, strict=True):
-        if not channel.searched:
-            continue
-        totals = finer * scored.scores + words_weight * words[scored.passages]
-        for weight, part in context:
-            passages = part[scored.passages]
-            totals = totals + weight * np.where(np.isnan(passages), scored.scores, passages)
-        if channel.allowed is not None:
-            totals = np.where(channel.allowed[scored.positions], totals, -np.inf)
-        rows = channel.view.columns.rows[scored.positions]
-        for at in np.lexsort((rows, -totals))[: min(k, np.isfinite(totals).sum())].tolist():
-            row, score, passage = int(rows[at]), float(scored.scores[at]), scored.passages[at]
-            context_parts = _parts(
-                [Granularity.PASSAGE] * len(context), [part[passage] for _, part in context], words[passage]
-            )
-            parts_of_unit = context_parts | {str(channel.view.granularity): score}
-            ranked.append(Group(row, float(totals[at]), (Scored(row, score),), parts_of_unit))
-    return sorted(ranked, key=lambda group: (-group.score, group.key))[:k]
-
-
-def _parts(names: Sequence[str], values: Iterable[float], lexical: float) -> dict[str, float]:
+def _parts(channels: Mapping[str, float], lexical: float) -> dict[str, float]:
     """Return the score of a parent in each channel that it has one in."""
-    parts = {str(name): float(value) for name, value in zip(names, values, strict=True) if not np.isnan(value)}
+    parts = {str(name): float(score) for name, score in channels.items() if not np.isnan(score)}
     return parts | ({LEXICAL: float(lexical)} if lexical else {})

@@ -14,11 +14,7 @@ Mask = NDArray[np.bool_]
 
 
 class Members:
-    """The positions of a column, gathered by value.
-
-    Attributes:
-        keys: The distinct values, ascending.
-    """
+    """The positions of a column, gathered by value: `keys` are the distinct ones, ascending."""
 
     def __init__(self, values: Ids) -> None:
         # Units come in the order of their parents, mostly: a stable sort is fast on what is sorted already.
@@ -42,32 +38,29 @@ class Columns:
     """The units of one granularity, sorted by (vector, row); each array has shape (n,) and is read-only.
 
     Several units may share a vector. A position is an index into these arrays; a mask holds one boolean for each.
-
-    Attributes:
-        vectors: Ids of vectors, those of the index.
-        rows: Rows of the units.
-        parents: Rows of their passages; a unit's own row where it has none.
-        documents: Rows of their documents.
-        metadata: Rows of their metadata.
     """
 
-    vectors: Ids
-    rows: Ids
-    parents: Ids
-    documents: Ids
-    metadata: Ids
+    vectors: Ids  # ids of vectors, those of the index
+    rows: Ids  # of the units
+    parents: Ids  # rows of their passages; a unit's own row where it has none
+    documents: Ids  # rows of their documents
+    metadata: Ids  # rows of their metadata
+
+    def __post_init__(self) -> None:
+        for column in fields(self):
+            getattr(self, column.name).flags.writeable = False
 
     @classmethod
     def empty(cls) -> Columns:
         """Return the columns of no units."""
-        return cls(*(_read_only(np.empty(0, np.int64)) for _ in range(5)))
+        return cls(*(np.empty(0, np.int64) for _ in fields(cls)))
 
     @classmethod
     def from_arrays(cls, *, vectors: Ids, rows: Ids, parents: Ids, documents: Ids, metadata: Ids) -> Columns:
         """Return columns of units in any order; the arrays are copied."""
         order = np.lexsort((rows, vectors))
         arrays = (vectors, rows, parents, documents, metadata)
-        return cls(*(_read_only(np.asarray(array, np.int64)[order]) for array in arrays))
+        return cls(*(np.asarray(array, np.int64)[order] for array in arrays))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -94,21 +87,9 @@ class Columns:
         members: Members = self.__dict__[name]
         return members
 
-    def mask_of_metadata(self, metadata: Ids) -> Mask:
-        """Return which units have one of these rows of metadata."""
-        return membership(self.metadata, metadata)
-
-    def mask_of_documents(self, documents: Ids) -> Mask:
-        """Return which units belong to one of these documents."""
-        return membership(self.documents, documents)
-
-    def mask_of_rows(self, rows: Ids) -> Mask:
-        """Return which units are in these rows."""
-        return membership(self.rows, rows)
-
     def replaced(self, removed_rows: Ids, added: Columns) -> Columns:
         """Return columns without some units and with others; one that is in both is replaced. Unknown rows are ignored."""
-        rest = ~self.mask_of_rows(removed_rows)
+        rest = ~membership(self.rows, removed_rows)
         names = [column.name for column in fields(self)]
         return Columns.from_arrays(
             **{name: np.concatenate([getattr(self, name)[rest], getattr(added, name)]) for name in names}
@@ -127,8 +108,3 @@ def starts_of_runs(values: Ids) -> Ids:
     new = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=new[1:])
     return np.flatnonzero(new)
-
-
-def _read_only(values: Ids) -> Ids:
-    values.flags.writeable = False
-    return values

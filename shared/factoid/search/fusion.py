@@ -1,16 +1,15 @@
-"""Several granularities at once: lists of parents fused by rank or by score."""
+"""Lists of parents: those of several granularities fused by rank or by score, and the most diverse of one list."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
 from factoid.encode import Vectors
-from factoid.search.columns import Mask
+from factoid.inner_products import products
 from factoid.search.rollup import Group, Level, Scored, View, best_children, best_groups
-from factoid.units import Granularity
 
 Fusion = Literal["rrf", "max"]
 
@@ -26,54 +25,35 @@ def best_fused(
     *,
     level: Level,
     method: Fusion = "rrf",
-    allowed: Mapping[Granularity, Mask] | None = None,
-    parameters: Mapping[Granularity, Mapping[str, Any]] | None = None,
-    refine: int | None = None,
     min_score: float | None = None,
     matches: int = 3,
 ) -> list[list[Group]]:
     """Return the k best parents for each query by the units of several granularities; equal ones by row.
 
-    Args:
-        views: One for each granularity.
-        queries: As in `best_groups`.
-        k: How many, at least 1.
-        level: What the parents are. With "unit" nothing is rolled up, and units of all granularities stand side by side.
-        method: "rrf" is reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) of the `max(10 * k, 100)` best parents
-            of each granularity: a parent scores the sum of `1 / (60 + rank)` over the lists it stands in, ranks from 1.
-            "max" takes a parent's best score of any granularity, and is exact; the scores must mean the same in all.
-        allowed: Units that the filter allows, by granularity; all where there is no mask.
-        parameters: How wide an approximate index searches, by granularity.
-        refine: As in `best_groups`.
-        min_score: Parents that score less at a granularity do not take part in its list. This is a score of units, not
-            one of ranks.
-        matches: How many units to return with each parent, of any granularity, from 0.
+    "rrf" is reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) of the `max(10 * k, 100)` best parents of each
+    granularity: a parent scores the sum of `1 / (60 + rank)` over the lists it stands in, ranks from 1. "max" takes a
+    parent's best score of any granularity, and is exact; the scores must mean the same in all. With the level "unit" units
+    of all granularities stand side by side. Parents that score less than `min_score` at a granularity, as units do, do not
+    take part in its list. The other arguments are those of `best_groups`.
     """
-    masks = allowed or {}
     depth = k if method == "max" else max(_DEPTH * k, _LEAST_DEPTH)
-    lists = [
-        best_groups(
-            view,
-            queries,
-            depth,
-            level=level,
-            allowed=masks.get(view.granularity),
-            parameters=(parameters or {}).get(view.granularity),
-            refine=refine,
-            min_score=min_score,
-            matches=0,
-        )
-        for view in views
-    ]
-    fused = [_fused([groups[query] for groups in lists], k, method) for query in range(len(queries))]
+    lists = [best_groups(view, queries, depth, level=level, min_score=min_score, matches=0) for view in views]
+    fused: list[list[Group]] = []
+    for lists_of_query in zip(*lists, strict=True):
+        scores: dict[int, float] = {}
+        for groups in lists_of_query:
+            for rank, group in enumerate(groups, 1):
+                if method == "rrf":
+                    scores[group.key] = scores.get(group.key, 0.0) + 1 / (_RRF_K + rank)
+                else:
+                    scores[group.key] = max(scores.get(group.key, group.score), group.score)
+        ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
+        fused.append([Group(key, score) for key, score in ranked])
     if matches:
-        attach_matches(fused, views, queries, level=level, allowed=masks, matches=matches)
+        attach_matches(fused, views, queries, level=level, matches=matches)
     if method == "max":  # exact scores may differ from the index's
-        fused = [
-            [group._replace(score=group.matches[0].score) if group.matches else group for group in best]
-            for best in fused
-        ]
         for best in fused:
+            best[:] = [group._replace(score=group.matches[0].score) if group.matches else group for group in best]
             best.sort(key=lambda group: (-group.score, group.key))
     return fused
 
@@ -84,7 +64,6 @@ def attach_matches(
     queries: Vectors,
     *,
     level: Level,
-    allowed: Mapping[Granularity, Mask],
     matches: int,
 ) -> None:
     """Give the parents of each query their best units of several granularities, by exact scores."""
@@ -93,8 +72,7 @@ def attach_matches(
     which = np.repeat(np.arange(len(results)), [len(groups) for groups in results])
     units: list[list[Scored]] = [[] for _ in keys]
     for view in views:
-        mask = allowed.get(view.granularity)
-        scored = best_children(view, queries, which, keys, level=level, allowed=mask, matches=matches)
+        scored = best_children(view, queries, which, keys, level=level, matches=matches)
         for parent, row, score in zip(*(array.tolist() for array in scored), strict=True):
             units[parent].append(Scored(row, score))
     parents = iter(units)
@@ -104,14 +82,33 @@ def attach_matches(
             groups[place] = group._replace(matches=tuple(best))
 
 
-def _fused(lists: Iterable[Sequence[Group]], k: int, method: Fusion) -> list[Group]:
-    """Return the k best parents of several lists for one query."""
-    scores: dict[int, float] = {}
-    for groups in lists:
-        for rank, group in enumerate(groups, 1):
-            if method == "rrf":
-                scores[group.key] = scores.get(group.key, 0.0) + 1 / (_RRF_K + rank)
-            else:
-                scores[group.key] = max(scores.get(group.key, group.score), group.score)
-    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
-    return [Group(key, score) for key, score in best]
+def diverse_groups(
+    views: Sequence[View], query: Vectors, groups: Sequence[Group], k: int, *, lambda_mult: float = 0.5
+) -> list[Group]:
+    """Choose k parents by maximal marginal relevance (Carbonell and Goldstein, 1998): near the query, far from those before.
+
+    Nearness is the cosine of best units, on both sides, so that one can be weighed against the other: `lambda_mult` is the
+    weight of the nearness to the query, from 0 (only diversity counts) to 1 (none). Candidates come best first, each with at
+    least one match.
+    """
+    if not groups:
+        return []
+    rows = np.array([group.matches[0].row for group in groups], np.int64)
+    vectors = np.zeros((len(rows), len(query)), np.float32)
+    for view in views:
+        positions, which = view.columns.members("unit").positions(rows)
+        if len(positions):
+            distinct, place = np.unique(view.columns.vectors[positions], return_inverse=True)
+            vectors[which] = view.exact(distinct)[place]
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = vectors / np.where(norms > 0, norms, 1)  # a zero vector is near nothing
+    relevance = products(directions, query / (np.linalg.norm(query) or 1))
+    marginal, nearest = relevance.copy(), np.full(len(vectors), -np.inf)
+    chosen: list[int] = []
+    while len(chosen) < min(k, len(vectors)):
+        best = int(marginal.argmax())
+        chosen.append(best)
+        nearest = np.maximum(nearest, products(directions, directions[best]))
+        marginal = lambda_mult * relevance - (1 - lambda_mult) * nearest
+        marginal[chosen] = -np.inf
+    return [groups[place] for place in chosen]

@@ -8,7 +8,7 @@ is worse than the least score wanted. The matches of a parent are then scored ex
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -28,16 +28,15 @@ _FACTOR = 4  # by which a search is widened
 _ENTRIES = 1 << 21  # results in memory at once
 _SCORES = 1 << 24  # exact scores of a selection in memory at once: 64 MiB
 
-# Vectors that are copied and multiplied at once. For few queries a block stays in the processor's cache, and below the
-# size from which BLAS wakes its threads, which takes longer than the work; many queries make them worth it.
+# Vectors that are copied and multiplied at once: for few queries a block stays in the processor's cache, and below the
+# size from which BLAS wakes its threads.
 _BLOCK = 1 << 10
 _BLOCK_OF_MANY = 1 << 14
 _MANY = 9  # queries
 
-# A selection is scored by itself where that is faster than FAISS, which walks past all vectors once for each query.
-# Measured on 200,000 vectors of 384 dimensions in a flat index: one query is as fast either way at a share of 0.1 to
-# 0.2, and copies serve all queries of a batch. An approximate index finds the less of a selection the smaller it is: a
-# graph of that size 86 to 93 % at a share of 0.01. Where vectors come from the database, fewer are worth it.
+# A selection is scored by itself where that is faster than FAISS, which walks past all vectors once for each query
+# (measured on 200,000 vectors of 384 dimensions). An approximate index finds the less of a selection the smaller it is.
+# Where vectors come from the database, fewer are worth it.
 _WALKED = 10
 _FEW = 2048
 _FEW_INEXACT = 20_000
@@ -53,40 +52,37 @@ class Scored(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A parent, the score of its best unit, and its best units, best first.
+    """A parent, the score of its best unit, and its best units, best first."""
 
-    Attributes:
-        key: Row of the passage or document; of the unit itself where it has no parent.
-        score: Higher is better.
-        matches: The best units below it that the filter allows.
-        parts: Of a blended score, that of each channel by its name.
-    """
-
-    key: int
+    key: int  # row of the passage or document; of the unit itself where it has no parent
     score: float
-    matches: tuple[Scored, ...] = ()
-    parts: Mapping[str, float] = MappingProxyType({})
+    matches: tuple[Scored, ...] = ()  # the best units below it that the filter allows
+    parts: Mapping[str, float] = MappingProxyType({})  # of a blended score, that of each channel by its name
 
 
 @dataclass(frozen=True)
 class View:
-    """The units of one granularity at one generation, ready to be searched.
-
-    Attributes:
-        granularity: What the units are.
-        index: Finds vectors by id; each distinct vector once.
-        columns: Which units have those vectors.
-        exact: Returns the exact vectors of ids, as the index was given them. Shapes: (n,) to (n, dim).
-    """
+    """The units of one granularity at one generation, ready to be searched."""
 
     granularity: Granularity
-    index: VectorIndex
-    columns: Columns
-    exact: Callable[[Ids], Vectors]
+    index: VectorIndex  # finds vectors by id; each distinct vector once
+    columns: Columns  # which units have those vectors
+    exact: Callable[[Ids], Vectors]  # returns the exact vectors of ids. Shapes: (n,) to (n, dim)
+    allowed: Mask | None = None  # units that the filter allows; None for all. Few are scored exactly without the index
+    parameters: Mapping[str, Any] | None = None  # how wide an approximate index searches (`nprobe`, `efSearch`)
+    refine: int | None = None  # candidates of a lossy index that are scored exactly, for each of the k; 10 by default
 
     def level(self, level: Level) -> Level:
         """Return what units are grouped by: a passage is its own passage."""
         return "unit" if level == "passage" and self.granularity is Granularity.PASSAGE else level
+
+    def allowed_units(self, level: Level, keys: Ids) -> tuple[Ids, Ids]:
+        """Return the positions of the allowed units of some parents, and which of `keys` each belongs to."""
+        positions, which = self.columns.members(self.level(level)).positions(keys)
+        if self.allowed is None:
+            return positions, which
+        passing = self.allowed[positions]
+        return positions[passing], which[passing]
 
 
 class Parents(NamedTuple):
@@ -107,9 +103,6 @@ def best_groups(
     k: int,
     *,
     level: Level,
-    allowed: Mask | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    refine: int | None = None,
     min_score: float | None = None,
     matches: int = 3,
 ) -> list[list[Group]]:
@@ -117,28 +110,16 @@ def best_groups(
 
     Exact for exact indexes; an approximate index that finds fewer than k is helped out by a search of everything. The
     matches are the best of all units of a parent that are allowed, by exact scores; the parent's score is that of the first.
+    Parents below `min_score` are left out.
 
-    Args:
-        view: What is searched.
-        queries: Finite, and of unit length where the similarity is the cosine. Shape: (n, dim), float32.
-        k: How many, at least 1.
-        level: What the parents are; "unit" for the units themselves.
-        allowed: Units that the filter allows, shape (len(view.columns),); None for all. Few are scored exactly without
-            the index.
-        parameters: How wide an approximate index searches (`nprobe`, `efSearch`).
-        refine: Candidates of a lossy index that are scored exactly, for each of the k; 10 by default.
-        min_score: Worse parents are left out.
-        matches: How many units to return with each parent, from 0.
+    Queries are finite, and of unit length where the similarity is the cosine. Shape: (n, dim), float32.
     """
-    which, keys, scores = best_parents(
-        view, queries, k, level=level, allowed=allowed, parameters=parameters, refine=refine, min_score=min_score
-    )
-    level = view.level(level)
+    which, keys, scores = best_parents(view, queries, k, level=level, min_score=min_score)
     starts, units = [0] * (len(keys) + 1), []
-    if matches and level == "unit":
+    if matches and view.level(level) == "unit":
         starts, units = list(range(len(keys) + 1)), list(map(Scored, keys.tolist(), scores.tolist()))
     elif matches:
-        parents, rows, exact = best_children(view, queries, which, keys, level=level, allowed=allowed, matches=matches)
+        parents, rows, exact = best_children(view, queries, which, keys, level=level, matches=matches)
         units = list(map(Scored, rows.tolist(), exact.tolist()))
         # Exact scores may differ from the index's: in the last digit, or more where the search was not exact.
         first = np.searchsorted(parents, np.arange(len(keys) + 1))
@@ -155,51 +136,22 @@ def best_groups(
     return groups
 
 
-def best_parents(
-    view: View,
-    queries: Vectors,
-    k: int,
-    *,
-    level: Level,
-    allowed: Mask | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    refine: int | None = None,
-    min_score: float | None = None,
-) -> Parents:
+def best_parents(view: View, queries: Vectors, k: int, *, level: Level, min_score: float | None = None) -> Parents:
     """Return what `best_groups` does, by the index's own scores and without matches; some may be below `min_score`."""
-    if allowed is not None and allowed.all():
-        allowed = None
-    return _Search(view, queries, k, view.level(level), allowed, parameters, refine or _REFINE, min_score).parents()
+    if view.allowed is not None and view.allowed.all():
+        view = replace(view, allowed=None)
+    return _Search(view, queries, k, view.level(level), min_score).parents()
 
 
 def best_children(
-    view: View,
-    queries: Vectors,
-    which: Ids,
-    keys: Ids,
-    *,
-    level: Level,
-    allowed: Mask | None = None,
-    matches: int = 3,
+    view: View, queries: Vectors, which: Ids, keys: Ids, *, level: Level, matches: int = 3
 ) -> tuple[Ids, Ids, Vectors]:
-    """Return the best units, by exact scores, of parents that are known; some may have none.
-
-    Args:
-        view: Where the units are.
-        queries: As in `best_groups`.
-        which: The query of each parent. Shape: (parents,).
-        keys: Rows of the parents. Shape: (parents,).
-        level: What the parents are.
-        allowed: As in `best_groups`.
-        matches: How many units of each, at most.
+    """Return the best units, by exact scores, of the parents in the rows `keys`, each for its query `which`.
 
     Returns:
         Positions in `keys`, ascending, the rows of the units and their scores, best first for each parent. Shape: (units,).
     """
-    positions, parents = view.columns.members(view.level(level)).positions(keys)
-    if allowed is not None:
-        passing = allowed[positions]
-        positions, parents = positions[passing], parents[passing]
+    positions, parents = view.allowed_units(level, keys)
     scores = pair_scores(view, queries, which[parents], view.columns.vectors[positions])
     rows = view.columns.rows[positions]
     order = np.lexsort((rows, -scores, parents))
@@ -217,15 +169,12 @@ class _Search:
     queries: Vectors
     k: int
     level: Level
-    mask: Mask | None
-    parameters: Mapping[str, Any] | None
-    refine: int
     min_score: float | None
 
     def parents(self) -> Parents:
         """Return the k best parents of each query, all if there are fewer."""
-        columns = self.view.columns
-        vectors = columns.distinct_vectors(self.mask) if self.mask is not None else None
+        columns, allowed = self.view.columns, self.view.allowed
+        vectors = columns.distinct_vectors(allowed) if allowed is not None else None
         total = len(columns.rows) if vectors is None else len(vectors)
         if not total or not len(self.queries):
             return Parents(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
@@ -264,10 +213,7 @@ class _Search:
     def _widened(self, which: Ids, vectors: Ids | None, scores: Vectors | None = None) -> tuple[list[Parents], Ids]:
         """Look at more and more vectors; return the parents, and the queries for which an inexact index found too few.
 
-        Args:
-            which: Numbers of queries, ascending.
-            vectors: Only these; None for all.
-            scores: Their scores for each query, which are looked at instead of the index.
+        Only some vectors may count; None for all. Where their scores for each query are known, the index is not asked.
         """
         index = self.view.index
         exact = scores is not None or (index.exact and not index.lossy)
@@ -285,7 +231,7 @@ class _Search:
                 else:
                     queries = self.queries[some]
                     values, ids = index.search(
-                        queries, count, allowed=vectors, parameters=self.parameters, prepared=True
+                        queries, count, allowed=vectors, parameters=self.view.parameters, prepared=True
                     )
                     if index.lossy:
                         at, place = np.nonzero(ids >= 0)
@@ -310,7 +256,7 @@ class _Search:
 
     def _first_count(self) -> int:
         """Return how many vectors to ask for first."""
-        least = self.k * self.refine if self.view.index.lossy else self.k
+        least = self.k * (self.view.refine or _REFINE) if self.view.index.lossy else self.k
         if self.level == "unit":
             return least
         # Twice the units of k average parents: units of a good parent come together.
@@ -320,19 +266,19 @@ class _Search:
     @cached_property
     def _reachable(self) -> int:
         """How many parents can be met: k, or all if there are fewer."""
-        if self.mask is None:
-            return min(self.k, len(self.view.columns.members(self.level).keys))
-        return min(self.k, len(np.unique(self.view.columns.keys(self.level)[self.mask])))
+        columns, allowed = self.view.columns, self.view.allowed
+        keys = columns.members(self.level).keys if allowed is None else np.unique(columns.keys(self.level)[allowed])
+        return min(self.k, len(keys))
 
     def _rolled_up(self, which: Ids, scores: Vectors, ids: Ids) -> Parents:
         """Group all allowed units that have these vectors, and keep the k best parents of each query."""
-        columns = self.view.columns
+        columns, mask = self.view.columns, self.view.allowed
         # FAISS leaves -1 where a score is beyond float32; what else is no number is left out, too.
         at, place = np.nonzero((ids >= 0) & np.isfinite(scores))
         positions, pair = columns.positions_of_vectors(ids[at, place])
         queries, values = at[pair], scores[at, place][pair]
-        if self.mask is not None:
-            allowed = self.mask[positions]
+        if mask is not None:
+            allowed = mask[positions]
             queries, positions, values = queries[allowed], positions[allowed], values[allowed]
         keys = columns.keys(self.level)[positions]
         order = np.lexsort((-values, keys, queries))
@@ -366,10 +312,7 @@ def _largest(scores: Vectors, ids: Ids, count: int) -> tuple[Vectors, Ids]:
 
 
 def pair_scores(view: View, queries: Vectors, which: Ids, ids: Ids) -> Vectors:
-    """Return the exact inner product of each query `which` with the vector `ids`. Shape: (pairs,).
-
-    Vectors that occur in several pairs are read once.
-    """
+    """Return the exact inner product of each query `which` with the vector `ids`. Shape: (pairs,)."""
     scores = np.empty(len(ids), np.float32)
     with np.errstate(all="ignore"):
         for start in range(0, len(ids), _BLOCK):

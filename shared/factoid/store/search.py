@@ -15,13 +15,12 @@ import numpy as np
 from factoid.encode import Encoder, Vectors
 from factoid.errors import InvalidInputError
 from factoid.index import RowIds, Similarity, VectorIndex, prepare
-from factoid.index.lexical import QueryWords
-from factoid.index.parameters import NAMES
+from factoid.index.kinds import NAMES
+from factoid.index.lexical import LexicalIndex
 from factoid.search import (
     LEXICAL,
     Group,
     Level,
-    LexicalScores,
     View,
     Weights,
     best_blended,
@@ -97,8 +96,7 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
     filtered = not (options.filter is None and options.document_ids is None and options.unit_ids is None)
     level: Level = options.parents  # type: ignore[assignment]  # checked
     views: dict[str, View] = {}
-    masks: dict[Granularity, Mask] = {}
-    lexical: LexicalScores | None = None
+    lexical: LexicalIndex | None = None
     highest = math.inf
     for state in states:
         if state.index is None:
@@ -107,11 +105,11 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
         if filtered and (state.granularity in query.searched or query.vectors is None):
             mask = state.selection(snapshot, options.filter, options.document_ids, options.unit_ids)
         if state.granularity == LEXICAL:
-            lexical = QueryWords(state.index, query.texts or ())
+            lexical = state.index
             if query.vectors is None:
                 ranked = best_by_words(
-                    lexical,
-                    len(query.texts or ()),
+                    state.index,
+                    query.texts or (),
                     query.k,
                     state.columns,
                     level=level,
@@ -121,20 +119,20 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
                 return _with_surroundings(snapshot, ranked, options, 1.0)
             continue
         kind = Granularity(state.granularity)
-        views[kind] = View(kind, state.index, state.columns, partial(_exact, state.index, snapshot))
-        if mask is not None:
-            masks[kind] = mask
+        exact = partial(_exact, state.index, snapshot)
+        views[kind] = View(kind, state.index, state.columns, exact, mask, refine=options.refine)
         if state.index.similarity is Similarity.COSINE:
             highest = 1.0  # float32 rounds some cosines beyond it
+    if options.parameters:
+        views = _with_parameters(views, options.parameters)
     searched = [views[kind] for kind in query.searched if kind in views]
     if query.vectors is None:
         return [[] for _ in query.texts or ()]
     if not searched:
         return [[] for _ in query.vectors]
     queries = searched[0].index.prepare(query.vectors)  # all compare vectors in the same way
-    parameters = _parameters(views.values(), options.parameters) if options.parameters else {}
     limit = query.k if options.mmr is None else max(query.k, options.fetch_k)
-    common: dict[str, Any] = {"level": level, "refine": options.refine, "min_score": options.min_score}
+    common: dict[str, Any] = {"level": level, "min_score": options.min_score}
     kind = searched[0].granularity
     context = (
         weights is not None and weights.passage and kind is not Granularity.PASSAGE and Granularity.PASSAGE in views
@@ -148,19 +146,14 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
             limit,
             weights=weights,
             lexical=lexical,
-            allowed=masks,
-            parameters=parameters,
+            texts=query.texts or (),
             **common,
         )
     elif alone:
-        groups = best_groups(
-            searched[0], queries, limit, allowed=masks.get(kind), parameters=parameters.get(kind), **common
-        )
+        groups = best_groups(searched[0], queries, limit, **common)
         groups = [[group._replace(parts={str(kind): group.score}) for group in best] for best in groups]
     else:
-        groups = best_fused(
-            searched, queries, limit, method=options.fusion or "rrf", allowed=masks, parameters=parameters, **common
-        )
+        groups = best_fused(searched, queries, limit, method=options.fusion or "rrf", **common)
     if options.mmr is not None:
         groups = [
             diverse_groups(searched, vector, best, query.k, lambda_mult=options.mmr)
@@ -190,17 +183,18 @@ def _exact(index: VectorIndex, snapshot: Snapshot, ids: RowIds) -> Vectors:
     return prepare(snapshot.vectors(ids), index.similarity) if vectors is None else vectors
 
 
-def _parameters(views: Iterable[View], parameters: Mapping[str, Any]) -> dict[Granularity, Mapping[str, Any]]:
-    """Return what each index is told: all but what is meant for others.
+def _with_parameters(views: Mapping[str, View], parameters: Mapping[str, Any]) -> dict[str, View]:
+    """Tell each index all parameters but those that are meant for others.
 
     An exact index needs none of it. Those of small stores are exact whatever kind is set: it cannot be trained yet.
     """
-    indexes = {view.granularity: view.index for view in views}
-    known = {name for index in indexes.values() for name in (NAMES if index.exact else index.ability.parameters)}
-    return {
-        kind: {name: parameters[name] for name in parameters if name in index.ability.parameters or name not in known}
-        for kind, index in indexes.items()
-    }
+    indexes = [view.index for view in views.values()]
+    known = {name for index in indexes for name in (NAMES if index.exact else index.ability.parameters)}
+    views_with_parameters = {}
+    for kind, view in views.items():
+        names = [name for name in parameters if name in view.index.ability.parameters or name not in known]
+        views_with_parameters[kind] = replace(view, parameters={name: parameters[name] for name in names})
+    return views_with_parameters
 
 
 def _hits(snapshot: Snapshot, groups: Sequence[Sequence[Group]], level: str, highest: float) -> list[list[Hit]]:

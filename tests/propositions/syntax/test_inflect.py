@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from factoid.propositions.syntax.inflect import article, past_tense
+from factoid.propositions.syntax.lexicon import article, past_tense
 
 PAST = (
     "winning won beginning began quitting quit hearing heard sitting sat lying lay laying laid making made fleeing fled "

@@ -15,7 +15,7 @@ from factoid.entities.articles.changes import change_articles
 from factoid.entities.articles.file import FORMAT, ArticleFile
 from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key, split_title
 from factoid.errors import InvalidInputError, StoreFormatError
-from factoid.filters import Filter, matches, to_tree
+from factoid.filters import Filter, matches, parse_filter
 from factoid.units import check_text
 
 _MOST_KEYS = 200  # of one statement
@@ -98,7 +98,7 @@ class ArticleStore:
         """
         view = object.__new__(ArticleStore)
         view.__dict__.update(self.__dict__, _origin=self, _count=(-1, 0))
-        test = condition if callable(condition) else partial(matches, to_tree(condition))
+        test = condition if callable(condition) else partial(matches, parse_filter(condition))
         view._filters, view._tests = (*self._filters, condition), (*self._tests, test)
         return view
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
-from factoid.propositions.syntax.inflect import past_tense
-from factoid.propositions.syntax.phrases import (
-    NEGATIONS,
-    agrees,
-    copula,
-    determiner,
-    is_identified,
-    is_set_off,
-    repeatable,
-)
+from factoid.propositions.syntax.lexicon import past_tense
+from factoid.propositions.syntax.phrases import NEGATIONS, agrees, copula, determiner, is_set_off, repeatable
 from factoid.propositions.syntax.tree import NOUN, PROPER, Item, Tree
 
 _RELATIVES = frozenset("who which that whom whose where".split())
@@ -32,41 +25,36 @@ _OF_EVENTS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """What is to be stated of a noun or a subject.
+class Statement(NamedTuple):
+    """What is to be stated of a noun or a subject."""
 
-    Attributes:
-        subject: To put before the subtree.
-        swap: Tokens of the subtree to replace.
-        items: The whole statement, where the subtree stays in its sentence as well.
-    """
-
-    subject: Sequence[Item] = ()
-    swap: dict[int, list[Item]] = field(default_factory=dict)
-    items: list[Item] = field(default_factory=list)
+    subject: Sequence[Item] = ()  # put before the subtree
+    swap: Mapping[int, list[Item]] = MappingProxyType({})  # tokens of the subtree to replace
+    items: Sequence[Item] = ()  # the whole statement, where the subtree stays in its sentence as well
 
 
 def describe(
     tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
 ) -> Statement | None:
-    """Return the statement that a dependent (`child`) of a noun makes about it, or None.
+    """Return the statement that a dependent (`child`) of a noun in the clause of `head` makes about it, or None.
 
-    The noun stands in the clause of `head`, out of which the subtrees of `cut` have been taken and whose subject is given
-    where it is not among its own tokens.
+    The subtrees of `cut` were taken out of the clause; its subject is given where it is not among its own tokens.
     """
     if tree.deps[child] == "appos":
         return _apposition(tree, head, noun, child, cut)
     relative = tree.deps[child] == "acl:relcl"
     if not relative and (tree.deps[child] != "acl" or tree.tags[child] != "VBN"):
         return None
-    predicate = _is_indefinite(tree, head, noun)
+    # What holds for the predicate of "X is a …" holds for X.
+    subject_head = tree.subject(head)
+    predicate = noun == head and tree.child(noun, "cop") is not None and determiner(tree, noun) in ("a", "an")
+    if predicate and subject_head is not None:
+        predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
     antecedent: Sequence[Item] = ()
     if is_set_off(tree, child) and (relative or not predicate):
-        if is_identified(tree, noun):
+        if _is_identified(tree, noun):
             antecedent = repeatable(tree, noun, {*cut, child})
     elif predicate and tree.lower[noun] not in _GENERIC:
-        subject_head = tree.subject(head)
         antecedent = subject if subject or subject_head is None else repeatable(tree, subject_head, cut)
     if not antecedent:
         return None
@@ -79,15 +67,17 @@ def describe(
 
 def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> Statement | None:
     """State "X, who won, …" and "X is a river that flows …" as "X won" and "X flows …"."""
-    pronouns = (token for token in tree.subtree(verb) if tree.lower[token] in _RELATIVES and token <= verb)
-    pronoun = next(pronouns, None)
+    clause = tree.subtree(verb)
+    pronoun = next((token for token in clause if tree.lower[token] in _RELATIVES and token <= verb), None)
     if pronoun is None or not tree.is_clause(verb):
         return None
     word = tree.lower[pronoun]
     if is_set_off(tree, verb):
         if word in ("who", "which", "that") and not agrees(tree, noun, verb):
             return None
-        if word == "which" and not _is_next_to(tree, noun, verb):
+        between = range(noun + 1, clause[0] - (tree.deps[clause[0]] != "punct"))
+        named = all(tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between)
+        if word == "which" and not named:
             return None  # "transit to the Moon, which …": either noun may be meant
     elif word == "where":
         return None
@@ -98,9 +88,8 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
 
 def _swapped(pronoun: int, word: str, antecedent: list[Item]) -> dict[int, list[Item]]:
     """Return what to put for a relative pronoun."""
-    if word == "where":
-        return {pronoun: ["in", *antecedent]}
-    return {pronoun: [*antecedent, "'s"] if word == "whose" else antecedent}
+    before, after = ["in"] * (word == "where"), ["'s"] * (word == "whose")
+    return {pronoun: [*before, *antecedent, *after]}
 
 
 def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[int]) -> Statement | None:
@@ -111,7 +100,7 @@ def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[in
     name, role = (child, noun) if reverse else (noun, child)
     determined = tree.child(role, "nmod:poss") is not None or determiner(tree, role) in ("a", "an", "the")
     bare_role = tree.tags[role] == "NN" and tree.tags[name] in PROPER and tree.child(role, "nmod") is not None
-    if tree.tags[role] in PROPER or not (determined or bare_role) or not is_identified(tree, name):
+    if tree.tags[role] in PROPER or not (determined or bare_role) or not _is_identified(tree, name):
         return None  # "Paris, France" describes nothing
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that the parser took for one
@@ -129,25 +118,16 @@ def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[in
     return Statement(items=[*subject, *description]) if description else None
 
 
-def _is_next_to(tree: Tree, noun: int, clause: int) -> bool:
-    """Tell whether nothing but the noun's own name stands between a noun and the comma of a clause."""
-    first = tree.subtree(clause)[0]
-    end = first - 1 if tree.deps[first] != "punct" else first
-    return all(tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in range(noun + 1, end))
-
-
-def _is_indefinite(tree: Tree, head: int, noun: int) -> bool:
-    """Tell whether a noun is the predicate of "X is a …": what holds for it holds for X."""
-    if noun != head or tree.child(noun, "cop") is None or determiner(tree, noun) not in ("a", "an"):
-        return False
-    subject = tree.subject(head)
-    return subject is None or tree.lower[subject] not in ("it", "there", "this", "that")
+def _is_identified(tree: Tree, noun: int) -> bool:
+    """Tell whether a noun phrase names something that a statement by itself can be about: not "a report" or "ships"."""
+    definite = determiner(tree, noun) in ("the", "this", "that", "these", "those")
+    return tree.tags[noun] in PROPER or definite or tree.child(noun, "nmod:poss") is not None
 
 
 def nearest_relative(tree: Tree, verb: int) -> dict[int, list[Item]] | None:
-    """Return what to put for the pronoun of a relative clause: the name or definite phrase right before it.
+    """Return what to put for the pronoun of a relative clause: the name or definite phrase right before it, if there is one.
 
-    Parsers hang such clauses anywhere; where they stand is surer. None where that is no such phrase.
+    Parsers hang such clauses anywhere; where they stand is surer.
     """
     if not tree.is_clause(verb):
         return None
@@ -167,12 +147,10 @@ def nearest_relative(tree: Tree, verb: int) -> dict[int, list[Item]] | None:
         return {pronoun: []}
     if word == "that" and not comma and tree.tags[last] not in PROPER:
         return None
-    antecedent = _phrase_before(tree, last, verb)
-    if not antecedent:
-        return None
     if word in ("which", "who", "that", "whom") and not lead and tree.subject(verb) not in (pronoun, None):
         return None  # an object: the words would come in the wrong order
-    return _swapped(pronoun, word, antecedent)
+    antecedent = _phrase_before(tree, last, verb)
+    return _swapped(pronoun, word, antecedent) if antecedent else None
 
 
 def _phrase_before(tree: Tree, last: int, verb: int) -> list[Item]:
@@ -180,9 +158,7 @@ def _phrase_before(tree: Tree, last: int, verb: int) -> list[Item]:
     if tree.tags[last] in PROPER:
         start = last
         while (
-            start > 0
-            and tree.lower[start] != "the"
-            and (tree.tags[start - 1] in PROPER or tree.lower[start - 1] == "the")
+            start and tree.lower[start] != "the" and (tree.tags[start - 1] in PROPER or tree.lower[start - 1] == "the")
         ):
             start -= 1
         return list(range(start, last + 1))
@@ -220,7 +196,8 @@ def adverbial(tree: Tree, head: int, child: int, subject: Sequence[Item]) -> tup
         return None
     subject_head = tree.subject(head)
     plural = subject_head is not None and (tree.is_plural(subject_head) or tree.lower[subject_head] in ("they", "we"))
-    verbs = _past(tree, child, plural=plural, have="had" if tree.is_past(head) else "have" if plural else "has")
+    have = "had" if tree.is_past(head) else "have" if plural else "has"
+    verbs = _past(tree, child, {"having": have, "being": "were" if plural else "was"})
     if not verbs or (not word and tree.lower[child] in _OF_EVENTS):
         return None
     for verb, form in verbs.items():
@@ -228,11 +205,10 @@ def adverbial(tree: Tree, head: int, child: int, subject: Sequence[Item]) -> tup
     return subject, dropped
 
 
-def _past(tree: Tree, verb: int, *, plural: bool, have: str) -> dict[int, str]:
-    """Return finite forms for a participle and those that are coordinated with it."""
+def _past(tree: Tree, verb: int, finite: Mapping[str, str]) -> dict[int, str]:
+    """Return finite forms for a participle and those that are coordinated with it; those of auxiliaries are known."""
     verbs: dict[int, str] = {}
     for part in (verb, *tree.all(verb, "conj")):
-        finite = {"having": have, "being": "were" if plural else "was"}
         auxiliaries = {token: tree.lower[token] for token in tree.auxiliaries(part)}
         form = next((form for form in finite if form in auxiliaries.values()), None)
         if form:

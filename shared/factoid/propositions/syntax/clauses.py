@@ -21,7 +21,7 @@ from types import MappingProxyType
 from factoid.propositions.syntax.asides import ASIDES, CLAUSES, adverbial, describe, nearest_relative
 from factoid.propositions.syntax.atoms import atoms
 from factoid.propositions.syntax.doubt import is_doubtful
-from factoid.propositions.syntax.inflect import article
+from factoid.propositions.syntax.lexicon import article
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
     agrees,
@@ -33,12 +33,10 @@ from factoid.propositions.syntax.phrases import (
     repeatable,
     stands_alone,
     strip,
-    text_of,
-    tokens,
     without,
     without_loose_commas,
 )
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, text_of, tokens
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
 _NEGATION = frozenset("not n't n’t never neither nor no".split())
@@ -61,8 +59,8 @@ class _Splitter:
     names: Mapping[int, int]
     atomic: bool
     relations: set[str]
-    statements: list[list[Item]] = field(default_factory=list)
-    heads: list[int | None] = field(default_factory=list)  # the predicate of each; None for a finished fact
+    # With the predicate of each; None for a finished fact.
+    statements: list[tuple[int | None, Sequence[Item]]] = field(default_factory=list)
 
     def clause(
         self,
@@ -78,8 +76,7 @@ class _Splitter:
         """
         tree, relations = self.tree, self.relations
         place = len(self.statements)
-        self.statements.append([])
-        self.heads.append(head)
+        self.statements.append((head, ()))
         cut: set[int] = set(dropped)
         if self.atomic:
             self._relatives(head, cut)
@@ -92,10 +89,7 @@ class _Splitter:
             self._adverbial(head, cut, shared)
             self._coordinate(head, cut, shared)
         rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
-        items = [*subject]
-        for token in rest:
-            items += swap.get(token, [token])
-        self.statements[place] = items
+        self.statements[place] = head, [*subject, *(item for token in rest for item in swap.get(token, [token]))]
 
     def _describe(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         """State the relative clauses, appositions and parentheticals of the nouns in a clause."""
@@ -107,11 +101,11 @@ class _Splitter:
                 statement = describe(tree, head, noun, child, cut, subject)
                 if statement is None:
                     continue
-                swapped = [item for items in statement.swap.values() for item in items]
                 if statement.items:
-                    self.statements.append(statement.items)
-                    self.heads.append(None)
-                elif self._is_worth(head, child, cut, subject, statement.subject or swapped):
+                    self.statements.append((None, statement.items))
+                    continue
+                about = statement.subject or [item for items in statement.swap.values() for item in items]
+                if self._is_worth(head, child, cut, subject, about):
                     self._cut(noun, child, cut)
                     self.clause(child, statement.subject, statement.swap)
 
@@ -181,25 +175,19 @@ class _Splitter:
         if tree.child(head, "case") is not None or tag[:2] != tree.tags[head][:2]:
             return None  # "in Dublin and Cork"
         subject_head = tree.subject(head)
-        cleft = subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that")
-        if (
-            tree.child(head, "cop") is None
-            or cleft
-            or tree.tags[joined] in VERB
-            or tree.child(joined, "obj") is not None
-        ):
+        if subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that"):
+            return None
+        if tree.child(head, "cop") is None or tag in VERB or tree.child(joined, "obj") is not None:
             return None
         word = determiner(tree, head)
-        bare = tree.child(joined, "det", "nmod:poss", "nummod") is None
-        if not word or not bare or tree.tags[joined] not in NOUN or tree.tags[joined] in PROPER:
+        if not word or tree.child(joined, "det", "nmod:poss", "nummod") is not None or tag not in NOUN - PROPER:
             return before
         first = tree.words[strip(tree, tree.subtree(joined), joined)[0]]
         return [*before, article(first) if word in ("a", "an") else word]
 
     def _fronted(self, head: int, joined: int) -> list[int]:
         """Return adverbials before the subject ("In 1990, …") that hold for a coordinated verb phrase as well."""
-        tree = self.tree
-        subject = tree.subject(head)
+        tree, subject = self.tree, self.tree.subject(head)
         words = {tree.lower[token] for token in tree.subtree(joined)}
         if subject is None or words & _TURNS or any(word.isdigit() and len(word) == 4 for word in words):
             return []  # it has a time of its own, or is set against what came before
@@ -222,16 +210,14 @@ class _Splitter:
                     self._cut(head, child, cut)
                     place = len(self.statements)
                     self.clause(child)
-                    self.statements[place] = without(self.statements[place], {mark})
-            elif subject and self._is_free(child) and self._is_worth(head, child, cut, (), subject):
+                    self.statements[place] = child, without(self.statements[place][1], {mark})
+                continue
+            # "Born in Oslo, she …", not "when asked".
+            opens = tree.subtree(child)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS
+            free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries(child)
+            if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._cut(head, child, cut)
                 self.clause(child, [*subject, copula(tree, head, tree.subject(head))])
-
-    def _is_free(self, participle: int) -> bool:
-        """Tell whether a participle is an adjunct of its own: "Born in Oslo, she …", not "when asked"."""
-        tree = self.tree
-        opens = tree.subtree(participle)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS
-        return opens and tree.tags[participle] == "VBN" and not tree.auxiliaries(participle)
 
     def _is_worth(
         self, head: int, child: int, cut: set[int], before: Sequence[Item] = (), subject: Sequence[Item] = ()
@@ -255,24 +241,21 @@ def split_clauses(
 ) -> list[list[Item]]:
     """Return the statements of a sentence as items to render; the first is what remains of the main clause.
 
-    Args:
-        tree: The sentence.
-        min_words: A split that would leave a statement with fewer content words than this is not made.
-        names: For tokens that a name will stand for, the number of its words.
-        atomic: Go on to the smallest facts (see `atoms`); changes the tree's words where verbs become finite.
+    No split leaves a statement with fewer content words than `min_words`; `names` has the number of words of the names that
+    will stand for tokens. With `atomic` it goes on to the smallest facts, and changes the words of verbs that become finite.
     """
     before = tree.words[:], tree.lower[:], tree.tags[:]
     splitter = _Splitter(tree, min_words, names, atomic, set(tree.deps))
     splitter.clause(tree.root)
-    pairs = [pair for pair in zip(splitter.heads, splitter.statements, strict=True) if pair[1]]
-    statements = [items for _, items in pairs]
+    pairs = [pair for pair in splitter.statements if pair[1]]
+    statements = [list(items) for _, items in pairs]
     if len(statements) > 1 and is_doubtful(tree, statements):
         tree.words[:], tree.lower[:], tree.tags[:] = before  # as they were before verbs became finite
         return [list(range(len(tree.words)))]
     if not atomic:
         return statements
     facts: list[list[Item]] = []
-    for head, items in pairs:
+    for (head, _), items in zip(pairs, statements, strict=True):
         if head is None:
             facts.append(items)
             continue

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from factoid.propositions.syntax.phrases import RELATIVE_TAGS, tokens
-from factoid.propositions.syntax.tree import PROPER, VERB, Item, Tree
+from factoid.propositions.syntax.phrases import RELATIVE_TAGS
+from factoid.propositions.syntax.tree import PROPER, VERB, Item, Tree, tokens
 
 _CONTENT = ("NN", "JJ", "VB", "CD", "FW")
 _OPENING = {")": "(", "]": "[", "”": "“", '"': '"', "`": "`"}
@@ -48,40 +48,29 @@ def _pairs(tree: Tree) -> list[tuple[int, int]] | None:
 def _is_torn(tree: Tree, present: set[int], pairs: Iterable[tuple[int, int]]) -> bool:
     """Tell whether a statement holds one part of a word, of a name or of what stands in brackets, and not the other."""
     for opening, closing in pairs:
-        inside = {
-            token
-            for token in range(opening + 1, closing)
-            if tree.deps[token] != "punct" and tree.tags[token] not in RELATIVE_TAGS
-        }
+        inside = {token for token in range(opening + 1, closing) if tree.deps[token] != "punct"}
+        inside = {token for token in inside if tree.tags[token] not in RELATIVE_TAGS}
         if not inside.isdisjoint(present) and not inside <= present:
             return True
     for left, right in pairwise(range(len(tree.words))):
         if (left in present) == (right in present):
             continue
         first, second = tree.words[left], tree.words[right]
-        if not tree.spaces[left] and _is_joined(first[-1]) and _is_joined(second[0]):
+        tags = tree.tags[left], tree.tags[right]
+        if not tree.spaces[left] and all(mark.isalnum() or mark in _JOINTS for mark in (first[-1], second[0])):
             return True
-        if (
-            not first[0].isupper()
-            or not second[0].isupper()
-            or not (tree.tags[left] in PROPER or tree.tags[right] in PROPER)
-        ):
-            continue
-        if tree.tags[left].startswith(_CONTENT) and tree.tags[right].startswith(_CONTENT):
+        capitals = first[0].isupper() and second[0].isupper() and not PROPER.isdisjoint(tags)
+        if capitals and all(tag.startswith(_CONTENT) for tag in tags):
             return True
     return False
-
-
-def _is_joined(character: str) -> bool:
-    return character.isalnum() or character in _JOINTS
 
 
 def _is_spliced(tree: Tree, items: Sequence[Item]) -> bool:
     """Tell whether a phrase in commas has lost the one before it: "The dump, made by X, 2022, was" as "The dump 2022, was"."""
     for at, (item, following) in enumerate(pairwise(items)):
-        if not isinstance(item, int) or not isinstance(following, int) or following <= item + 1:
+        if not isinstance(item, int) or not isinstance(following, int):
             continue
-        if tree.words[item + 1] != ",":
+        if following <= item + 1 or tree.words[item + 1] != ",":
             continue
         for token, behind in pairwise(items[at + 1 :]):
             if isinstance(token, str) or tree.tags[token] in VERB or tree.tags[token] == "MD":

@@ -1,4 +1,8 @@
-"""What the headings above a passage name: an entity, an aspect of one, or nothing that a pronoun may mean."""
+"""What the headings above a passage name: an entity, an aspect of one, or nothing that a pronoun may mean.
+
+A wrong name is worse than a pronoun, so that what the words of a name leave open is never guessed: `Kind.UNKNOWN` fits "he"
+and "she" where nothing speaks against it, and never "it".
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,115 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
-from factoid.propositions.syntax.kinds import Kind, head_noun, is_name, is_plural, kind
 from factoid.propositions.syntax.lexicon import LEXICON
+
+
+class Kind(Enum):
+    """Who or what a name names."""
+
+    MAN = "he"
+    WOMAN = "she"
+    PERSON = "he or she"
+    THING = "it"
+    MANY = "they"
+    UNKNOWN = ""
+
+    def fits(self, pronoun: str) -> bool:
+        """Tell whether "he", "she", "it" or "they" can stand for it."""
+        if self is Kind.UNKNOWN or self is Kind.PERSON:
+            return pronoun in ("he", "she")
+        return str(self.value) == pronoun
+
+
+HONORIFICS = (
+    dict.fromkeys("mr sir lord king prince".split(), Kind.MAN)
+    | dict.fromkeys("mrs ms miss dame lady queen princess".split(), Kind.WOMAN)
+    | dict.fromkeys("dr prof professor captain pope president senator judge".split(), Kind.PERSON)
+)
+_FIRST_NAMES = (
+    dict.fromkeys(LEXICON["either"], Kind.PERSON)
+    | dict.fromkeys(LEXICON["women"], Kind.WOMAN)
+    | dict.fromkeys(LEXICON["men"], Kind.MAN)
+)
+PEOPLE = LEXICON["people"]
+_LEGAL = "ab ag bv co corp corporation gmbh inc incorporated limited llc llp ltd nv oy plc pty sa sarl se spa".split()
+_NOMINAL_THING = re.compile(r"(?:tion|sion|ment|ness|ance|ence|ship|ism|ology|ware|hood|ics)s?$")
+_PLURAL = re.compile(r"(?:^\d+|[^suiy'\d]|[aeo]y|ie|(?:ch|sh|x|ss)e)s$")
+_PLURALS = frozenset("people children men women feet teeth mice".split())
+_PARTICLES = frozenset("de del della der den di da dos du von van zu bin ibn al el la le ter y of".split())
+_NO_NAMES = frozenset("who what when where why how which you your me my we our us it and or not no".split())
+_DISTINCTION = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
+_HEAD = re.compile(r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|against|between|without)\s.*")
+
+
+@lru_cache(4096)
+def kind(name: str) -> Kind:
+    """Return what a name or a phrase names, by its words alone."""
+    distinction = _DISTINCTION.search(name)
+    plain = " ".join(_DISTINCTION.sub("", name).split())
+    words = [word for word in re.split(r"[\s/]+", plain) if word]
+    if not words:
+        return Kind.UNKNOWN
+    first, last = words[0].lower().strip(".,"), words[-1].lower().strip(".,")
+    head = head_noun(plain)
+    capitals = [word for word in words if word[0].isupper()]
+    if (
+        len(words) > len(capitals) > 1
+        and capitals[-1] == words[-1]
+        and not PEOPLE.isdisjoint(map(str.lower, words[:-1]))
+    ):
+        return Kind.PERSON  # "the French composer Olivier Messiaen"
+    if distinction:
+        if not (PEOPLE | {"born"}).isdisjoint(re.findall(r"\w+", distinction[1].lower())):
+            return Kind.PERSON
+        return Kind.THING if kind(plain) is Kind.UNKNOWN else kind(plain)
+    if "," in plain and (person := kind(plain.split(",")[0])) in (Kind.MAN, Kind.WOMAN):
+        return person  # "William Waldegrave, Baron Waldegrave"
+    if not is_name(plain) or last in _LEGAL or any(map(str.isdigit, plain)):
+        someone = head in PEOPLE and not re.search(r"['’]s\b", plain)  # "Peter's Daughter" is a title
+        return Kind.PERSON if someone else Kind.MANY if is_plural(plain) else Kind.THING
+    if first in HONORIFICS and len(words) > 1:
+        return HONORIFICS[first]
+    if _is_thing(head) or (len(words) > 1 and _is_thing(last)) or first in ("mount", "lake", "the", "a", "an"):
+        return Kind.THING
+    if first in _FIRST_NAMES:
+        return _FIRST_NAMES[first]
+    if is_plural(plain):
+        return Kind.MANY
+    return Kind.THING if _is_thing(first) else Kind.UNKNOWN
+
+
+def is_name(phrase: str) -> bool:
+    """Tell whether a phrase may be a name: one to five capitalised words, but for particles such as "van der"."""
+    words = phrase.split()
+    return (
+        1 <= len(words) <= 5
+        and words[0][0].isupper()
+        and all(
+            word.lower() not in _NO_NAMES
+            and not word.endswith(("'s", "’s"))
+            and re.sub(r"[-.'’]", "", word).isalpha()
+            and (word[0].isupper() or word.lower() in _PARTICLES)
+            for word in words
+        )
+    )
+
+
+def head_noun(phrase: str) -> str:
+    """Return the noun that a phrase is about: "tower" of "Leaning Tower of Pisa"."""
+    words = _HEAD.sub("", phrase).split()
+    return words[-1].lower().strip(".,:") if words else ""
+
+
+def is_plural(phrase: str) -> bool:
+    """Tell whether a phrase's head looks like a plural."""
+    head = head_noun(phrase)
+    return head in _PLURALS or (head not in LEXICON["singulars"] and len(head) > 3 and bool(_PLURAL.search(head)))
+
+
+def _is_thing(word: str) -> bool:
+    return word in LEXICON["things"] or word in _LEGAL or bool(_NOMINAL_THING.search(word))
+
 
 _LONGEST = 8  # words; what is longer is a sentence
 _BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*+\)")
@@ -20,7 +131,7 @@ _NUMBERING = re.compile(
     re.IGNORECASE,
 )
 _FILE = re.compile(r"^\S*(?:_\S*|\.\w{2,5}|://\S*)$")
-# Topics, numbers and verb phrases, in lower case.
+# Topics, numbers and verb phrases, in lower case
 _NO_ENTITY = re.compile(
     rf"^(?:(?:{_COUNTERS}|page)\b|(?:list|history|outline|timeline|index|comparison|glossary|culture|geography|economy)\s+of\b|"
     r"(?:how|what|why|when|where|who|which|if|can|could|do|does|did|is|are|was|were|should|will|to|before|after|add|apply|ask|"
@@ -36,8 +147,7 @@ _CONCRETE = frozenset(
     "building ceiling spring ring wing king string manual terminal pedal signal gallery battery machinery".split()
 )
 _ASPECTS, _DOCUMENTS = LEXICON["aspects"], LEXICON["documents"]
-# Those that a text calls "it" when it speaks of itself.
-_BINDING = frozenset("agreement act charter code contract plan policy program programme".split())
+_BINDING = frozenset("agreement act charter code contract plan policy program programme".split())  # called "it"
 _UNTOLD = "?"  # where one heading ends and the next begins
 _AFTER_COMMA = frozenset("inc inc. ltd ltd. llc jr jr. sr sr. co. gmbh corp. plc".split())
 _ABBREVIATIONS = (" Inc.", " Ltd.", " Co.", " Corp.", " Jr.", " Sr.")
@@ -61,9 +171,9 @@ class Heading(NamedTuple):
 
 
 class Headings(NamedTuple):
-    """The headings above a passage, the nearest first."""
+    """The headings above a passage."""
 
-    path: tuple[Heading, ...]
+    path: tuple[Heading, ...]  # the nearest first
     surnames: Mapping[str, str]  # last parts of the full names of persons (and of mountains and lakes)
 
     def named_by(self, pronoun: str) -> Heading | None:
@@ -105,22 +215,14 @@ def headings(title: str, section: str) -> Headings:
     names = [*([title] if title.strip() else []), *_path(section)]
     path = [_heading(name, index > 0 and sections_are_parts, person) for index, name in enumerate(names)]
     above = Headings(tuple(reversed(path)), {})
-    return above._replace(
-        surnames={name.split()[-1]: name for name in reversed([*map(_full_name, above.entities())]) if name}
-    )
+    full_names = [heading.name for heading in above.entities() if _is_full_name(heading)]
+    return above._replace(surnames={name.split()[-1]: name for name in reversed(full_names)})
 
 
-def _full_name(heading: Heading) -> str:
+def _is_full_name(heading: Heading) -> bool:
     name = heading.name
-    landmark = name.startswith(("Mount ", "Lake "))
-    if (
-        not is_name(name)
-        or " " not in name
-        or " of " in name
-        or (heading.kind in (Kind.THING, Kind.MANY) and not landmark)
-    ):
-        return ""
-    return name
+    someone = heading.kind not in (Kind.THING, Kind.MANY) or name.startswith(("Mount ", "Lake "))
+    return someone and is_name(name) and " " in name and " of " not in name
 
 
 def _path(section: str) -> list[str]:
@@ -152,10 +254,9 @@ def _heading(text: str, is_part: bool, person_above: bool) -> Heading:
     role = _role(name)
     named = kind(name + "".join(_BRACKETS.findall(text)[:1]))
     if role is Role.ENTITY:
-        if is_part and named is not Kind.MANY:
-            proper = is_name(name) and " " in name
-            if (person_above and not proper) or _is_abstract(name):
-                role = Role.ASPECT
+        unnamed = person_above and not (is_name(name) and " " in name)
+        if is_part and named is not Kind.MANY and (unnamed or _is_abstract(name)):
+            role = Role.ASPECT
         if named is Kind.UNKNOWN and " " not in name:
             named = Kind.THING  # "Surtsey", "Filter"; people have two names or one of the common ones
     return Heading(name, role, named)
@@ -172,9 +273,7 @@ def _role(name: str) -> Role:
     head = head_noun(name)
     if head in LEXICON["frames"]:
         return Role.FRAME
-    if name.endswith(("?", "!", ".")) and not name.endswith(_ABBREVIATIONS):
-        return Role.ASPECT
-    if _NO_ENTITY.match(" ".join(words)):
+    if (name.endswith(("?", "!", ".")) and not name.endswith(_ABBREVIATIONS)) or _NO_ENTITY.match(" ".join(words)):
         return Role.ASPECT
     if head not in _ASPECTS:
         joined = re.split(r",? and ", name)
@@ -185,13 +284,9 @@ def _role(name: str) -> Role:
         return Role.ASPECT
     if alone and (head in LEXICON["aspects alone"] or head in _DOCUMENTS or _is_abstract(head)):
         return Role.ASPECT
-    joins = any(word in ("and", "or", "&", "vs", "vs.", "/") or word.endswith(",") for word in words)
-    return Role.ASPECT if joins and not _is_name_of_one(name) else Role.ENTITY
-
-
-def _is_name_of_one(name: str) -> bool:
-    """Tell whether a name with "and" or a comma names one company or place all the same: "Smith & Sons Ltd", "Oslo, Norway"."""
-    return kind(name) is Kind.THING and (
-        name.split()[-1].lower().strip(".,") in _AFTER_COMMA
-        or all(word[0].isupper() or word in ("and", "&", "of") for word in name.split())
-    )
+    if not any(word in ("and", "or", "&", "vs", "vs.", "/") or word.endswith(",") for word in words):
+        return Role.ENTITY
+    # One company or place all the same: "Smith & Sons Ltd", "Oslo, Norway"
+    proper = all(word[0].isupper() or word in ("and", "&", "of") for word in name.split())
+    one = kind(name) is Kind.THING and (proper or words[-1].strip(".,") in _AFTER_COMMA)
+    return Role.ENTITY if one else Role.ASPECT

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from factoid.propositions.syntax.inflect import article
-from factoid.propositions.syntax.lexicon import LEXICON
-from factoid.propositions.syntax.lists import below, mended
-from factoid.propositions.syntax.phrases import determiner, replaced, strip, text_of, tokens, without
-from factoid.propositions.syntax.tree import PROPER, Item, Tree
+from factoid.propositions.syntax.lexicon import LEXICON, article
+from factoid.propositions.syntax.phrases import below, determiner, mended, replaced, strip, without
+from factoid.propositions.syntax.tree import PROPER, Item, Tree, text_of, tokens
 
 _GENERIC = frozenset("name nickname pseudonym alias title term word label moniker number".split())
 _CALLED = frozenset({"called", "titled", "named", "entitled", "dubbed"})
@@ -31,16 +29,10 @@ def naming(tree: Tree, items: Sequence[Item]) -> tuple[list[Item], list[list[Ite
         owned = any(tree.tags[item] in ("PRP$", "POS") or tree.deps[item] == "nmod:poss" for item in phrase)
         years = [item for item in phrase if tree.tags[item] == "CD" and len(tree.words[item]) == 4]
         left_out = ("DT", "PDT", "CD") if noun in LEXICON["works"] else ("DT", "PDT")
-        kind: list[Item] = [
-            item
-            for item in phrase
-            if (item < token and tree.tags[item] not in left_out)
-            or tree.tags[item] in ("PRP$", "POS")
-            or tree.deps[item] == "nmod:poss"
-        ]
+        kind: list[Item] = [item for item in phrase if item < token and tree.tags[item] not in left_out]
         kind.append(noun if tree.tags[token] == "NNS" else tree.words[token])
         plain, about = _released(tree, name, noun, tree.words[years[0]] if years else "")
-        facts += [[*plain, "is", *(kind if owned else _indefinite(tree, kind))], *about]
+        facts += [[*plain, "is", *(kind if owned else indefinite(tree, kind))], *about]
         if not owned:
             rest = replaced(without(rest, set(phrase)), set(name), plain)
     return rest, facts
@@ -68,9 +60,9 @@ def _named(tree: Tree, items: Sequence[Item], noun: int) -> tuple[list[int], lis
     if not name or not _belongs(tree, noun, name):
         return None
     for item in reversed(items[:before]):
-        if not isinstance(item, int) or item != phrase[0] - 1:
+        if not isinstance(item, int) or item != phrase[0] - 1 or tree.deps[item] not in _BEFORE:
             break
-        if tree.deps[item] not in _BEFORE or tree.tags[item] == "IN":
+        if tree.tags[item] == "IN":
             break
         phrase.insert(0, item)
         if tree.deps[item] == "det":
@@ -107,12 +99,8 @@ def example_kinds(tree: Tree, noun: int, named: int, present: set[int]) -> Itera
     """State that what is named as an example is one of its kind: "films such as X" that X is a film."""
     if tree.tags[noun] != "NNS" or tree.words[noun][0].isupper():
         return
-    modifiers = [
-        child
-        for child in tree.children[noun]
-        if (child < noun and tree.deps[child] == "compound")
-        or (tree.deps[child] == "amod" and tree.words[child][0].isupper())
-    ]
+    adjectives = [child for child in tree.all(noun, "amod") if tree.words[child][0].isupper()]
+    modifiers = sorted([*adjectives, *(child for child in tree.all(noun, "compound") if child < noun)])
     kind = _singular(tree.words[noun])
     for head in filter(present.__contains__, (named, *tree.all(named, "conj", "appos"))):
         apart = tree.all(head, "conj", "cc", "case", "punct", "appos")
@@ -122,11 +110,11 @@ def example_kinds(tree: Tree, noun: int, named: int, present: set[int]) -> Itera
             continue
         if tree.tags[name[0]] in PROPER or tree.words[name[0]][0].isupper() or tree.tags[name[0]] == "DT":
             plain, about = _released(tree, name, kind)
-            yield [*plain, "is", *_indefinite(tree, [*modifiers, kind])]
+            yield [*plain, "is", *indefinite(tree, [*modifiers, kind])]
             yield from about
 
 
-def _indefinite(tree: Tree, phrase: Sequence[Item]) -> list[Item]:
+def indefinite(tree: Tree, phrase: Sequence[Item]) -> list[Item]:
     """Put "a" or "an" before a phrase."""
     return [article(text_of(tree, phrase[0])), *phrase]
 
@@ -144,14 +132,8 @@ def _singular(noun: str) -> str:
 def origin(tree: Tree, head: int, items: list[Item]) -> tuple[list[Item], list[list[Item]]]:
     """Return "X is an actor" and "X is American" for "X is an American actor"; else the statement as it is."""
     cop, det = tree.child(head, "cop"), tree.child(head, "det")
-    adjectives = [
-        child
-        for child in tree.all(head, "amod")
-        if child in items
-        and tree.tags[child] == "JJ"
-        and tree.words[child].isalpha()
-        and tree.words[child][0].isupper()
-    ]
+    adjectives = [child for child in tree.all(head, "amod") if child in items and tree.tags[child] == "JJ"]
+    adjectives = [child for child in adjectives if tree.words[child].isalpha() and tree.words[child][0].isupper()]
     if cop not in items or det not in items or len(adjectives) != 1 or tree.words[head][0].isupper():
         return items, []
     if determiner(tree, head) not in ("a", "an") or tree.child(adjectives[0], "conj") is not None:

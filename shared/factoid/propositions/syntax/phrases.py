@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
+from factoid.propositions.syntax.lexicon import article
+from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, text_of
 
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
 _FINITE = frozenset({"VBD", "VBZ", "VBP", "MD", "NNS"})  # tags that a finite verb may have
@@ -24,16 +26,6 @@ _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"
 _CLAUSES = frozenset({"acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj"})
 
 
-def tokens(items: Iterable[Item]) -> set[int]:
-    """Return the tokens among items."""
-    return {item for item in items if isinstance(item, int)}
-
-
-def text_of(tree: Tree, item: Item) -> str:
-    """Return the text of a token or an inserted word."""
-    return item if isinstance(item, str) else tree.words[item]
-
-
 def without(items: Sequence[Item], gone: Collection[int]) -> list[Item]:
     """Leave tokens out."""
     return [item for item in items if isinstance(item, str) or item not in gone]
@@ -45,18 +37,18 @@ def replaced(items: Sequence[Item], gone: Collection[int], phrase: Sequence[Item
     return [*items[:at], *(phrase if at < len(items) else ()), *without(items[at:], gone)]
 
 
-def bracketed(tree: Tree) -> set[int]:
-    """Return the tokens between brackets, and the brackets."""
-    inside: set[int] = set()
-    if "(" not in tree.words and "[" not in tree.words:
-        return inside
-    depth = 0
-    for token, word in enumerate(tree.words):
-        depth += word in ("(", "[")
-        if depth:
-            inside.add(token)
-        depth = max(0, depth - (word in (")", "]")))
-    return inside
+def mended(tree: Tree, items: Sequence[Item]) -> list[Item]:
+    """Write "a" or "an" as the word that has come to stand behind it wants it."""
+    statement = list(items)
+    for at, (item, following) in enumerate(pairwise(items)):
+        if isinstance(item, int) and tree.lower[item] in ("a", "an") and following != item + 1:
+            statement[at] = article(text_of(tree, following))
+    return statement
+
+
+def below(tree: Tree, head: int, present: Collection[int]) -> set[int]:
+    """Return what is present of a subtree."""
+    return {token for token in tree.subtree(head) if token in present}
 
 
 def determiner(tree: Tree, noun: int) -> str:
@@ -70,15 +62,12 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     if tree.tags[noun] in VERB:
         return []
     predicate = tree.child(noun, "cop") is not None
-    left_out = set(cut)
-    for child in tree.children[noun]:
-        if tree.deps[child] not in _NOMINAL or (predicate and tree.deps[child] in _CLAUSAL):
-            left_out.add(child)
+    allowed = _NOMINAL - _CLAUSAL if predicate else _NOMINAL
+    left_out = {*cut, *(child for child in tree.children[noun] if tree.deps[child] not in allowed)}
     for child in tree.subtree(noun):
         dep = tree.deps[child]
-        if child != noun and (
-            dep in ("appos", "parataxis") or (dep in ("acl", "acl:relcl") and is_set_off(tree, child))
-        ):
+        aside = dep in ("appos", "parataxis") or (dep in ("acl", "acl:relcl") and is_set_off(tree, child))
+        if aside and child != noun:
             left_out.add(child)
     phrase = strip(tree, tree.subtree(noun, left_out), noun)
     if "but" in [tree.lower[token] for token in phrase]:
@@ -86,12 +75,6 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     if tree.tags[phrase[0]] in ("IN", "TO"):
         phrase = phrase[1:]  # a preposition that the parser hung elsewhere
     return list(phrase) if len(phrase) <= _LONGEST else []
-
-
-def is_identified(tree: Tree, noun: int) -> bool:
-    """Tell whether a noun phrase names something that a statement by itself can be about: not "a report" or "ships"."""
-    definite = determiner(tree, noun) in ("the", "this", "that", "these", "those")
-    return tree.tags[noun] in PROPER or definite or tree.child(noun, "nmod:poss") is not None
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:
@@ -118,10 +101,7 @@ def nouns(tree: Tree, head: int) -> list[int]:
 
 
 def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -> int:
-    """Return how many tokens are nouns, verbs, adjectives, adverbs or numbers; auxiliaries do not count.
-
-    Tokens that a name will stand for, such as resolved pronouns, count as the number of its words (`names`).
-    """
+    """Return how many tokens are nouns, verbs, adjectives, adverbs or numbers, or words of `names` that will stand for them."""
     count = 0
     for item in items:
         if item in names:
@@ -168,10 +148,9 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
 def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False) -> Sequence[int]:
     """Drop conjunctions and punctuation at both ends of a phrase; opening quotes and brackets only if told to."""
     start, end = 0, len(phrase)
-    while start < end - 1 and (
-        (tree.deps[phrase[start]] in ("punct", "cc") and phrase[start] != head)
-        and not (keep_opening and tree.words[phrase[start]] in "\"“(['‘")
-    ):
+    while start < end - 1 and tree.deps[phrase[start]] in ("punct", "cc") and phrase[start] != head:
+        if keep_opening and tree.words[phrase[start]] in "\"“(['‘":
+            break
         start += 1
     while end - 1 > start and tree.words[phrase[end - 1]] in _TRAILING:
         end -= 1

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) …; (b) …": the parts mean nothing by themselves
 _BREAK = re.compile(r"[;:]\s+")
-VERSION = 4  # raise when the same text may give other propositions
+VERSION = 5  # raise when the same text may give other propositions
 
 _UNUSED = ("ner", "lemmatizer", "attribute_ruler", "entity_linker", "textcat", "senter", "sentencizer", "morphologizer")
 # Bounds of the time that a passage takes.
@@ -44,7 +44,7 @@ class SyntaxPropositionizer:
 
     Coordinations, relative clauses, appositions, parentheticals and participial clauses become statements of their own,
     in the words of the passage (Dense X Retrieval, §2). A sentence that does not parse as one is kept as it stands, and so
-    are all that begin after the first 8,000 characters of a passage: this bounds the time that a passage takes.
+    are all that begin after the first 8,000 characters of a passage.
 
     Args:
         nlp: A spaCy pipeline with a tagger and a dependency parser, with Universal Dependencies or ClearNLP labels; None
@@ -86,13 +86,11 @@ class SyntaxPropositionizer:
         unused = [name for name in nlp.pipe_names if name in _UNUSED]
         readings, pending = tee(read(nlp, text, masked=self.atomic) for text in texts)
         docs = nlp.pipe((reading.doc for reading in readings), batch_size=256, disable=unused)
-        checked = False
-        for doc, reading in zip(docs, pending, strict=True):
-            if not checked and not doc.has_annotation("DEP"):
+        for number, (doc, reading) in enumerate(zip(docs, pending, strict=True)):
+            if not number and not doc.has_annotation("DEP"):
                 raise InvalidInputError(
                     f"the spaCy pipeline {nlp.pipe_names} has no dependency parser: a tagger and a parser are needed"
                 )
-            checked = True
             yield Tree.from_doc(doc, reading)
 
     def _propositions(self, passage: Unit, sentences: Iterable[tuple[str, Sequence[Tree]]]) -> list[str]:
@@ -107,10 +105,8 @@ class SyntaxPropositionizer:
                 continue
             whole, *parts = trees
             # Parts of a list are no sentences; parts with a verb and a subject each are.
-            separate = parts and all(
-                part.is_clause(part.root) and part.subject(part.root) is not None for part in parts
-            )
-            for tree in parts if separate else [whole]:
+            clauses = [part for part in parts if part.is_clause(part.root) and part.subject(part.root) is not None]
+            for tree in parts if parts and len(clauses) == len(parts) else [whole]:
                 propositions += self._split(tree, text, discourse)
         return list(dict.fromkeys(propositions))
 
@@ -118,13 +114,11 @@ class SyntaxPropositionizer:
         mentions = discourse.read(tree)
         if len(tree.words) > _WHOLE or _ENUMERATION.search(sentence):
             return [sentence]
-        names = {token: len(mention.text.split()) for token, mention in mentions.items()} if mentions else {}
+        names = {token: len(mention.text.split()) for token, mention in mentions.items()}
         statements = split_clauses(tree, min_words=self.min_words, names=names, atomic=self.atomic)
         shortest = 2 if self.atomic else 3
-        for items in statements:
-            if not stands_alone(tree, items, words=shortest):
-                statements = [list(range(len(tree.words)))]
-                break
+        if not all(stands_alone(tree, items, words=shortest) for items in statements):
+            statements = [list(range(len(tree.words)))]
         if len(statements) == 1 and not mentions and tree.source == sentence:
             return [sentence]
         return [text for text in [render(tree, items, mentions) for items in statements] if text]
@@ -133,8 +127,7 @@ class SyntaxPropositionizer:
 def _sentences(passage: str) -> list[tuple[str, list[str]]]:
     """Return the sentences of a passage on one line as a reader sees them, each with what to parse of it.
 
-    That is the sentence and, if it has semicolons or colons, the parts between them; nothing of code and of what is too
-    long to be parsed.
+    That is the sentence and the parts between its semicolons and colons; nothing of code and of what is too long.
     """
     if len(passage) > _LONGEST:
         logger.warning("of a passage of %d characters, sentences after the first %d stay whole", len(passage), _LONGEST)

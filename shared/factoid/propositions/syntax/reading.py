@@ -58,53 +58,31 @@ _FRONTED = re.compile(
     r"Born|Throughout)\b[^,]*)?$"
 )
 # What the parser reads instead.
-_STAND_IN = {
-    "code": "Hamlet",
-    "quote": "Hamlet",
-    "date": "Tuesday",
-    "month": "1994",
-    "place": "Chicago",
-    "name": "John",
-}
+_STAND_IN = {"date": "Tuesday", "month": "1994", "place": "Chicago", "name": "John"}
+_STAND_IN |= {"code": "Hamlet", "quote": "Hamlet", "bracket": ""}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A sentence in tokens for the parser.
+    """A sentence in tokens for the parser."""
 
-    Attributes:
-        source: The sentence.
-        doc: The tokens, not yet parsed.
-        words: What to write for each.
-        places: For tokens that are places within places, their names from the smallest on.
-        times: Tokens that are dates.
-    """
-
-    source: str
-    doc: Doc
-    words: list[str]
-    places: dict[int, list[str]] = field(default_factory=dict)
+    source: str  # the sentence
+    doc: Doc  # the tokens, not yet parsed
+    words: list[str]  # what to write for each
+    places: dict[int, list[str]] = field(default_factory=dict)  # as in `Tree`
     times: set[int] = field(default_factory=set)
 
 
 class _Mask(NamedTuple):
-    """What was replaced: where in the masked text, by kind, what stood there, by which word, and where it stood."""
-
-    start: int
+    start: int  # in the masked text
     kind: str
-    text: str
-    word: str
-    origin: int
+    text: str  # what stood there
+    word: str  # by which it is replaced
+    origin: int  # where it stood
 
 
 def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
-    """Tokenise a sentence on one line.
-
-    Args:
-        nlp: The pipeline whose tokeniser counts.
-        sentence: The sentence.
-        masked: Whether names, titles, dates and places become single tokens; inline code always does.
-    """
+    """Tokenise a sentence on one line; unless `masked`, inline code alone becomes a single token."""
     patterns = _PATTERNS if masked else _CODE_ONLY
     unmasked: set[int] = set()  # masks that are no token of their own, as in "(John/Smith)"
     while True:
@@ -166,7 +144,7 @@ def _mask(sentence: str, unmasked: Collection[int], patterns: re.Pattern[str]) -
         comma = (match["end"] or match["tail"] or "") if kind == "quote" else ""
         if comma:
             text = text[:-2] + text[-1]
-        word = _STAND_IN.get(kind, "")
+        word = _STAND_IN[kind]
         if kind == "name" and _PLURAL.search(text) and sentence[: match.start()].lower().endswith("the "):
             word = "Vikings"
         masks.append(_Mask(len(plain), kind, text, word, start))

@@ -9,25 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from factoid.propositions.syntax.headings import Heading, Headings, headings
-from factoid.propositions.syntax.kinds import HONORIFICS, PEOPLE, Kind, head_noun, kind
+from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Heading, Headings, Kind, head_noun, headings, kind
 from factoid.propositions.syntax.lexicon import LEXICON
-from factoid.propositions.syntax.phrases import bracketed
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree
 
 # A pronoun in its plain form: what a heading or an entity has to fit.
 _PLAIN = {"he": "he", "his": "he", "she": "she", "her": "she", "it": "it", "its": "it", "they": "they", "their": "they"}
 _KINDS = {"he": Kind.MAN, "she": Kind.WOMAN, "it": Kind.THING, "they": Kind.MANY}
-_GENDERED = {
-    "he": frozenset(
-        "boy brother father grandfather grandson heir husband king man nephew prince son uncle widower".split()
-    ),
-    "she": frozenset(
-        "aunt daughter girl grandmother heiress mother niece princess queen sister widow wife woman".split()
-    ),
-}
+_MEN = frozenset(
+    "boy brother father grandfather grandson heir husband king man nephew prince son uncle widower".split()
+)
+_WOMEN = frozenset("aunt daughter girl grandmother heiress mother niece princess queen sister widow wife woman".split())
 _PEOPLES = ("ish", "ese", "ean", "ian", "can", "man", "ench", "utch", "eek", "iss")  # "English chemists"
 _VAGUE = frozenset("day man name number people person place set thing time value way woman word year".split())
 _ASPECTS = LEXICON["aspects"] | LEXICON["aspects alone"]
@@ -36,35 +31,25 @@ _CONTENT_CLAUSE = frozenset("that whether if how what why when which who until".
 _BE = frozenset("is was be been are were 's ’s became becomes".split())
 _SUBJECT = ("nsubj", "nsubj:pass")
 _OBJECT = frozenset({"obj", "iobj", "obl:agent"})
+_ASIDES = frozenset({"acl:relcl", "appos", "acl", "parataxis", "punct"})
 _LONGEST_NAME = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(NamedTuple):
     """Someone or something that was mentioned."""
 
-    name: str
+    name: str  # "" where nothing is known
     kind: Kind = Kind.UNKNOWN
     proper: bool = False
 
 
-_NOTHING = Entity("")  # of which nothing is known
-
-
 @dataclass(slots=True)
 class Discourse:
-    """What has been mentioned so far in a passage.
-
-    Args:
-        title: The document's title, or "".
-        section: The headings between the title and the passage, outermost first, joined by ", ".
-        opens: Whether the passage may be the first under its heading; in a later one "it" is what the passage before
-            spoke of.
-    """
+    """What has been mentioned so far in a passage."""
 
     title: str
-    section: str = ""
-    opens: bool = True
+    section: str = ""  # the headings between the title and the passage, outermost first, joined by ", "
+    opens: bool = True  # the passage may be the first under its heading; in a later one "it" is of the passage before
     headings: Headings = field(init=False)
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
@@ -85,37 +70,30 @@ class Discourse:
         """Return what the referring expressions of the next sentence stand for, by their first token."""
         mentions: dict[int, Mention] = {}
         joined = tree.all(tree.root, "conj", "parataxis")
-        clauses = [tree.root, *(head for head in joined if tree.subject(head) is not None)] if joined else [tree.root]
-        aside = len(tree.words) < 2 or (
-            not {"(", "["}.isdisjoint(tree.words[:2]) and len(bracketed(tree)) >= len(tree.words) - 1
-        )
+        clauses = [tree.root, *(head for head in joined if tree.subject(head) is not None)]
+        aside = not {"(", "["}.isdisjoint(tree.words[:2]) and len(tree.bracketed()) >= len(tree.words) - 1
         for head in clauses:
-            clause = tree.subtree(head, clauses if len(clauses) > 1 else ())
-            for index in clause:
+            for index in tree.subtree(head, clauses if len(clauses) > 1 else ()):
                 mention = None
-                word = tree.lower[index]
-                if word in _PLAIN:
+                if tree.lower[index] in _PLAIN:
                     mention = self._pronoun(tree, index, head)
-                elif word == "the":
+                elif tree.lower[index] == "the":
                     mention = self._description(tree, index)
                 elif tree.words[index] in self.headings.surnames and tree.tags[index] in PROPER:
                     mention = self._surname(tree, index)
                 if mention:
                     mentions[index] = mention
-            if not aside:
+            if not aside and len(tree.words) > 1:
                 self._remember(tree, head, mentions)
         return mentions
-
-    # Referring expressions
 
     def _pronoun(self, tree: Tree, index: int, head: int) -> Mention | None:
         pronoun = _PLAIN[tree.lower[index]]
         possessive = tree.tags[index] == "PRP$"
         if index == 1 and tree.tags[0] == "IN" and possessive:
             return None  # "Since its invention, the script …"
-        if tree.words[index + 1 : index + 2] in (["or"], ["/"]) and not _PLAIN.keys().isdisjoint(
-            tree.lower[index + 2 : index + 3]
-        ):
+        after, other = [*tree.lower[index + 1 : index + 3], "", ""][:2]
+        if after in ("or", "/") and other in _PLAIN:
             return None  # "he or she"
         holder = _subject_above(tree, index)
         if holder is None or (not possessive and holder != index):
@@ -192,35 +170,27 @@ class Discourse:
         heading = next((heading for heading in self.headings.entities() if head_noun(heading.name) == word), None)
         if heading is None or " " not in heading.name:
             return None
-        if word in LEXICON["organisations"] and self._is_other(tree, index, heading):
-            return None
+        if word in LEXICON["organisations"]:
+            # Another name may be meant, as in "ITT promised that the company …".
+            before = zip(tree.words[:index], tree.tags[:index], strict=True)
+            others = [pair for pair in before if pair[0] not in heading.name.split()]
+            named = any(tag in PROPER or (len(other) > 1 and other.isupper()) for other, tag in others)
+            if named or self.company or any(name not in heading.name for name in self.names):
+                return None
         name = _without_article(heading.name)
         return Mention(name, f"the {name}", range(noun, noun + 1))
-
-    def _is_other(self, tree: Tree, index: int, heading: Heading) -> bool:
-        """Tell whether another name stands before in the passage, as in "ITT promised that the company …"."""
-        if self.company or any(name not in heading.name for name in self.names):
-            return True
-        others = [token for token in range(index) if tree.words[token] not in heading.name.split()]
-        return any(
-            tree.tags[token] in PROPER or (len(tree.words[token]) > 1 and tree.words[token].isupper())
-            for token in others
-        )
 
     def _surname(self, tree: Tree, index: int) -> Mention | None:
         """Write out a person's name where its last part stands alone."""
         word = tree.words[index]
-        name = self.headings.surnames.get(word)
-        if name is None or word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "root"):
-            return None
-        if index + 1 < len(tree.words) and tree.tags[index + 1] in PROPER:
+        name = self.headings.surnames[word]
+        if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "root"):
             return None
         before = tree.words[index - 1] if index else ""
-        if before[:1].isupper() or before in ("the", "a", "an") or (index and tree.tags[index - 1] in PROPER):
+        if before[:1].isupper() or before in ("the", "a", "an"):
             return None
-        return Mention(name, name)
-
-    # Memory
+        beside = [*tree.tags[index - 1 : index], *tree.tags[index + 1 : index + 2]]
+        return Mention(name, name) if PROPER.isdisjoint(beside) else None
 
     def _remember(self, tree: Tree, head: int, mentions: dict[int, Mention]) -> None:
         subject = tree.child(head, *_SUBJECT)
@@ -228,17 +198,14 @@ class Discourse:
         self._remember_names(tree, [token for token in clause if tree.tags[token] in PROPER], subject)
         self.competitors = set()
         if subject is None:
-            self.subject = _NOTHING  # an imperative, say: what "it" is after that cannot be told
+            self.subject = Entity("")  # an imperative, say: what "it" is after that cannot be told
             return
         noun = tree.lower[subject]
-        if (
-            noun == "it"
-            and _is_expletive(tree, subject)
-            and not any(tree.deps[token] in _SUBJECT for token in clause if token != subject)
-        ):
+        alone = not any(tree.deps[token] in _SUBJECT for token in clause if token != subject)
+        if alone and _is_expletive(tree, subject):
             return  # "It is recommended to wait." says nothing of anything
         self._remember_objects(tree, head)
-        entity = self._entity(tree, subject, mentions) or _NOTHING
+        entity = self._entity(tree, subject, mentions) or Entity("")
         if entity.proper and entity.kind is Kind.UNKNOWN:
             entity = self._learn(tree, head, entity)
         self.subject = entity
@@ -246,29 +213,21 @@ class Discourse:
             self.names.add(_without_article(entity.name))
         if noun in ("he", "she") and subject not in mentions:
             self.competitors.add(noun)
-        self.rival = not entity.proper and (
-            noun in LEXICON["relatives"]
-            or tree.tags[subject] in PROPER
-            or (noun in PEOPLE and not self._is_headed(tree))
-        )
-        if (
-            entity.name
-            and entity.kind is not Kind.MANY
-            and tree.tags[head] == "NN"
-            and tree.child(head, "cop") is not None
-        ):
+        # Where the sentence names what a heading names, its other nouns are likely to mean the same.
+        headed = any(heading.name in tree.source for heading in self.headings.entities())
+        someone = noun in LEXICON["relatives"] or tree.tags[subject] in PROPER or (noun in PEOPLE and not headed)
+        self.rival = someone and not entity.proper
+        one = entity.name and entity.kind is not Kind.MANY
+        if one and tree.tags[head] == "NN" and tree.child(head, "cop") is not None:
             self.sorts[tree.lower[head]] = entity
 
     def _remember_names(self, tree: Tree, names: Sequence[int], subject: int | None) -> None:
         """Remember whether a clause names someone besides its subject, and the last parts of full names not in the headings."""
         self.company = False
         for token in names:
-            if (
-                not self.company
-                and (tree.deps[token] in _OBJECT or " " in tree.words[token] or tree.child(token, "flat") is not None)
-                and (subject is None or token not in tree.subtree(subject))
-            ):
-                self.company = True
+            full = " " in tree.words[token] or tree.child(token, "flat") is not None
+            if full or tree.deps[token] in _OBJECT:
+                self.company = self.company or subject is None or token not in tree.subtree(subject)
             if token and tree.tags[token - 1] in PROPER:
                 first, last = tree.words[token - 1 : token + 1]
                 titled = tree.lower[token - 1].strip(".") in HONORIFICS
@@ -277,10 +236,9 @@ class Discourse:
 
     def _remember_objects(self, tree: Tree, head: int) -> None:
         self.object = self.objects = False
-        deps = [tree.deps[child] for child in tree.children[head]]
-        for thing, dep in zip(tree.children[head], deps, strict=True):
-            agent = dep in ("obl", "obl:agent") and "aux:pass" in deps
-            if dep != "obj" and not (agent and "by" in [tree.lower[child] for child in tree.children[thing]]):
+        passive = tree.child(head, "aux:pass") is not None
+        for thing in tree.all(head, "obj", *(("obl", "obl:agent") if passive else ())):
+            if tree.deps[thing] != "obj" and "by" not in [tree.lower[child] for child in tree.children[thing]]:
                 continue
             noun = tree.lower[thing]
             if tree.tags[thing] not in NOUN and noun not in ("it", "them"):
@@ -290,10 +248,6 @@ class Discourse:
                 many = noun == "them" or tree.is_plural(thing)
                 self.objects |= many
                 self.object |= not many or tree.tags[thing] in PROPER  # "Tyne and Wear Metro"
-
-    def _is_headed(self, tree: Tree) -> bool:
-        """Tell whether a sentence names what a heading names: its other nouns are likely to mean the same."""
-        return any(heading.name in tree.source for heading in self.headings.entities())
 
     def _learn(self, tree: Tree, head: int, entity: Entity) -> Entity:
         """Take what a clause says its subject is: "is a physicist", "lost its mast"."""
@@ -324,12 +278,10 @@ class Discourse:
 
     def _entity(self, tree: Tree, subject: int, mentions: dict[int, Mention]) -> Entity | None:
         left_out = {
-            child
-            for child in tree.subtree(subject)
-            if tree.deps[child] in ("acl:relcl", "appos", "acl", "parataxis", "punct") and tree.words[child] != "-"
+            child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES and tree.words[child] != "-"
         }
-        aside = bracketed(tree)
-        phrase = [token for token in tree.subtree(subject, left_out - {subject}) if token not in aside]
+        aside = tree.bracketed()
+        phrase = [token for token in tree.subtree(subject, left_out) if token not in aside]
         if subject not in phrase:
             return None
         first = phrase[0]
@@ -343,7 +295,7 @@ class Discourse:
         for heading in self.headings.entities():
             if plain == _without_article(heading.name).lower():
                 return Entity(heading.name, heading.kind, proper=True)
-        opener = tree.lower[first]
+        opener, tag = tree.lower[first], tree.tags[first]
         if opener in ("his", "her", "its", "their", "a", "an") or (opener in ("this", "that") and not proper):
             return None
         if not proper and opener != "the" and tree.tags[subject] != "NNS":
@@ -352,13 +304,10 @@ class Discourse:
             tree.words[token] + (tree.spaces[token] if after == token + 1 else " ")
             for token, after in zip(phrase, [*phrase[1:], phrase[-1] + 1], strict=True)
         ).strip()
-        tag = tree.tags[first]
-        capital = (
-            (tag == "NNS" and not opener.endswith("s"))  # a name that was taken for a plural
-            or (proper and tag.startswith(("NN", "VB", "JJ")))
-            or (tag == "JJ" and opener.endswith(_PEOPLES))
-        )
-        if not capital and tree.tags[first] not in PROPER:
+        capital = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
+        # A name that was taken for a plural, or "English chemists".
+        capital = capital or (tag == "NNS" and not opener.endswith("s")) or (tag == "JJ" and opener.endswith(_PEOPLES))
+        if not capital:
             name = name[0].lower() + name[1:]
         if tree.is_plural(subject):
             return Entity(name, Kind.MANY, proper)
@@ -381,8 +330,8 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
         return False
     if tree.tags[thing] in PROPER:
         return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is _KINDS[who]
-    if noun in _GENDERED["he"] | _GENDERED["she"]:
-        return noun in _GENDERED[who]
+    if noun in _MEN or noun in _WOMEN:
+        return noun in (_MEN if who == "he" else _WOMEN)
     return noun in LEXICON["relatives"] or noun in PEOPLE
 
 
@@ -396,9 +345,8 @@ def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
         return True
     # "Lines that start with a hash" are not the lines.
     starts = [tree.subtree(clause)[0] for clause in tree.all(subject, "acl:relcl", "acl")]
-    return tree.tags[subject] not in PROPER and any(
-        start > subject and tree.words[start - 1] != "," and tree.words[start] not in "(," for start in starts
-    )
+    restricted = [start for start in starts if start > subject and "," not in tree.words[start - 1 : start + 1]]
+    return tree.tags[subject] not in PROPER and any(tree.words[start] != "(" for start in restricted)
 
 
 def _without_article(name: str) -> str:
@@ -440,18 +388,16 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     if predicate in ("take", "takes", "took", "taken"):
         return "to" in later
     if predicate in LEXICON["said"]:
-        subjects = (token for token in range(index + 1, len(tree.words)) if tree.deps[token] in ("nsubj", "nsubj:pass"))
-        clause = any(tree.heads[token] != head for token in subjects)
-        return (
-            clause or not _CONTENT_CLAUSE.isdisjoint(follows[:8]) or (predicate in LEXICON["wished"] and "to" in later)
-        )
+        subjects = [token for token in range(index + 1, len(tree.words)) if tree.deps[token] in _SUBJECT]
+        if any(tree.heads[token] != head for token in subjects) or not _CONTENT_CLAUSE.isdisjoint(follows[:8]):
+            return True
+        return predicate in LEXICON["wished"] and "to" in later
     if predicate in ("mean", "means", "meant", "make", "makes", "made"):
         return follows[0] == "that" or not next_words.isdisjoint(("possible", "easy", "easier", "difficult", "clear"))
     if all(tree.lower[token] not in _BE for token in (*tree.auxiliaries(head), head)):
         return False
-    if not {"not", "only"}.isdisjoint(words[:3]) and not {"until", "when", "after", "that", "because"}.isdisjoint(
-        words
-    ):
+    turns = {"until", "when", "after", "that", "because"}.intersection(words)
+    if turns and not {"not", "only"}.isdisjoint(words[:3]):
         return True  # "It was not until 1965 that …"
     if predicate in LEXICON["easy"]:
         return not later.isdisjoint(("to", "that", "if", "for", "whether", "how"))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from factoid.propositions.syntax.tree import Item, Tree
+from factoid.propositions.syntax.tree import Item, Tree, text_of
 
 _NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".split())
 _NO_SPACE_AFTER = frozenset("([{“‘$£€")
@@ -19,40 +19,25 @@ _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """What a referring expression stands for.
+    """What a referring expression stands for."""
 
-    Attributes:
-        entity: Name of the entity; within one proposition only its first mention is written out.
-        text: What to write, e.g. the name or its possessive.
-        covers: The tokens after the first that the text replaces as well.
-    """
-
-    entity: str
-    text: str
-    covers: range = range(0)
+    entity: str  # its name; within one proposition only its first mention is written out
+    text: str  # what to write, e.g. the name or its possessive
+    covers: range = range(0)  # the tokens after the first that the text replaces as well
 
 
 def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -> str:
-    """Return items as a sentence: spaced, capitalised, closed, without stray punctuation.
-
-    Args:
-        tree: The sentence that the indices count.
-        items: Token indices and inserted words, in the order of the new sentence.
-        mentions: Referring expressions by their first token.
-    """
+    """Return items as a sentence: spaced, capitalised, closed; referring expressions come by their first token."""
     text = ""
     covered = range(0)  # tokens that the last mention written out replaces
     before: Item = -1
     previous = ""  # the word of the item before
     for item in items:
-        mention = None
-        if isinstance(item, str):
-            word = item
-        else:
-            word, mention = tree.words[item], mentions.get(item)
-            if item in covered:
-                before, previous = item, word
-                continue
+        word = text_of(tree, item)
+        mention = mentions.get(item) if isinstance(item, int) else None
+        if item in covered:
+            before, previous = item, word
+            continue
         if isinstance(item, int) and isinstance(before, int) and before == item - 1:
             spaced = before >= 0 and bool(tree.spaces[before])
         else:

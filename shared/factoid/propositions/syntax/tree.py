@@ -7,7 +7,7 @@ subtrees, which are the same in both.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -40,32 +40,19 @@ _FINITE = frozenset({"VBD", "VBZ", "VBP", "MD"})
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """One sentence. All lists are indexed by token.
+    """One sentence. All lists are indexed by token."""
 
-    Attributes:
-        source: The sentence as it stands.
-        words: The tokens' texts; `lower` the same in lower case.
-        spaces: White space after each token.
-        tags: Penn Treebank tags.
-        deps: Universal Dependencies relations.
-        heads: Index of the head; a root is its own head.
-        children: Indices of the dependents, in order.
-        root: The first token that heads itself.
-        places: For tokens that are places within places, their names from the smallest on.
-        times: Tokens that are dates.
-    """
-
-    source: str
+    source: str  # as it stands
     words: list[str]
-    lower: list[str]
-    spaces: list[str]
-    tags: list[str]
-    deps: list[str]
-    heads: list[int]
-    children: list[list[int]]
-    root: int
-    places: Mapping[int, Sequence[str]]
-    times: Collection[int]
+    lower: list[str]  # the words in lower case
+    spaces: list[str]  # white space after each token
+    tags: list[str]  # of the Penn Treebank
+    deps: list[str]  # Universal Dependencies relations
+    heads: list[int]  # a root is its own head
+    children: list[list[int]]  # in order
+    root: int  # the first token that heads itself
+    places: Mapping[int, Sequence[str]]  # tokens that are places within places, with names from the smallest on
+    times: Collection[int]  # tokens that are dates
     _subtrees: dict[int, list[int]] = field(default_factory=dict)
 
     @classmethod
@@ -79,18 +66,15 @@ class Tree:
         rows = doc.to_array(["TAG", "DEP", "SPACY", "HEAD"])
         strings = doc.vocab.strings
         names = {code: strings[code] for code in np.unique(rows[:, :2]).tolist()}
-        tags, deps, spaces = [], [], []
+        tags = [names[tag] for tag in rows[:, 0].tolist()]
+        deps = [_FROM_CLEARNLP.get(names[dep], names[dep]) for dep in rows[:, 1].tolist()]
+        spaces = [" " if space else "" for space in rows[:, 2].tolist()]
         heads = (rows[:, 3].view(np.int64) + np.arange(len(rows))).tolist()
         children: list[list[int]] = [[] for _ in heads]
-        root = -1
-        for index, (tag, dep, space, _) in enumerate(rows.tolist()):
-            tags.append(names[tag])
-            deps.append(_FROM_CLEARNLP.get(names[dep], names[dep]))
-            spaces.append(" " if space else "")
-            if heads[index] != index:
-                children[heads[index]].append(index)
-            elif root < 0:
-                root = index
+        for index, head in enumerate(heads):
+            if head != index:
+                children[head].append(index)
+        root = next((index for index, head in enumerate(heads) if head == index), -1)
         lower = [word.lower() for word in words]
         tree = cls(source, words, lower, spaces, tags, deps, heads, children, root, places, times)
         if "VBN" in tags:
@@ -149,11 +133,8 @@ class Tree:
         return self.all(head, *_AUXILIARY)
 
     def is_finite(self, index: int) -> bool:
-        """Tell whether a token is a finite verb.
-
-        A noun with a subject, but without article and copula, is a verb that the tagger took for a plural ("it leans").
-        """
-        if self.tags[index] == "NNS":
+        """Tell whether a token is a finite verb."""
+        if self.tags[index] == "NNS":  # "it leans": a verb that the tagger took for a plural
             return self.subject(index) is not None and self.child(index, "det", "cop") is None
         return self.tags[index] in _FINITE
 
@@ -171,3 +152,24 @@ class Tree:
         if self.tags[head] in ("NNS", "NNPS"):
             return True
         return any(self.lower[cc] == "and" for joined in self.all(head, "conj") for cc in self.all(joined, "cc"))
+
+    def bracketed(self) -> set[int]:
+        """Return the tokens between brackets, and the brackets."""
+        inside: set[int] = set()
+        depth = 0
+        for token, word in enumerate(self.words):
+            depth += word in ("(", "[")
+            if depth:
+                inside.add(token)
+            depth = max(0, depth - (word in (")", "]")))
+        return inside
+
+
+def tokens(items: Iterable[Item]) -> set[int]:
+    """Return the tokens among items."""
+    return {item for item in items if isinstance(item, int)}
+
+
+def text_of(tree: Tree, item: Item) -> str:
+    """Return the text of a token or an inserted word."""
+    return item if isinstance(item, str) else tree.words[item]

@@ -14,6 +14,7 @@ from factoid.encode import EMBED_TEMPLATE, with_heading
 from factoid.index import AUTO, RowIds, VectorIndex, check_kind, load, save, usable_kind, usable_memory
 from factoid.index.files import load_files, read_arrays, save_files
 from factoid.index.lexical import LexicalIndex, has_tantivy
+from factoid.index.part import membership
 from factoid.index.vector_index import sample
 from factoid.progress import progress_bar
 from factoid.search import LEXICAL, Columns
@@ -244,7 +245,7 @@ def change_since(state: IndexState[Any], snapshot: Snapshot, since: int) -> _Cha
     if not len(delta.removed) and not len(delta.added):
         return _Change(nothing, nothing, before)
     after = before.replaced(delta.removed, delta.added)
-    touched = np.union1d(before.vectors[before.mask_of_rows(delta.removed)], delta.added.vectors)
+    touched = np.union1d(before.vectors[membership(before.rows, delta.removed)], delta.added.vectors)
     in_old, in_new = _among(touched, before), _among(touched, after)
     return _Change(touched[in_old & ~in_new], touched[in_new & ~in_old], after)
 

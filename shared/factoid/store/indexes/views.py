@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.files.atomic import sweep
-from factoid.filters import Filter, cache_key, passing_rows, to_tree
+from factoid.filters import Filter, parse_filter, passing_rows
+from factoid.index.part import membership
 from factoid.search import Columns
 from factoid.store.database.snapshot import Snapshot
 
@@ -59,17 +60,17 @@ class IndexState(Generic[Index]):
         if condition is not None:
             masks.append(self._passing(snapshot, condition))
         if document_ids is not None:
-            masks.append(self.columns.mask_of_documents(snapshot.document_rows(document_ids)))
+            masks.append(membership(self.columns.documents, snapshot.document_rows(document_ids)))
         if unit_ids is not None:
-            masks.append(self.columns.mask_of_rows(snapshot.unit_rows(unit_ids)))
+            masks.append(membership(self.columns.rows, snapshot.unit_rows(unit_ids)))
         mask: Mask = np.logical_and.reduce(masks)
         return mask
 
     def _passing(self, snapshot: Snapshot, condition: Filter) -> Mask:
-        key = None if callable(condition) else cache_key(to_tree(condition))
+        key = None if callable(condition) else repr(parse_filter(condition))
         if key is not None and (mask := self.selections.get(key)) is not None:
             return mask
-        mask = self.columns.mask_of_metadata(passing_rows(snapshot.connection, condition))
+        mask = membership(self.columns.metadata, passing_rows(snapshot.connection, condition))
         if key is not None:
             self.selections[key] = mask  # one operation, so that threads may do the same at once
             while len(self.selections) > _SELECTIONS:

@@ -18,7 +18,8 @@ from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQue
 
 from factoid.encode import with_heading
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.store.options import SearchOptions, whole_number
+from factoid.store.options import SearchOptions
+from factoid.units import whole_number
 from llama_index_factoid.convert import to_core
 from llama_index_factoid.embeddings import EmbeddingEncoder
 from llama_index_factoid.filters import to_tree

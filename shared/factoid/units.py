@@ -7,6 +7,7 @@ Spans are half-open `[start, end)`, in characters of the document's text. A pass
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -54,6 +55,21 @@ def check_text(text: object, name: str = "text") -> None:
             f"{name} holds a lone surrogate, {text[error.start]!r}, at character {error.start}: it was decoded wrongly. "
             f'Mend it with {name}.encode("utf-16", "surrogatepass").decode("utf-16", "replace")'
         ) from error
+
+
+def whole_number(name: str, value: object, *, least: int = 1) -> int:
+    """Return any integer type as an int.
+
+    Raises:
+        InvalidInputError: Not a whole number, or below the least.
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise InvalidInputError(f"{name} must be a whole number, got {value!r}") from error
+    if number < least:
+        raise InvalidInputError(f"{name} must be at least {least}, got {number}")
+    return number
 
 
 @dataclass(frozen=True, slots=True)

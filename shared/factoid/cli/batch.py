@@ -11,7 +11,6 @@ import typer
 
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
-from factoid.cli.propositionizers import make_prompted
 from factoid.errors import InvalidInputError
 from factoid.terminal import count
 
@@ -78,7 +77,7 @@ def batch(
         raise InvalidInputError(f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}")
     show = output.show_progress
     chat = opts.Splitting(model=model, base_url=base_url, temperature=temperature, max_concurrency=1)
-    batches = PropositionBatch(make_prompted(chat), cache, show_progress=show)
+    batches = PropositionBatch(opts.make_prompted(chat), cache, show_progress=show)
     if action != "submit" and not batches.folder.exists() and not batches.cache.path.exists():
         raise InvalidInputError(f"there is no {cache}, and so no batch: name the --cache of factoid batch submit")
     if action == "submit" or batches.cache.path.exists():

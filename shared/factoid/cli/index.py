@@ -14,7 +14,6 @@ import typer
 
 from factoid.cli import options as opts
 from factoid.cli.options import option
-from factoid.cli.propositionizers import forget_failures, make_propositionizer
 from factoid.errors import MissingDependencyError, UnreadableFileError
 from factoid.split import split_passages, split_sentences
 from factoid.terminal import count
@@ -82,12 +81,13 @@ def index(
 ) -> None:
     """Cut files into passages, sentences and propositions, and index them."""
     from factoid.files.readers import find_files
+    from factoid.propositions import PropositionCache
     from factoid.store import UnitStore
 
     started = time.perf_counter()
     searched = _granularities(granularities)
     least = opts.min_words(splitting.words)
-    propositionizer = make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
+    propositionizer = opts.make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
     reading = _Reading(find_files(paths))  # before the store is opened: a path that is not there makes none
     if not output.quiet:
         _print_estimate(reading.files, searched, propositionizer, splitting.words)
@@ -102,7 +102,7 @@ def index(
         if retry_failed:
             opened.retry_failures()
             if cache:
-                forget_failures(cache)
+                PropositionCache(cache).forget(failures=True)
         report = opened.add_documents(
             reading.documents(),
             propositionizer=propositionizer,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from factoid.cli import options as opts
 from factoid.cli.options import option
-from factoid.cli.propositionizers import forget_failures, make_propositionizer
 from factoid.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -32,13 +31,13 @@ def split(
     quiet: opts.Quiet = False,
 ) -> None:
     """Print the passages, sentences or propositions of files as JSON lines with spans."""
-    from factoid.propositions import Report, decompose
+    from factoid.propositions import PropositionCache, Report, decompose
     from factoid.propositions.cached_propositionizer import with_cache
     from factoid.split import split_sentences
 
     if retry_failed and not cache:
         raise InvalidInputError("--retry-failed needs --cache, where failures are kept")
-    propositionizer = make_propositionizer(splitting) if granularity == "proposition" else None
+    propositionizer = opts.make_propositionizer(splitting) if granularity == "proposition" else None
     show = opts.show_progress(quiet)
     bar = show and not (propositionizer and cache)  # a cache has its own
     passages = opts.read_passages(paths, splitting.words, show_progress=bar)
@@ -47,7 +46,7 @@ def split(
             _print_units([passage] if granularity == "passage" else split_sentences(passage))
         return
     if retry_failed and cache:
-        forget_failures(cache)
+        PropositionCache(cache).forget(failures=True)
     report = Report()
     source = with_cache(propositionizer, cache, batch_size=_BATCH, show_progress=show)
     while batch := list(islice(passages, _WINDOW if cache else _BATCH)):

@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from factoid.cli import options as opts
 from factoid.cli.options import option
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.files.lines import filled_lines, located, parse_object
+from factoid.files.lines import read_records
 from factoid.terminal import count
+from factoid.units import check_text
 
 if TYPE_CHECKING:
     from factoid.index.tune import TuneRow
@@ -62,7 +63,7 @@ def tune(
 ) -> None:
     """Measure kinds of index on a store's own vectors, or fit the weights of its searches to questions with answers."""
     if answers is not None:
-        pairs = list(_answered(answers))
+        pairs = list(read_records(answers, _answered, expected='{"question": "…", "answers": ["…"]}'))
         with opts.open_store(store, encoder=opts.make_encoder(encoder), read_only=dry_run) as opened:
             fitted = opened.tune_weights(
                 pairs, granularity=granularity, keep=not dry_run, show_progress=output.show_progress
@@ -112,19 +113,12 @@ def _questions(file: Path) -> list[str]:
     return questions
 
 
-def _answered(file: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield questions with their answers."""
-    for number, line in filled_lines(file):
-        with located(f"{file}:{number}"):
-            record = parse_object(line)
-            question, answers = record.get("question"), record.get("answers")
-            if not isinstance(question, str) or not isinstance(answers, list) or not all(map(_is_text, answers)):
-                raise InvalidInputError('expected {"question": "…", "answers": ["…"]}')
-        yield question, answers
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+def _answered(record: dict[str, Any]) -> tuple[str, list[str]]:
+    question, answers = record["question"], record["answers"]
+    check_text(question, "question")
+    if not isinstance(answers, list) or not all(isinstance(answer, str) and answer.strip() for answer in answers):
+        raise InvalidInputError("answers must be texts")
+    return question, answers
 
 
 def _fitted(report: WeightsReport) -> Iterator[str]:

@@ -12,6 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
-from factoid.errors import UnreadableFileError
-from factoid.files.lines import located, read_lines, refuse, visible_files
-from factoid.files.records import parse_file, parse_lines, parse_table
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.lines import located, parse_json, parse_object, read_lines, refuse, visible_files
+from factoid.files.tables import read_table
 from factoid.metadata import plain_metadata
 from factoid.sections import FRONT_MATTER
 from factoid.units import Document, content_id
@@ -33,6 +34,7 @@ TABLE_ENDINGS = frozenset({".csv", ".tsv"})
 CONVERTED_ENDINGS = frozenset({".pdf", ".docx", ".pptx", ".html", ".htm", ".epub", ".ipynb"})  # by the extra documents
 
 _EXTRA = "documents"
+_TEXT_FIELDS = ("text", "content", "page_content")
 _MARKUP = {"<?xml": "XML", "<!doctype html": "HTML", "<html": "HTML", "{\\rtf": "RTF", "%pdf-": "PDF"}
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -107,11 +109,11 @@ def read_file(path: str | Path) -> Iterator[Document]:
         if str(path) == STDIN:
             yield from _read_stdin(sys.stdin.buffer.read())
         elif ending == JSONL_ENDING:
-            yield from parse_lines(read_lines(path), path)
+            yield from _read_lines(read_lines(path), path)
         elif ending == ".json":
-            yield from parse_file(path)
+            yield from _read_json(path)
         elif ending in TABLE_ENDINGS:
-            yield from parse_table(path)
+            yield from _read_table(path)
         else:
             document_id = content_id("file", path.resolve().as_posix())
             with located(path):
@@ -148,11 +150,70 @@ def _list_folder(folder: Path) -> list[Path]:
 
 def _read_stdin(raw: bytes) -> Iterator[Document]:
     if raw.removeprefix(_BOM).lstrip().startswith(b"{"):
-        yield from parse_lines(enumerate(raw.splitlines(), start=1), Path(STDIN))
+        yield from _read_lines(enumerate(raw.splitlines(), start=1), Path(STDIN))
         return
     text = _decode(raw, "standard input")
     title, metadata = _front_matter(text, "standard input")
     yield Document(text, title, metadata={"source": STDIN, **metadata})
+
+
+# Files of records
+
+
+def _read_lines(lines: Iterable[tuple[int, bytes]], path: Path) -> Iterator[Document]:
+    """Yield the document of each JSON line that is not blank."""
+    for number, line in lines:
+        if line.strip():
+            with located(f"{path}:{number}"):
+                document = _from_record(parse_object(line), path)
+            yield document
+
+
+def _read_json(path: Path) -> Iterator[Document]:
+    """Yield the documents of a JSON file: that of its object, or those of its list of objects."""
+    with located(path):
+        content = parse_json(path.read_bytes())
+    for number, record in enumerate(content if isinstance(content, list) else [content], start=1):
+        with located(f"{path}: object {number}"):
+            document = _from_record(record, path)
+        yield document
+
+
+def _read_table(path: Path) -> Iterator[Document]:
+    """Yield the document of each row of a table."""
+    names, rows = read_table(path)
+    text_name = next((name for name in _TEXT_FIELDS if name in names), None)
+    for line, cells in rows:
+        record: dict[str, Any] = {name: cell.strip() for name, cell in cells.items() if cell.strip()}
+        if text_name:
+            record = {text_name: ""} | record
+        else:
+            record = {"text": "\n".join(f"{name}: {cell}" for name, cell in record.items()), "metadata": record}
+        with located(f"{path}:{line}"):
+            document = _from_record(record, path)
+        yield document
+
+
+def _from_record(record: Any, path: Path) -> Document:
+    """Return the document of a record, whose fields are checked."""
+    name = next((name for name in _TEXT_FIELDS if name in record), None) if isinstance(record, dict) else None
+    if name is None:
+        raise InvalidInputError(f'expected an object with a field "text", got {record!r:.60}')
+    fields = dict(record)
+    text, metadata = fields.pop(name), fields.pop("metadata", None)
+    if not isinstance(metadata, dict | None):
+        raise InvalidInputError(f'expected an object in "metadata", got {metadata!r:.60}')
+    metadata = metadata or {}
+    strings: dict[str, Any] = {
+        key: value for key in ("title", "section") if isinstance(value := metadata.get(key), str)
+    }
+    strings |= {key: value for key in ("title", "section", "id") if (value := fields.pop(key, None)) is not None}
+    if type(strings.get("id")) is int:
+        strings["id"] = str(strings["id"])
+    metadata = fields | metadata  # what is left are fields of the user's own
+    document = Document(text, **strings, metadata=metadata)
+    # Added after the id is made: the same content at another path is the same document.
+    return replace(document, metadata={"source": path.as_posix(), **metadata})
 
 
 # Files of one document: text, title and metadata

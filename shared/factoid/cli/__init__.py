@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from factoid.cli import articles, batch, documents, index, search, split, store, train, tune
+from factoid.cli import articles, documents, index, propositions, search, store, train, tune
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import FactoidError
@@ -54,11 +54,11 @@ app.command("index")(index.index)
 app.command("search")(search.search)
 app.add_typer(store.app, name="store")
 app.command("tune")(tune.tune)
-app.command("split")(split.split)
+app.command("split")(propositions.split)
 app.command("clean")(documents.clean)
 app.command("tables")(documents.tables)
-app.command("estimate")(batch.estimate)
-app.command("batch")(batch.batch)
+app.command("estimate")(propositions.estimate)
+app.command("batch")(propositions.batch)
 app.command("train-propositionizer")(train.train_propositionizer)
 app.command("train-agrame")(train.train_agrame)
 app.command("build-articles")(articles.build_articles)

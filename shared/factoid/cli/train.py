@@ -182,8 +182,7 @@ def train_agrame(
     from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker
 
     if bool(queries) != bool(collection):
-        message = "expected --queries and --collection together, for ColBERTv2's format, or neither of them"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected --queries and --collection together, for ColBERTv2's format, or neither")
     if teacher and (teacher_model or teacher_examples):
         raise InvalidInputError("expected --teacher, or --teacher-model to train one, and not both")
     if teacher_examples and not teacher_model:

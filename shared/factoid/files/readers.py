@@ -152,7 +152,7 @@ def _read_stdin(raw: bytes) -> Iterator[Document]:
     if raw.removeprefix(_BOM).lstrip().startswith(b"{"):
         yield from _read_lines(enumerate(raw.splitlines(), start=1), Path(STDIN))
         return
-    text = _decode(raw, "standard input")
+    text = decode(raw, "standard input")
     title, metadata = _front_matter(text, "standard input")
     yield Document(text, title, metadata={"source": STDIN, **metadata})
 
@@ -220,7 +220,7 @@ def _from_record(record: Any, path: Path) -> Document:
 
 
 def _read_text(path: Path) -> tuple[str, str, dict[str, Any]]:
-    text = _decode(path.read_bytes(), str(path))
+    text = decode(path.read_bytes(), str(path))
     start = text[:64].lstrip().lower()
     if kind := next((kind for mark, kind in _MARKUP.items() if start.startswith(mark)), None):
         message = f"{path} is {kind}, not text: give it the ending of its kind, or convert it to Markdown"
@@ -276,7 +276,7 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
     return "" if title is None else str(title), metadata
 
 
-def _decode(raw: bytes, place: str) -> str:
+def decode(raw: bytes, place: str) -> str:
     """Return bytes as text, without a byte order mark."""
     try:
         return raw.removeprefix(_BOM).decode("utf-8")

@@ -30,5 +30,7 @@ def usable_device(device: str | int | torch.device | None, *, extra: str) -> tor
         name = str(device) if isinstance(device, library.device) else device
         devices = ["cpu", *(f"cuda:{index}" for index in range(library.cuda.device_count()))]
         devices += ["mps"] if library.backends.mps.is_available() else []
-        raise InvalidInputError(f"expected a device of PyTorch here ({', '.join(devices)}), got {name!r}") from error
+        raise InvalidInputError(
+            f"expected a device that PyTorch can use here ({', '.join(devices)}), got {name!r}"
+        ) from error
     return usable  # type: ignore[no-any-return]

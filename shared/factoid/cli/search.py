@@ -26,11 +26,7 @@ def search(
     ] = None,
     lexical: Annotated[
         float | None,
-        option(
-            "SHARE",
-            "The share of the question's words in a score, from 0 to 1 for words alone.",
-            default="0.2",
-        ),
+        option("SHARE", "The share of the question's words in a score, from 0 to 1 for words alone.", default="0.2"),
     ] = None,
     explain: Annotated[bool, option(None, "Show what each score is made of.")] = False,
     condition: opts.Filter = None,

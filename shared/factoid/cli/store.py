@@ -76,12 +76,7 @@ def export(
 @app.command("import")
 @opts.grouped
 def import_units(
-    store: Folder,
-    file: UnitFile,
-    file_format: Format = None,
-    encoder: opts.EncoderName = None,
-    *,
-    output: opts.Output,
+    store: Folder, file: UnitFile, file_format: Format = None, encoder: opts.EncoderName = None, *, output: opts.Output
 ) -> None:
     """Add what export wrote to a store, made if absent."""
     from factoid.store import UnitStore
@@ -154,10 +149,7 @@ def copy(
 @app.command()
 @opts.grouped
 def fetch(
-    store: Folder,
-    url: Annotated[str, argument("URL", "Where factoid store copy sent it.")],
-    *,
-    output: opts.Output,
+    store: Folder, url: Annotated[str, argument("URL", "Where factoid store copy sent it.")], *, output: opts.Output
 ) -> None:
     """Copy a store from another file system into a new folder."""
     from factoid.store import UnitStore

@@ -47,20 +47,16 @@ class EntailmentModel(Protocol):
 class CitedText:
     """An answer with its passages, its citations and maybe its gold citations.
 
-    Attributes:
-        sentences: The answer's sentences or claims without markers, or the whole answer, at the level of the gold citations.
-        passages: The passages. An entailment model reads a title before the text, as in ALCE.
-        citations: For each sentence the indices of the passages that it cites, from 0.
-        gold: For each sentence the indices of the passages that support it; None for a sentence that nobody judged.
-
     Raises:
         InvalidInputError: Something is no list, or lists have other lengths than the sentences.
     """
 
-    sentences: Sequence[str]
-    passages: Sequence[Unit | Document | str]
-    citations: Sequence[Sequence[int]]
-    gold: Sequence[Collection[int] | None] | None = None
+    sentences: Sequence[str]  # or claims, without markers, or the whole answer: at the level of the gold citations
+    passages: Sequence[Unit | Document | str]  # an entailment model reads a title before the text, as in ALCE
+    citations: Sequence[Sequence[int]]  # for each sentence the indices of the passages that it cites, from 0
+    gold: Sequence[Collection[int] | None] | None = (
+        None  # those that support it; None for a sentence that nobody judged
+    )
 
     def __post_init__(self) -> None:
         check_list(self.sentences, "sentences")
@@ -133,13 +129,8 @@ def score_citations(
     for (number, _, _), counts in zip(single, useful, strict=True):
         right[number] += counts
     return [
-        CitationScores(
-            right[number] / max(counted[number], 1),
-            supported[number] / max(len(text.sentences), 1),
-            len(text.sentences),
-            counted[number],
-        )
-        for number, text in enumerate(texts)
+        CitationScores(hits / max(citations, 1), entailed / max(len(text.sentences), 1), len(text.sentences), citations)
+        for text, hits, entailed, citations in zip(texts, right, supported, counted, strict=True)
     ]
 
 
@@ -147,8 +138,8 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
     """Judge the citations of each answer by its gold citations; `mean_scores` averages them.
 
     Precision is the share of an answer's citations that are gold ones of their sentence; a sentence cites a passage once. Recall
-    is the mean, over the sentences that have gold citations, of the share of those that is cited; 1 where there is nothing to
-    cite, and so is then the precision of no citations. Sentences that nobody judged are left out.
+    is the mean, over the sentences that have gold citations, of the share of those that is cited. Both are 1 where there is
+    nothing to cite and nothing is cited. Sentences that nobody judged are left out.
 
     Raises:
         InvalidInputError: An answer without gold citations.

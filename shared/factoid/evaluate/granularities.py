@@ -112,7 +112,6 @@ def _rank_by_vectors(encoder: Any, question: AskedPassages, level: Granularity) 
 
 
 def _sentences(question: AskedPassages) -> tuple[list[Document], list[int]]:
-    """Return the sentences of all passages under their headings, and the place of the passage of each."""
     rows = [
         (Document(passage.text[start:end], passage.title, passage.section), position)
         for position, passage in enumerate(question.passages)

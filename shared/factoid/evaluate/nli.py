@@ -35,9 +35,6 @@ class NliModel:
         batch_size: Pairs in one forward pass.
         model_options: For `from_pretrained`, such as `{"dtype": "bfloat16"}`.
 
-    Attributes:
-        truncated: Number of pairs cut so far.
-
     Raises:
         InvalidInputError: On first use, if the model cannot be loaded or has no label that says entailment.
         MissingDependencyError: On first use, where torch or transformers is absent.

@@ -45,10 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 def read_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Yield the documents of files and folders; one file is in memory at a time, of JSON lines one line.
-
-    Args:
-        paths: As for `find_files`.
+    """Yield the documents of files and folders, as `find_files` takes them; one file is in memory at a time, or one line.
 
     Raises:
         UnreadableFileError: A file that is missing, damaged or of an unknown kind, or a record that is no document. What
@@ -62,10 +59,9 @@ def read_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
 def find_files(paths: Iterable[str | Path]) -> list[Path]:
     """List the files to read.
 
-    Args:
-        paths: Files; folders; "-" for standard input. In folders, and the folders in them, text, Markdown and JSON lines
-            count, and with the extra `documents` also what it converts, in order of their names. Hidden files are left
-            out; others are counted in a warning. Tables (.csv, .tsv) and .json are read only where they are named.
+    The paths are files, folders, or "-" for standard input. In folders, and the folders in them, text, Markdown and JSON lines
+    count, and with the extra `documents` also what it converts, in order of their names. Hidden files are left out; others are
+    counted in a warning. Tables (.csv, .tsv) and .json are read only where they are named.
 
     Raises:
         UnreadableFileError: A path that is neither file nor folder, or a folder without any such file.
@@ -81,8 +77,8 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
         elif is_file or str(path) == STDIN:
             files[path] = None
         else:
-            message = f"{path} is neither a file nor a folder" if path.exists() else f"{path} does not exist"
-            raise UnreadableFileError(message)
+            what = "is neither a file nor a folder" if path.exists() else "does not exist"
+            raise UnreadableFileError(f"{path} {what}")
     return list(files)
 
 
@@ -143,8 +139,8 @@ def _list_folder(folder: Path) -> list[Path]:
         advice = f'; some are read after: pip install "factoid[{_EXTRA}]"' if skipped.keys() & CONVERTED_ENDINGS else ""
         logger.warning("skipped %d %s in %s (%s)%s", skipped.total(), noun, folder, kinds, advice)
     if not files:
-        message = f"{folder} holds no file that can be read: expected files that end in {', '.join(sorted(wanted))}"
-        raise UnreadableFileError(message)
+        endings = ", ".join(sorted(wanted))
+        raise UnreadableFileError(f"{folder} holds no file that can be read: expected files that end in {endings}")
     return files
 
 
@@ -161,7 +157,6 @@ def _read_stdin(raw: bytes) -> Iterator[Document]:
 
 
 def _read_lines(lines: Iterable[tuple[int, bytes]], path: Path) -> Iterator[Document]:
-    """Yield the document of each JSON line that is not blank."""
     for number, line in lines:
         if line.strip():
             with located(f"{path}:{number}"):
@@ -180,7 +175,6 @@ def _read_json(path: Path) -> Iterator[Document]:
 
 
 def _read_table(path: Path) -> Iterator[Document]:
-    """Yield the document of each row of a table."""
     names, rows = read_table(path)
     text_name = next((name for name in _TEXT_FIELDS if name in names), None)
     for line, cells in rows:
@@ -195,15 +189,14 @@ def _read_table(path: Path) -> Iterator[Document]:
 
 
 def _from_record(record: Any, path: Path) -> Document:
-    """Return the document of a record, whose fields are checked."""
     name = next((name for name in _TEXT_FIELDS if name in record), None) if isinstance(record, dict) else None
     if name is None:
         raise InvalidInputError(f'expected an object with a field "text", got {record!r:.60}')
     fields = dict(record)
     text, metadata = fields.pop(name), fields.pop("metadata", None)
-    if not isinstance(metadata, dict | None):
+    metadata = {} if metadata is None else metadata
+    if not isinstance(metadata, dict):
         raise InvalidInputError(f'expected an object in "metadata", got {metadata!r:.60}')
-    metadata = metadata or {}
     strings: dict[str, Any] = {
         key: value for key in ("title", "section") if isinstance(value := metadata.get(key), str)
     }
@@ -223,8 +216,9 @@ def _read_text(path: Path) -> tuple[str, str, dict[str, Any]]:
     text = decode(path.read_bytes(), str(path))
     start = text[:64].lstrip().lower()
     if kind := next((kind for mark, kind in _MARKUP.items() if start.startswith(mark)), None):
-        message = f"{path} is {kind}, not text: give it the ending of its kind, or convert it to Markdown"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(
+            f"{path} is {kind}, not text: give it the ending of its kind, or convert it to Markdown"
+        )
     return text, *_front_matter(text, str(path))
 
 
@@ -234,8 +228,8 @@ def _convert(path: Path) -> tuple[str, str, dict[str, Any]]:
         try:
             result = _converter().convert_stream(file, file_extension=path.suffix.lower())
         except markitdown.MarkItDownException as error:
-            message = f"{path} cannot be converted: {str(error).strip().splitlines()[-1].strip(' -')}"
-            raise UnreadableFileError(message) from error
+            reason = str(error).strip().splitlines()[-1].strip(" -")
+            raise UnreadableFileError(f"{path} cannot be converted: {reason}") from error
     text: str = result.markdown
     if not text.strip():
         raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
@@ -286,8 +280,6 @@ def decode(raw: bytes, place: str) -> str:
         elif b"\0" in raw[:_SNIFFED]:
             message = f"{place} is a binary file: expected text in UTF-8"
         else:
-            message = (
-                f"{place} is not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}. "
-                "Convert it, for example with iconv -f LATIN1 -t UTF-8"
-            )
+            byte = f"byte {error.object[error.start]:#04x} at offset {error.start}"
+            message = f"{place} is not UTF-8: {byte}. Convert it, for example with iconv -f LATIN1 -t UTF-8"
         raise UnreadableFileError(message) from error

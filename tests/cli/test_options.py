@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from factoid.cli import propositionizers
-from factoid.cli.options import Splitting
+from factoid.cli.options import Splitting, make_propositionizer
 
 
 def test_openai_needs_a_model_and_a_key(fails, docs, monkeypatch):
@@ -32,12 +31,12 @@ def test_openai_client_is_made_here_with_the_address_given(monkeypatch):
     made = {}
     client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_given: None)))
     monkeypatch.setattr(openai, "OpenAI", lambda **given: made.update(given) or client)
-    arguments = Splitting(model="m", base_url="http://localhost:1/v1", max_concurrency=3)
-    assert propositionizers.PROPOSITIONIZERS["openai"](arguments).max_concurrency == 3
+    arguments = Splitting(propositionizer="openai", model="m", base_url="http://localhost:1/v1", max_concurrency=3)
+    assert make_propositionizer(arguments).max_concurrency == 3
     assert made == {"base_url": "http://localhost:1/v1"}
 
 
 def test_flan_t5_gets_the_model_named():
-    assert propositionizers.PROPOSITIONIZERS["flan-t5"](Splitting())
-    chosen = propositionizers.PROPOSITIONIZERS["flan-t5"](Splitting(model="some/folder", engine="transformers"))
+    assert make_propositionizer(Splitting(propositionizer="flan-t5"))
+    chosen = make_propositionizer(Splitting(propositionizer="flan-t5", model="some/folder", engine="transformers"))
     assert (chosen.model, chosen.engine) == ("some/folder", "transformers")

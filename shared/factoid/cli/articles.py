@@ -16,7 +16,6 @@ from factoid.terminal import count, plain, wrap
 _MOST = 20  # names that a list shows
 
 
-@opts.grouped
 def build_articles(
     path: Annotated[str, argument("PATH", "The file to make; it is replaced when the new one is whole.")],
     sources: Annotated[

@@ -26,7 +26,6 @@ _WINDOW = 4096  # with a cache, which divides them into batches itself
 Model = Annotated[str, option("NAME", "The chat model.")]
 
 
-@opts.grouped
 def split(
     paths: opts.Paths,
     granularity: Annotated[opts.Kind, option(None, "The units to print.")] = "proposition",
@@ -71,7 +70,6 @@ def _print_units(units: Iterable[Unit]) -> None:
         opts.print_json(fields)
 
 
-@opts.grouped
 def estimate(
     paths: opts.Paths,
     model: Model,
@@ -101,7 +99,6 @@ def estimate(
     output.print(cost, cost)
 
 
-@opts.grouped
 def batch(
     action: Annotated[
         Literal["submit", "status", "collect", "cancel"],

@@ -37,7 +37,6 @@ class Training:
     seed: Annotated[int, option("N", "Of the order of pairs and of dropout.")] = 0
 
 
-@opts.grouped
 def train_propositionizer(
     output: Annotated[str, option("DIR", "Where the model, its card and the pairs go.")],
     paths: Annotated[list[str] | None, argument("PATH", "Documents to make pairs from: files and folders.")] = None,
@@ -142,7 +141,6 @@ class Fitting:
     seed: Annotated[int, option("N", "Of new weights, of the order of examples and of dropout.")] = 0
 
 
-@opts.grouped
 def train_agrame(
     examples: Annotated[
         str,

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _REFINE = 10  # of a search that is not told
 
 
-@opts.grouped
 def tune(
     store: opts.StorePath,
     granularity: Annotated[opts.Kind, option(None, "Whose vectors are searched.")] = "proposition",

@@ -85,16 +85,8 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
 def read_file(path: str | Path) -> Iterator[Document]:
     """Yield the documents of one file.
 
-    * Text and Markdown: one document. YAML front matter becomes its metadata, and `title` its title.
-    * JSON lines, and .json with an object or a list of objects: one document for each object. `text` (or `content`,
-      `page_content`) is required; `title`, `section`, `id` and `metadata` are optional, title and section also inside
-      `metadata`; other fields become metadata.
-    * Tables (.csv, .tsv): one document for each row, read as such an object; without a column of text, its text is
-      "column: value" on one line for each cell.
-    * PDF, DOCX, PPTX, HTML, EPUB and notebooks: one document in Markdown, converted by the extra `documents`.
-    * "-": standard input, read as JSON lines if it begins with "{", else as Markdown; the id comes from the content.
-
-    `metadata["source"]` is the path as given, unless the file says another.
+    Kinds of files and their fields are those of docs/cli.md. Title and section may also stand inside `metadata`. The id of
+    standard input ("-") comes from the content. `metadata["source"]` is the path as given, unless the file says another.
 
     Raises:
         UnreadableFileError, MissingDependencyError: See `read_documents`.
@@ -103,13 +95,19 @@ def read_file(path: str | Path) -> Iterator[Document]:
     ending = path.suffix.lower()
     try:
         if str(path) == STDIN:
-            yield from _read_stdin(sys.stdin.buffer.read())
+            raw = sys.stdin.buffer.read()
+            if raw.removeprefix(_BOM).lstrip().startswith(b"{"):
+                yield from _read_records(path, _lines(enumerate(raw.splitlines(), start=1)))
+            else:
+                text = decode(raw, "standard input")
+                title, metadata = _front_matter(text, "standard input")
+                yield Document(text, title, metadata={"source": STDIN, **metadata})
         elif ending == JSONL_ENDING:
-            yield from _read_lines(read_lines(path), path)
+            yield from _read_records(path, _lines(read_lines(path)))
         elif ending == ".json":
-            yield from _read_json(path)
+            yield from _read_records(path, _objects(path))
         elif ending in TABLE_ENDINGS:
-            yield from _read_table(path)
+            yield from _read_records(path, _rows(path))
         else:
             document_id = content_id("file", path.resolve().as_posix())
             with located(path):
@@ -144,37 +142,29 @@ def _list_folder(folder: Path) -> list[Path]:
     return files
 
 
-def _read_stdin(raw: bytes) -> Iterator[Document]:
-    if raw.removeprefix(_BOM).lstrip().startswith(b"{"):
-        yield from _read_lines(enumerate(raw.splitlines(), start=1), Path(STDIN))
-        return
-    text = decode(raw, "standard input")
-    title, metadata = _front_matter(text, "standard input")
-    yield Document(text, title, metadata={"source": STDIN, **metadata})
-
-
 # Files of records
 
 
-def _read_lines(lines: Iterable[tuple[int, bytes]], path: Path) -> Iterator[Document]:
-    for number, line in lines:
-        if line.strip():
-            with located(f"{path}:{number}"):
-                document = _from_record(parse_object(line), path)
-            yield document
-
-
-def _read_json(path: Path) -> Iterator[Document]:
-    """Yield the documents of a JSON file: that of its object, or those of its list of objects."""
-    with located(path):
-        content = parse_json(path.read_bytes())
-    for number, record in enumerate(content if isinstance(content, list) else [content], start=1):
-        with located(f"{path}: object {number}"):
-            document = _from_record(record, path)
+def _read_records(path: Path, records: Iterable[tuple[str, Any]]) -> Iterator[Document]:
+    """Yield the documents of records, or of lines that hold them, each with its place in the file."""
+    for place, record in records:
+        with located(f"{path}{place}"):
+            document = _from_record(parse_object(record) if isinstance(record, bytes) else record, path)
         yield document
 
 
-def _read_table(path: Path) -> Iterator[Document]:
+def _lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, bytes]]:
+    return ((f":{number}", line) for number, line in lines if line.strip())
+
+
+def _objects(path: Path) -> Iterator[tuple[str, Any]]:
+    with located(path):
+        content = parse_json(path.read_bytes())
+    records = content if isinstance(content, list) else [content]
+    return ((f": object {number}", record) for number, record in enumerate(records, start=1))
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     names, rows = read_table(path)
     text_name = next((name for name in _TEXT_FIELDS if name in names), None)
     for line, cells in rows:
@@ -183,9 +173,7 @@ def _read_table(path: Path) -> Iterator[Document]:
             record = {text_name: ""} | record
         else:
             record = {"text": "\n".join(f"{name}: {cell}" for name, cell in record.items()), "metadata": record}
-        with located(f"{path}:{line}"):
-            document = _from_record(record, path)
-        yield document
+        yield f":{line}", record
 
 
 def _from_record(record: Any, path: Path) -> Document:

@@ -67,18 +67,14 @@ class Question:
 
 
 class Framework(NamedTuple):
-    """A framework, by its package and the extra that installs it.
-
-    The core imports no framework, so the code is text: it is shown and run. `texts`, `question` and `encoder` are given;
-    `found` is the result, of which `best` returns the text and score.
-    """
+    """A framework and its six lines, which are text, as the core imports no framework: they are shown and run."""
 
     name: str
     package: str
-    extra: str
+    extra: str  # that installs it
     setup: str
-    code: str
-    best: Callable[[Any], tuple[str, float]]
+    code: str  # finds `found` by `texts`, `question` and `encoder`
+    best: Callable[[Any], tuple[str, float]]  # the text and score of `found`
 
 
 FRAMEWORKS = (
@@ -123,18 +119,8 @@ def run_demo(
 ) -> None:
     """Cut documents, index them at three granularities and print what each of these finds.
 
-    Args:
-        docs: A file or folder; None for the encyclopedia, on which answers are known and counted.
-        questions: What to ask; by default three of the encyclopedia's questions, or headings of the documents.
-        encoder: Encodes units and questions.
-        propositionizer: None for `SyntaxPropositionizer`.
-        citer: Cites a prepared answer on the encyclopedia; None leaves that part out.
-        color: Use ANSI colours.
-        show_progress: Show a progress bar.
-
-    Raises:
-        InvalidInputError: The documents hold no text.
-        UnreadableFileError: A file cannot be read, or the encyclopedia is not there.
+    Without a file or folder in `docs` it takes the encyclopedia, on which answers are known and counted, and a prepared one is
+    cited by `citer`; without questions it asks three of the encyclopedia's, or headings of the documents.
     """
     documents, prepared = load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
     with UnitStore(encoder=encoder) as store:

@@ -198,10 +198,9 @@ def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
 def read_cited(path: str | PathLike[str]) -> Iterator[CitedText]:
     """Yield the answers of a file of JSON lines, one object a line.
 
-    * `answer`: A text with markers [n], or `sentences`: a list of such texts.
-    * `passages`: A list of texts, or of objects with `text` and `title`.
-    * `gold`, if it is known: for each sentence the numbers of the passages that support it, from 1 on as in markers; null for a
-      sentence that nobody judged.
+    Each has an `answer` with markers [n], or `sentences`, a list of such texts; `passages`, texts or objects with `text` and
+    `title`; and, if they are known, as `gold` the numbers of the passages that support each sentence, from 1 on as in markers;
+    null for a sentence that nobody judged.
 
     Raises:
         UnreadableFileError: A file that cannot be read, or a line of another form.

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 # Of a store. The cache of propositions lies in the same file, and therefore has to know it too.
 APPLICATION_ID = 0x0FAC701D
@@ -14,6 +15,14 @@ FORMAT = 1  # of the tables in `factoid.store.database.schema`
 FILE = "units.sqlite"
 
 WAIT = 30  # seconds that a write waits for the write of another process
+
+
+class Identity(NamedTuple):
+    """What a database says it is; all zero for one that is still empty."""
+
+    application_id: int
+    format: int
+    tables: int
 
 
 def connect(target: str | Path) -> sqlite3.Connection:
@@ -45,12 +54,13 @@ def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object])
     return connection
 
 
-def identify(connection: sqlite3.Connection) -> tuple[int, int, int]:
-    """Return a database's application id, format and number of tables; all zero for one that is still empty. Only reads."""
-    return connection.execute(  # type: ignore[no-any-return]
+def identify(connection: sqlite3.Connection) -> Identity:
+    """Return what a database says it is. Only reads."""
+    row = connection.execute(
         """SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_master)
         FROM pragma_application_id AS a, pragma_user_version AS v"""
     ).fetchone()
+    return Identity(*row)
 
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:

@@ -105,7 +105,9 @@ class Document:
             try:
                 document_id = content_id("document", self.title, self.section, self.text, dict(self.metadata))
             except (TypeError, ValueError) as error:
-                raise InvalidInputError(f"metadata must hold what JSON can hold, under strings: {error}") from error
+                raise InvalidInputError(
+                    f"metadata must hold what JSON can hold, and its keys must be strings: {error}"
+                ) from error
             object.__setattr__(self, "id", document_id)
 
 

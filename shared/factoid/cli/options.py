@@ -165,12 +165,12 @@ def make_encoder(name: str | None) -> Encoder:
 def make_propositionizer(splitting: Splitting) -> Propositionizer:
     """Return the propositionizer that the options name."""
     from factoid.propositions import FlanT5Propositionizer, SyntaxPropositionizer
+    from factoid.propositions.flan_t5 import DEFAULT_MODEL
 
     if splitting.propositionizer == "openai":
         return make_prompted(splitting)
     if splitting.propositionizer == "flan-t5":
-        model = {"model": splitting.model} if splitting.model else {}
-        return FlanT5Propositionizer(**model, engine=splitting.engine)
+        return FlanT5Propositionizer(model=splitting.model or DEFAULT_MODEL, engine=splitting.engine)
     return SyntaxPropositionizer(atomic=splitting.atomic)
 
 

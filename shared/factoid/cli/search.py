@@ -78,7 +78,7 @@ def search(
         options["rerank"] = AnyGranularityRanker(rerank, cache=store)
     with opts.waiting("searching"), opts.open_store(store, encoder=opts.make_encoder(encoder)) as opened:
         counts = opened.counts()
-        kind = granularity or next((kind for kind in FINEST_FIRST if kind in counts), "mixed")
+        kind: str = granularity or next((kind for kind in FINEST_FIRST if kind in counts), "mixed")
         if kind not in counts and (kind != "mixed" or not counts):
             missing = "units" if kind == "mixed" else f"{kind}s"
             raise StoreError(f"the store at {store} holds no {missing}. It holds {opts.listed(counts) or 'nothing'}")

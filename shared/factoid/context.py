@@ -63,7 +63,6 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
 
 
 def _content(folded: str) -> set[str]:
-    """Return the words of a text, without marks around them and words that carry no fact of their own."""
     return {word.strip(_MARKS) for word in folded.split()} - _FILLERS
 
 
@@ -72,8 +71,7 @@ def _said(unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, s
     texts = [
         text
         for heading, text, other in taken
-        if heading == place
-        and other.document_id == unit.document_id
+        if (heading, other.document_id) == (place, unit.document_id)
         and other.start < unit.end
         and unit.start < other.end
     ]

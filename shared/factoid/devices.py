@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError
@@ -15,15 +15,10 @@ _REFUSALS = (RuntimeError, AssertionError, NotImplementedError, ImportError, Typ
 
 
 def usable_device(device: str | int | torch.device | None, *, extra: str) -> torch.device:
-    """Return a device that can compute here; for None a GPU where there is one, else the CPU.
-
-    Args:
-        device: Such as "cuda:1".
-        extra: The extra that installs PyTorch.
+    """Return a device that can compute here; for None a GPU where there is one, else the CPU. The extra installs PyTorch.
 
     Raises:
         InvalidInputError: There is no such device.
-        MissingDependencyError: PyTorch is not installed.
     """
     library = require("torch", extra=extra)
     if device is None:
@@ -33,12 +28,9 @@ def usable_device(device: str | int | torch.device | None, *, extra: str) -> tor
         library.zeros(1, device=usable).item()  # on "meta" a tensor can be made, and holds nothing
     except _REFUSALS as error:
         name = str(device) if isinstance(device, library.device) else device
-        message = f"expected a device that PyTorch can use here ({', '.join(_devices(library))}), got {name!r}"
-        raise InvalidInputError(message) from error
+        devices = ["cpu", *(f"cuda:{index}" for index in range(library.cuda.device_count()))]
+        devices += ["mps"] if library.backends.mps.is_available() else []
+        raise InvalidInputError(
+            f"expected a device that PyTorch can use here ({', '.join(devices)}), got {name!r}"
+        ) from error
     return usable  # type: ignore[no-any-return]
-
-
-def _devices(torch: Any) -> list[str]:
-    cuda = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
-    mps = ["mps"] if torch.backends.mps.is_available() else []
-    return ["cpu", *cuda, *mps]

@@ -67,20 +67,18 @@ def check_template(template: str | None) -> str:
     """Return the template that `with_heading` takes, if it names {text} exactly once; None is the text alone."""
     template = "{text}" if template is None else template
     if not isinstance(template, str) or [name for _, name in _parts(template)].count("text") != 1:
-        message = f"a template must be a string that holds {{text}} once, such as {EMBED_TEMPLATE!r}, got {template!r}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"a template must be a string with {{text}} once, as {EMBED_TEMPLATE!r}, got {template!r}"
+        )
     return template
 
 
 def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
     """Return a unit's text with its title and section before it, as it is encoded.
 
-    A title with which the section begins is left out, and so is what the text begins with itself. What the template has
-    before an empty field goes with that field, and what would then open the result loses its punctuation.
-
-    Args:
-        unit: The unit, or a document.
-        template: Names the fields {title}, {section}, {text} and keys of the metadata in the order wanted.
+    The template names the fields {title}, {section}, {text} and keys of the metadata. A title with which the section begins
+    is left out, and so is what the text begins with itself. What the template has before an empty field goes with that field,
+    and what would then open the result loses its punctuation.
 
     Raises:
         InvalidInputError: The template cannot be parsed.
@@ -165,8 +163,8 @@ class SentenceTransformerEncoder:
         return self._encode("encode_document", texts, show_progress=self.show_progress)
 
     def _encode(self, method: str, texts: Sequence[str], *, show_progress: bool) -> Vectors:
-        model, options = self._model(), {"batch_size": self.batch_size, "convert_to_numpy": True}
-        vectors = getattr(model, method)(list(texts), show_progress_bar=show_progress, **options)
+        model = self._model()
+        vectors = getattr(model, method)(list(texts), batch_size=self.batch_size, show_progress_bar=show_progress)
         return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
 
     def _model(self) -> SentenceTransformer:
@@ -216,11 +214,7 @@ def quiet_loading(show_progress: bool) -> Iterator[None]:
 
 
 def offline_model() -> str:
-    """Return the folder of all-MiniLM-L6-v2 in the pip package that carries it.
-
-    Raises:
-        MissingDependencyError: The package is absent.
-    """
+    """Return the folder of all-MiniLM-L6-v2 in the pip package that carries it."""
     if find_spec(OFFLINE_PACKAGE) is None:
         raise MissingDependencyError(
             "the default encoder needs the package that carries its weights. "

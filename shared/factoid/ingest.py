@@ -24,21 +24,15 @@ _BATCH = 256  # passages decomposed, encoded and committed together: what an int
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What `UnitStore.add_documents` did. Reports add up.
+    """What `UnitStore.add_documents` did. Reports add up."""
 
-    Attributes:
-        documents: Documents added or replaced.
-        unchanged: Documents that were in the store as given, and were left alone.
-        units: Units added, by granularity.
-        decomposition: What became of the passages in the propositionizer.
-        coerced: Keys of metadata whose values had to be changed for JSON, with their types (see `factoid.metadata`).
-    """
-
-    documents: int = 0
-    unchanged: int = 0
-    units: Mapping[Granularity, int] = field(default_factory=dict)
-    decomposition: Report = field(default_factory=Report)
-    coerced: Mapping[str, str] = field(default_factory=dict)
+    documents: int = 0  # added or replaced
+    unchanged: int = 0  # that were in the store as given, and were left alone
+    units: Mapping[Granularity, int] = field(default_factory=dict)  # added
+    decomposition: Report = field(default_factory=Report)  # what became of the passages in the propositionizer
+    coerced: Mapping[str, str] = field(
+        default_factory=dict
+    )  # changed for JSON: keys of metadata, types of their values
 
     def __add__(self, other: AddReport) -> AddReport:
         kinds = [kind for kind in Granularity if kind in self.units or kind in other.units]
@@ -53,21 +47,9 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How documents become units. Part of a document's digest: another recipe is another result.
+    """How documents become units, see `UnitStore.add_documents`. Part of a document's digest: another recipe, another result."""
 
-    Attributes:
-        granularities: What is wanted beside passages, which always come.
-        propositionizer: None where no propositions are wanted.
-        words: Most words of a passage.
-        min_words: A paragraph's last passage below this is merged into the one before.
-        unsupported: What becomes of propositions that their passage does not support, as in `factoid.propositionize`.
-        embed_template: What is encoded of a unit, see `factoid.encode.with_heading`.
-
-    Raises:
-        InvalidInputError: The policy is unknown.
-    """
-
-    granularities: Sequence[Granularity]
+    granularities: Sequence[Granularity]  # beside passages, which always come
     propositionizer: Propositionizer | None = None
     words: int = 100
     min_words: int = 50
@@ -100,6 +82,10 @@ class Target(Protocol):
     encoder: Encoder | None
     granularities: tuple[Granularity, ...]
 
+    @property
+    def embed_template(self) -> str:
+        """What is encoded of a unit."""
+
     def changed(self, batch: Sequence[Split]) -> list[Split]:
         """Return the documents that are not stored as they are given."""
 
@@ -122,27 +108,23 @@ def ingest(target: Target, documents: Iterable[Document], recipe: Recipe, *, sho
     A document with an id that is stored replaces the stored one with all its units, or is skipped if it is the same. An
     interrupted call leaves whole documents only, and can be made again.
 
-    Args:
-        target: Where they go.
-        documents: Any iterable, read once. Of equal ids in a batch the last document counts.
-        recipe: How they become units.
-        show_progress: Show a progress bar over documents.
+    Of equal ids in a batch the last document counts.
 
     Raises:
         InvalidInputError: Something else than a `Document`.
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
     total = AddReport()
+    propositionizer = recipe.propositionizer if Granularity.PROPOSITION in recipe.granularities else None
     for batch in _batches(progress(documents, show=show_progress, unit=" documents"), recipe):
         changed = target.changed(batch)
         if changed:
             passages = [passage for split in changed for passage in split.passages]
             decomposition = Decomposition()
-            if _decomposes(recipe):
-                decomposition = decompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)  # type: ignore[arg-type]
+            if propositionizer is not None:
+                decomposition = decompose(passages, propositionizer, unsupported=recipe.unsupported)
             units = assemble(passages, decomposition.units, recipe.granularities)
-            vectors = encode(target.encoder, units, recipe, target.granularities)
-            total += _put(target, changed, units, vectors, decomposition)
+            total += _put(target, changed, units, encode(target, units), decomposition)
         total += AddReport(unchanged=len(batch) - len(changed))
     return total
 
@@ -152,16 +134,17 @@ async def aingest(
 ) -> AddReport:
     """Do as `ingest`, without blocking the event loop: what cannot be awaited is done in threads."""
     total = AddReport()
+    propositionizer = recipe.propositionizer if Granularity.PROPOSITION in recipe.granularities else None
     batches = _batches(progress(documents, show=show_progress, unit=" documents"), recipe)
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
         changed = await asyncio.to_thread(target.changed, batch)
         if changed:
             passages = [passage for split in changed for passage in split.passages]
             decomposition = Decomposition()
-            if _decomposes(recipe):
-                decomposition = await adecompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)  # type: ignore[arg-type]
+            if propositionizer is not None:
+                decomposition = await adecompose(passages, propositionizer, unsupported=recipe.unsupported)
             units = await asyncio.to_thread(assemble, passages, decomposition.units, recipe.granularities)
-            vectors = await aencode(target.encoder, units, recipe, target.granularities)
+            vectors = await _aencode(target, units)
             total += await asyncio.to_thread(_put, target, changed, units, vectors, decomposition)
         total += AddReport(unchanged=len(batch) - len(changed))
     return total
@@ -213,24 +196,21 @@ def whole_passage(document: Document) -> Unit:
     )
 
 
-def encode(
-    encoder: Encoder | None, units: Sequence[Unit], recipe: Recipe, granularities: Sequence[Granularity]
-) -> dict[int, Vectors]:
+def encode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
     """Return the vector of each searched unit by position; raise where the encoder does not give one each. Shape: (dim,)."""
-    texts = _texts(units, recipe, granularities)
-    return _by_position(texts, _checked(encoder).encode_units(list(texts.values()))) if texts else {}
-
-
-async def aencode(
-    encoder: Encoder | None, units: Sequence[Unit], recipe: Recipe, granularities: Sequence[Granularity]
-) -> dict[int, Vectors]:
-    """Do as `encode`, without blocking the event loop."""
-    texts = await asyncio.to_thread(_texts, units, recipe, granularities)
+    texts = _texts(target, units)
     if not texts:
         return {}
-    if isinstance(encoder, AsyncEncoder):
-        return _by_position(texts, await encoder.aencode_units(list(texts.values())))
-    return _by_position(texts, await asyncio.to_thread(_checked(encoder).encode_units, list(texts.values())))
+    if target.encoder is None:
+        raise InvalidInputError("this store has no encoder: give the vectors, or give UnitStore an encoder")
+    return _by_position(texts, target.encoder.encode_units(list(texts.values())))
+
+
+async def _aencode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
+    if not isinstance(target.encoder, AsyncEncoder):
+        return await asyncio.to_thread(encode, target, units)
+    texts = await asyncio.to_thread(_texts, target, units)
+    return _by_position(texts, await target.encoder.aencode_units(list(texts.values()))) if texts else {}
 
 
 def is_searched(unit: Unit, granularities: Sequence[Granularity]) -> bool:
@@ -256,10 +236,6 @@ def _batches(documents: Iterable[Document], recipe: Recipe) -> Iterator[list[Spl
         yield list(batch.values())
 
 
-def _decomposes(recipe: Recipe) -> bool:
-    return Granularity.PROPOSITION in recipe.granularities and recipe.propositionizer is not None
-
-
 def _put(
     target: Target,
     batch: Sequence[Split],
@@ -275,23 +251,16 @@ def _put(
     return AddReport(len(batch), 0, counts, decomposition.report)
 
 
-def _texts(units: Sequence[Unit], recipe: Recipe, granularities: Sequence[Granularity]) -> dict[int, str]:
-    return {
-        position: with_heading(unit, recipe.embed_template)
-        for position, unit in enumerate(units)
-        if is_searched(unit, granularities)
-    }
-
-
-def _checked(encoder: Encoder | None) -> Encoder:
-    if encoder is None:
-        raise InvalidInputError("this store has no encoder: give the vectors, or give UnitStore an encoder")
-    return encoder
+def _texts(target: Target, units: Sequence[Unit]) -> dict[int, str]:
+    granularities, template = target.granularities, target.embed_template
+    searched = ((position, unit) for position, unit in enumerate(units) if is_searched(unit, granularities))
+    return {position: with_heading(unit, template) for position, unit in searched}
 
 
 def _by_position(texts: Mapping[int, str], vectors: Vectors) -> dict[int, Vectors]:
     vectors = np.asarray(vectors, np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):
-        message = f"the encoder returned shape {vectors.shape} for {len(texts)} texts: expected ({len(texts)}, dim)"
-        raise EncoderMismatchError(message)
+        raise EncoderMismatchError(
+            f"the encoder returned shape {vectors.shape} for {len(texts)} texts: expected ({len(texts)}, dim)"
+        )
     return dict(zip(texts, vectors, strict=True))

@@ -26,38 +26,27 @@ _TAG = re.compile(
 _QUOTE_MARKS = re.compile(r"(?:[ \t]*>)+[ \t]*")
 _YEAR = re.compile(r"\d{4,9}[.)][ \t]+\Z")  # "1984. A novel" is no item of a list
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
+_LETTERS = re.compile(r"\w\w")
+_NESTING = ("list_item_open", "blockquote_open")
 _MOST_NESTED = 40  # quotes and lists within each other; what lies deeper is read as plain text
 
 
 class Block(NamedTuple):
-    """A stretch of a text without the marks of lists, quotes and tables before it.
+    """A stretch of a text without the marks of lists, quotes and tables before it."""
 
-    Attributes:
-        kind: A table's row is prose.
-        start, end: Its span in the text. Code includes its fences or its indentation.
-        heading: The source of a heading's text, without hashes and underline.
-        level: A heading's level, from 1.
-    """
-
-    kind: Literal["heading", "prose", "code"]
+    kind: Literal["heading", "prose", "code"]  # a table's row is prose
     start: int
-    end: int
-    heading: str = ""
-    level: int = 0
+    end: int  # code includes its fences or its indentation
+    heading: str = ""  # the source of a heading's text, without hashes and underline
+    level: int = 0  # of a heading, from 1
 
 
 class Visible(NamedTuple):
-    """What a reader sees of a text: link texts without targets, no emphasis marks, tags and comments.
+    """What a reader sees of a text: link texts without targets, no emphasis marks, tags and comments."""
 
-    Attributes:
-        text: Inline code keeps its backticks.
-        offsets: For each character, where it stands in the source.
-        code: Spans of inline code in the text.
-    """
-
-    text: str
-    offsets: list[int] | range
-    code: list[tuple[int, int]]
+    text: str  # inline code keeps its backticks
+    offsets: list[int] | range  # where each character stands in the source
+    code: list[tuple[int, int]]  # spans of inline code in the text
 
 
 def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
@@ -83,9 +72,8 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
         if token.type == "heading_open" and token.level == 0 and "\n" not in inline.content:
             if inline.content.strip():
                 line = text[begin : lines[first + 1] - 1]
-                yield Block(
-                    "heading", begin + _indent(line), begin + len(line.rstrip()), inline.content, int(token.tag[1])
-                )
+                stop = begin + len(line.rstrip())
+                yield Block("heading", begin + _indent(line), stop, inline.content, int(token.tag[1]))
         elif token.type in ("heading_open", "paragraph_open"):
             opening = inline.content.partition("\n")[0].rstrip()
             line = text[begin : lines[first + 1] - 1].rstrip()
@@ -105,15 +93,10 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
         elif token.type == "html_block":
             if visible(text[begin:end]).text.strip():
                 yield from _prose(text, begin, end)
-        elif (
-            token.type == "tr_open"
-            or (
-                token.type in ("list_item_open", "blockquote_open")
-                and inline.type.endswith("_close")  # empty, or nested too deep
-                and re.search(r"\w\w", text[begin:end])
-            )
-        ):
+        elif token.type == "tr_open":
             yield from _prose(text, begin, end)
+        elif token.type in _NESTING and inline.type.endswith("_close") and _LETTERS.search(text, begin, end):
+            yield from _prose(text, begin, end)  # nested too deep
 
 
 def is_code(text: str) -> bool:

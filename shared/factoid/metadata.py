@@ -19,11 +19,7 @@ MetadataPolicy = Literal["coerce", "strict"]
 
 
 def check_metadata_policy(policy: str) -> None:
-    """Refuse what is no policy for metadata.
-
-    Raises:
-        InvalidInputError: It is neither "coerce" nor "strict".
-    """
+    """Refuse what is neither "coerce" nor "strict"."""
     if policy not in get_args(MetadataPolicy):
         raise InvalidInputError(f"metadata must be 'coerce' or 'strict', got {policy!r}")
 
@@ -34,11 +30,8 @@ def plain_metadata(
     """Return a copy of metadata that JSON gives back unchanged, and the type of each value that had to be changed, by key.
 
     Dates and times become ISO 8601 strings, UUIDs and paths strings, decimals floats, tuples and sets lists (sets in
-    order), NaN and infinities None, enumerations their values, NumPy values those of Python.
-
-    Args:
-        metadata: Any metadata.
-        policy: "strict" refuses values that would have to be changed.
+    order), NaN and infinities None, enumerations their values, NumPy values those of Python. The policy "strict" refuses
+    values that would have to be changed.
 
     Raises:
         InvalidInputError: A key is not a string, or a value has no counterpart in JSON; says which key.
@@ -76,9 +69,10 @@ def _plain(value: Any, types: list[str]) -> Any:
         return {_checked(key): _plain(element, types) for key, element in value.items()}
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
-    types.append(type(value).__name__ if not isinstance(value, float) else str(value))
     if isinstance(value, float):
+        types.append(str(value))
         return None
+    types.append(type(value).__name__)
     if isinstance(value, tuple):
         return [_plain(element, types) for element in value]
     if isinstance(value, set | frozenset):

@@ -151,11 +151,5 @@ def _short_rows(text: str, spans: list[tuple[int, int]]) -> list[int]:
 
 
 def _is_plain_heading(block: str) -> bool:
-    first = block[0]
-    return (
-        len(block) <= _PLAIN_CHARS
-        and "\n" not in block
-        and len(block.split()) <= _PLAIN_WORDS
-        and (first.isupper() or first.isdigit())
-        and block[-1] not in ".!?:;,…。！？"
-    )
+    short = len(block) <= _PLAIN_CHARS and "\n" not in block and len(block.split()) <= _PLAIN_WORDS
+    return short and (block[0].isupper() or block[0].isdigit()) and block[-1] not in ".!?:;,…。！？"

@@ -92,11 +92,11 @@ def _spans(text: str, nlp: Language | None) -> list[Span]:
     spans: list[Span] = []
     for block in read_blocks(text):
         if block.kind == "code":
-            spans.extend(_code_spans(text, block.start, block.end))
+            spans += _code_spans(text, block.start, block.end)
             continue
         shift = text.index(block.heading, block.start)
         for start, end in _prose_spans(block.heading or text[block.start : block.end], nlp):
-            spans.extend(_bounded(text, shift + start, shift + end))
+            spans += _bounded(text, shift + start, shift + end)
     return spans
 
 
@@ -171,12 +171,10 @@ def _rule_ends(text: str) -> Iterator[int]:
                 yield match.start()
             yield match.end()
             continue
-        if (
-            current < len(parentheses)
-            and parentheses[current][0] < match.start()
-            and match.end() < parentheses[current][1]
-        ):
-            continue
+        if current < len(parentheses):
+            opening, closing = parentheses[current]
+            if opening < match.start() and match.end() < closing:
+                continue
         if following < match.end():
             word = _WORD_CHARACTER.search(text, match.end())
             following = word.start() if word else len(text)
@@ -196,11 +194,7 @@ def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
     before = _LAST_TOKEN.search(text, max(0, match.start() - 40), match.start())
     token = before[0].lstrip("*_([{\"'“‘«").rpartition("—")[2] if before else ""
     starts = word is not None and word[0] in _STARTERS
-    return _token_ends_sentence(token, text, match.start() - len(token), starts, text[following].isdigit())
-
-
-def _token_ends_sentence(token: str, text: str, at: int, starts: bool, digit: bool) -> bool:
-    """Decide on a single full stop by the token before it and by whether a typical first word follows."""
+    digit = text[following].isdigit()
     lower = token.lower()
     if lower in _OPEN_ABBREVIATIONS:
         # "St." before a function word or "no." at the end of a clause ("He said no. They left.").
@@ -211,6 +205,7 @@ def _token_ends_sentence(token: str, text: str, at: int, starts: bool, digit: bo
         return starts  # an initial, else "World War I." or "vitamin C."
     if token.isdigit() and len(token) <= 3:
         # "1." at the start of a line numbers a list item.
+        at = match.start() - len(token)
         return bool(text[max(0, at - 40) : at].rpartition("\n")[2].strip())
     return True
 
@@ -218,8 +213,7 @@ def _token_ends_sentence(token: str, text: str, at: int, starts: bool, digit: bo
 def _spacy_ends(text: str, nlp: Language) -> Iterator[int]:
     doc = nlp(text)
     if not doc.has_annotation("SENT_START"):
-        message = f"the spaCy pipeline {nlp.pipe_names} sets no sentence ends: add one with nlp.add_pipe('sentencizer')"
-        raise InvalidInputError(message)
+        raise InvalidInputError(f"{nlp.pipe_names} sets no sentence ends: add one with nlp.add_pipe('sentencizer')")
     for sentence in doc.sents:
         yield sentence.end_char
 

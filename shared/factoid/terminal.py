@@ -37,19 +37,10 @@ def excerpt(text: str, start: int = 0, end: int = 0, *, chars: int = _EXCERPT) -
 def wrap(text: str, *, indent: str = "", first: str | None = None, color: bool = False) -> str:
     """Wrap one paragraph at WIDTH columns, and show what `excerpt` marked: in colour, else between » and «.
 
-    Args:
-        text: Text without control characters other than white space, as `excerpt` and `plain` return it.
-        indent: Stands before every line.
-        first: Stands before the first line instead.
-        color: Use ANSI colours.
+    The text is as `excerpt` and `plain` return it. `first` stands before the first line in place of `indent`.
     """
-    lines = textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent=indent if first is None else first,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    )
+    first = indent if first is None else first
+    lines = textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
     on, off = (_BOLD, _RESET) if color else ("»", "«")
     return lines.replace(_ON, on).replace(_OFF, off)
 
@@ -70,10 +61,7 @@ def place(unit: Unit) -> str:
 
 
 def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False) -> str:
-    """Return a hit: score, title › section, an excerpt of the passage around its best match, and the matches below.
-
-    With `explain` the parts of a blended score stand under the title.
-    """
+    """Return a hit: score, title › section, what the score is made of, an excerpt around the best match, and the matches."""
     unit = hit.unit
     matches = [match for match in hit.matches if match.unit.granularity is not Granularity.PASSAGE]
     span = (matches[0].unit.start - unit.start, matches[0].unit.end - unit.start) if matches else (0, 0)

@@ -14,11 +14,7 @@ from factoid.units import Unit
 
 
 class HashEncoder:
-    """Bags of words, hashed to a fixed number of components: texts that share words have a higher inner product.
-
-    Args:
-        dim: Components of the vectors.
-    """
+    """Bags of words, hashed to `dim` components: texts that share words have a higher inner product."""
 
     def __init__(self, dim: int = 256) -> None:
         self.dim = dim

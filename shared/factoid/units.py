@@ -7,6 +7,7 @@ Spans are half-open `[start, end)`, in characters of the document's text. A pass
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -56,6 +57,21 @@ def check_text(text: object, name: str = "text") -> None:
         ) from error
 
 
+def whole_number(name: str, value: object, *, least: int = 1) -> int:
+    """Return any integer type as an int.
+
+    Raises:
+        InvalidInputError: Not a whole number, or below the least.
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise InvalidInputError(f"{name} must be a whole number, got {value!r}") from error
+    if number < least:
+        raise InvalidInputError(f"{name} must be at least {least}, got {number}")
+    return number
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text to index.
@@ -89,8 +105,9 @@ class Document:
             try:
                 document_id = content_id("document", self.title, self.section, self.text, dict(self.metadata))
             except (TypeError, ValueError) as error:
-                message = f"metadata must hold what JSON can hold, and its keys must be strings: {error}"
-                raise InvalidInputError(message) from error
+                raise InvalidInputError(
+                    f"metadata must hold what JSON can hold, and its keys must be strings: {error}"
+                ) from error
             object.__setattr__(self, "id", document_id)
 
 

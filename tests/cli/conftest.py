@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from factoid.cli import main, propositionizers
+from factoid.cli import main
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 
 PISA = """# Leaning Tower of Pisa
@@ -24,7 +24,7 @@ VASA = "# Vasa\r\n\r\nThe Vasa sank in 1628. She carried too little ballast.\r\n
 def fakes(monkeypatch):
     """Models that need none: sentences as propositions, and hashed words as vectors."""
     propositionizer = ScriptedPropositionizer(lambda passage: re.split(r"(?<=\.)\s", passage.text))
-    monkeypatch.setitem(propositionizers.PROPOSITIONIZERS, "syntax", lambda _args: propositionizer)
+    monkeypatch.setattr("factoid.propositions.SyntaxPropositionizer", lambda **_options: propositionizer)
     monkeypatch.setattr("factoid.encode.SentenceTransformerEncoder", lambda _name: HashEncoder())
 
 

@@ -57,12 +57,12 @@ def test_submit_collect_and_index(run, fails, docs, server, tmp_path):
     assert server.requests == []
 
 
-@pytest.mark.parametrize("action", ["submit", "status", "cancel", "collect"])
-def test_a_cache_that_is_another_file(fails, docs, server, tmp_path, action):
+def test_a_cache_that_is_another_file(fails, docs, server, tmp_path):
     cache = tmp_path / "notes.txt"
     cache.write_text("Not a database, but a text that is longer than the head of one. " * 4)
-    paths = [docs] if action == "submit" else []
-    assert "notes.txt" in fails("batch", action, *paths, "--model", "m", "--cache", cache, "--base-url", server.url)
+    options = ("--model", "m", "--cache", cache, "--base-url", server.url)
+    for action in (["submit", docs], ["status"], ["cancel"], ["collect"]):
+        assert "notes.txt" in fails("batch", *action, *options)
     assert {path.name for path in tmp_path.iterdir()} == {"docs", "notes.txt"}
 
 

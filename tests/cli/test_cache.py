@@ -7,7 +7,6 @@ from dataclasses import asdict
 
 import pytest
 
-from factoid.cli import propositionizers
 from factoid.propositions import NoPropositions, Report
 from tests.propositions.passages import Batching, passages
 
@@ -15,7 +14,7 @@ from tests.propositions.passages import Batching, passages
 @pytest.fixture
 def inner(monkeypatch):
     inner = Batching()
-    monkeypatch.setitem(propositionizers.PROPOSITIONIZERS, "flan-t5", lambda _args: inner)
+    monkeypatch.setattr("factoid.propositions.FlanT5Propositionizer", lambda **_options: inner)
     return inner
 
 

@@ -86,14 +86,6 @@ def test_search_does_not_make_a_store(fails, tmp_path):
     assert not list((tmp_path / "empty").iterdir())
 
 
-def test_search_refuses_what_is_no_store(fails, docs):
-    assert "it is not a store" in fails("search", docs, "Vasa")
-    assert "a store is a folder" in fails("search", docs / "pisa.md", "Vasa")
-    assert not (docs / "units.sqlite").exists()
-    (docs / "units.sqlite").write_bytes(b"not a database at all, but long enough to look like one" * 100)
-    assert "cannot be opened as a store" in fails("search", docs, "Vasa")
-
-
 def test_search_says_which_encoder_a_store_wants(fails, store, monkeypatch):
     monkeypatch.setattr("factoid.encode.SentenceTransformerEncoder", lambda _name: HashEncoder(7))
     assert re.search(r"HashEncoder\(256\).*HashEncoder\(7\).*--encoder", fails("search", store, "Vasa"))

@@ -81,8 +81,8 @@ def test_predictions_that_begin_with_yes_or_no_count_as_that_word():
 @pytest.mark.parametrize(
     ("predictions", "answers", "problem"),
     [
-        ([], [], "0 for 0 questions"),
-        (["x"], ["x", "y"], "1 for 2 questions"),
+        ([], [], "at least 1, got 0 and 0"),
+        (["x"], ["x", "y"], "got 1 and 2"),
         ("ab", [["a"], ["b"]], "a list of predictions"),
         (["a", "b"], "ab", "a list of answers"),
         (["a"], [3], "a list of answers"),

@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 
 from factoid import Document
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.evaluate.citations import (
-    CitedText,
-    mean_scores,
-    read_cited,
-    score_citations,
-    score_gold,
-    split_cited,
-)
+from factoid.evaluate.citations import CitedText, mean_scores, read_cited, score_citations, score_gold, split_cited
 
 WORDS = ("alpha", "beta", "gamma", "delta")
 PASSAGES = st.lists(st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join), max_size=5)

@@ -59,11 +59,11 @@ def test_title_accuracy():
 @pytest.mark.parametrize(
     ("measure", "arguments", "problem"),
     [
-        (strict_scores, ([[]], [[], []]), "mentions of 1 texts, and annotations of 2"),
+        (strict_scores, ([[]], [[], []]), "got 1 and 2"),
         (strict_scores, ([ROUEN], [[ROUEN]]), "expected a list of"),
         (linking_statistics, ([],), "at least one text"),
         (linking_statistics, ([ROUEN],), "expected a list of"),
-        (title_accuracy, ([[], []], ["x"]), "1 titles for 2 texts"),
+        (title_accuracy, ([[], []], ["x"]), "got 2 and 1"),
         (title_accuracy, ([[ROUEN]], "R"), "expected a list of"),
     ],
 )

@@ -48,7 +48,7 @@ def test_judging():
     answers = [["art"], ["x"], ["Paris", "rouen"]]
     assert judge(documents, answers, has_answer_dpr) == [[False, True], [], [True]]
     assert judge(documents, answers, has_answer_normalized) == [[True, True], [], [True]]
-    with pytest.raises(InvalidInputError, match="documents of 3 questions, and answers to 2"):
+    with pytest.raises(InvalidInputError, match="got 3 and 2"):
         judge(documents, answers[:2], has_answer_dpr)
     for texts, expected in ((["Paris is"], ["Paris"]), ([["Paris is"]], "P")):
         with pytest.raises(InvalidInputError, match="expected a list of"):

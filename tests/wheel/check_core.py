@@ -18,7 +18,7 @@ from factoid import (
     split_sentences,
 )
 from factoid.cli import main
-from factoid.demo.corpus import find_data, load_encyclopedia
+from factoid.demo import find_data, load_encyclopedia
 from factoid.entities import EntityRetriever, build_own_articles
 from factoid.entities.importers import MediaWikiDump
 from factoid.errors import MissingDependencyError

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from factoid.cli import articles, batch, documents, index, search, split, store, train, tune
+from factoid.cli import articles, documents, index, propositions, search, store, train, tune
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import FactoidError
@@ -50,20 +50,23 @@ class _Program(TyperGroup):
 
 
 app = typer.Typer(cls=_Program, no_args_is_help=True, pretty_exceptions_enable=False)
-app.command("index")(index.index)
-app.command("search")(search.search)
 app.add_typer(store.app, name="store")
-app.command("tune")(tune.tune)
-app.command("split")(split.split)
-app.command("clean")(documents.clean)
-app.command("tables")(documents.tables)
-app.command("estimate")(batch.estimate)
-app.command("batch")(batch.batch)
-app.command("train-propositionizer")(train.train_propositionizer)
-app.command("train-agrame")(train.train_agrame)
-app.command("build-articles")(articles.build_articles)
-app.command("articles")(articles.articles)
-app.command("convert-spel")(articles.convert_spel)
+for _command in (
+    index.index,
+    search.search,
+    tune.tune,
+    propositions.split,
+    documents.clean,
+    documents.tables,
+    propositions.estimate,
+    propositions.batch,
+    train.train_propositionizer,
+    train.train_agrame,
+    articles.build_articles,
+    articles.articles,
+    articles.convert_spel,
+):
+    app.command()(opts.grouped(_command))  # named as the function, with "-" for "_"
 
 
 def _show_version(asked: bool) -> None:

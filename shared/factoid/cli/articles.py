@@ -16,7 +16,6 @@ from factoid.terminal import count, plain, wrap
 _MOST = 20  # names that a list shows
 
 
-@opts.grouped
 def build_articles(
     path: Annotated[str, argument("PATH", "The file to make; it is replaced when the new one is whole.")],
     sources: Annotated[
@@ -116,10 +115,9 @@ def articles(
             return
         names, article, target = store.names([name_key(title)]), store.get(title), store.title_of(title)
     if not names:
-        message = f"{path} knows nothing of the name {title!r}"
         if target is not None:
-            message = f"{title!r} redirects to {target!r}, which is not in {path}"
-        raise InvalidInputError(message)
+            raise InvalidInputError(f"{title!r} redirects to {target!r}, which is not in {path}")
+        raise InvalidInputError(f"{path} knows nothing of the name {title!r}")
     listed = [(name, name.kind.name.lower()) for name in names[name_key(title)]]
     text = first_words(article.text, words) if article else ""
     if as_json:
@@ -163,8 +161,7 @@ def convert_spel(
 
     files = (aida, enwiki, out_of_domain)
     if bool(vocabulary) == any(files) or (any(files) and not aida):
-        message = "expected --vocabulary DIR, or --aida FILE with --enwiki FILE and --out-of-domain FILE, and not both"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected --vocabulary DIR or --aida, with --enwiki and --out-of-domain, and not both")
     lists = VocabularyFiles.in_folder(vocabulary) if vocabulary else VocabularyFiles(*files)  # type: ignore[arg-type]
     with opts.waiting("converting", quiet=quiet):
         folder = convert(checkpoint, lists, output, tokenizer=tokenizer)

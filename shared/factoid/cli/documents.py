@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.terminal import count
 
 if TYPE_CHECKING:
     from factoid.documents import LayoutDocument, Table
@@ -43,20 +44,19 @@ def clean(
         off: dict[str, Any] = dict.fromkeys(without or (), False)
         rules = replace(CleaningOptions(references=references), **off)
     except TypeError as error:
-        names = ", ".join(name for name, value in _fields(CleaningOptions()).items() if value is True)
+        names = ", ".join(name for name, value in asdict(CleaningOptions()).items() if value is True)
         raise InvalidInputError(f"--without takes one of {names}, got {', '.join(without or ())}") from error
     for number, file in enumerate(files):
         document = _read(file, rules)
         if as_json:
             for part in document.documents(metadata={"source": Path(file).as_posix()}):
-                opts.print_json(_fields(part))
+                opts.print_json(asdict(part))
         else:
             print(("\n" if number else "") + document.text)
             if document.tables and not quiet:
-                count = f"{len(document.tables)} table{'s' if len(document.tables) > 1 else ''}"
-                print(f"{count} left out: factoid tables {file}", file=sys.stderr)
+                print(f"{count(len(document.tables), 'table')} left out: factoid tables {file}", file=sys.stderr)
         if not quiet:
-            counts = ", ".join(f"{count} {rule.replace('_', ' ')}" for rule, count in document.changes.items())
+            counts = ", ".join(f"{changes} {rule.replace('_', ' ')}" for rule, changes in document.changes.items())
             print(f"{file}: {counts or 'nothing to clean'}", file=sys.stderr)
 
 
@@ -78,13 +78,26 @@ def tables(
     for file in files:
         document = _read(file, None)
         if table is not None and not 1 <= table <= len(document.tables):
-            message = f"{file} has {len(document.tables)} tables: --table takes a number from 1 to that, got {table}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                f"{file} has {len(document.tables)} tables: --table takes a number from 1 to that, got {table}"
+            )
         for number, grid in enumerate(document.tables, 1):
             if table not in (None, number):
                 continue
             if as_json:
-                opts.print_json({"source": Path(file).as_posix(), "table": number} | _record(grid, document.text))
+                record = {
+                    "source": Path(file).as_posix(),
+                    "table": number,
+                    "caption": grid.caption,
+                    "section": grid.section,
+                    "pages": grid.pages,
+                    "rows": grid.row_count,
+                    "columns": grid.column_count,
+                    "footnotes": grid.footnotes,
+                    "records": grid.to_records(),
+                    "sentences": _sentences(grid, document.text),
+                }
+                opts.print_json(record)
                 continue
             if not first:
                 print()
@@ -106,24 +119,7 @@ def _read(file: str, rules: Any) -> LayoutDocument:
     return clean(read_layout(file), rules)
 
 
-def _record(table: Table, text: str) -> dict[str, Any]:
-    return {
-        "caption": table.caption,
-        "section": table.section,
-        "pages": table.pages,
-        "rows": table.row_count,
-        "columns": table.column_count,
-        "footnotes": table.footnotes,
-        "records": table.to_records(),
-        "sentences": _sentences(table, text),
-    }
-
-
 def _sentences(table: Table, text: str) -> list[str]:
     from factoid.documents import row_propositions
 
     return [proposition.text for proposition in row_propositions(table, text=text)]
-
-
-def _fields(record: Any) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in record.__dataclass_fields__}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,6 @@ import typer
 
 from factoid.cli import options as opts
 from factoid.cli.options import option
-from factoid.cli.propositionizers import forget_failures, make_propositionizer
 from factoid.errors import MissingDependencyError, UnreadableFileError
 from factoid.split import split_passages, split_sentences
 from factoid.terminal import count
@@ -22,14 +21,13 @@ from factoid.units import Document, Granularity
 
 if TYPE_CHECKING:
     from factoid.propositions import Propositionizer
-    from factoid.store import AddReport, UnitStore
+    from factoid.store import UnitStore
 
 _LARGE = 1_000_000  # bytes of text that take minutes to index
 _SAMPLED_FILES, _SAMPLED_DOCUMENTS, _SAMPLED_CHARS = 20, 30, 2_500  # of a large corpus, to estimate its units from
 _CHUNK = 10_000  # units read at a time
 
 
-@opts.grouped
 def index(
     paths: opts.Paths,
     store: Annotated[str, option("DIR", "The store; made if absent, added to otherwise.")],
@@ -82,12 +80,16 @@ def index(
 ) -> None:
     """Cut files into passages, sentences and propositions, and index them."""
     from factoid.files.readers import find_files
+    from factoid.propositions import PropositionCache
     from factoid.store import UnitStore
 
     started = time.perf_counter()
-    searched = _granularities(granularities)
+    names = [name.strip() for name in granularities.split(",")]
+    if not {*names} <= {*get_args(opts.Kind)}:
+        raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {granularities!r}")
+    searched = [Granularity(name) for name in names]
     least = opts.min_words(splitting.words)
-    propositionizer = make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
+    propositionizer = opts.make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
     reading = _Reading(find_files(paths))  # before the store is opened: a path that is not there makes none
     if not output.quiet:
         _print_estimate(reading.files, searched, propositionizer, splitting.words)
@@ -102,7 +104,7 @@ def index(
         if retry_failed:
             opened.retry_failures()
             if cache:
-                forget_failures(cache)
+                PropositionCache(cache).forget(failures=True)
         report = opened.add_documents(
             reading.documents(),
             propositionizer=propositionizer,
@@ -123,7 +125,13 @@ def index(
         result = {"store": store, "total": total, **asdict(report), "unreadable": reading.errors}
         opts.print_json({**result, "removed": removed} if sync else result)
     else:
-        _print_report(store, report, total, searched, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        print(f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
+        if report.decomposition.passages:
+            print(report.decomposition)
+        if embedded := opts.listed(report.units, searched):
+            print(f"embedded {embedded}")
+        print(f"{store} now holds {opts.listed(total) or 'nothing: there was no text to index'}")
         if sync:
             print(f"{count(len(removed), 'document')} removed that files hold no more")
     if reading.errors:
@@ -203,29 +211,11 @@ def _print_estimate(
     )
 
 
-def _print_report(
-    store: str, report: AddReport, total: Mapping[Granularity, int], searched: Sequence[Granularity], seconds: float
-) -> None:
-    print(f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
-    if report.decomposition.passages:
-        print(report.decomposition)
-    if embedded := opts.listed(report.units, searched):
-        print(f"embedded {embedded}")
-    print(f"{store} now holds {opts.listed(total) or 'nothing: there was no text to index'}")
-
-
 def _kinds(values: Sequence[str]) -> dict[str, str]:
-    """Return the kind of each granularity that the options name, later ones in place of earlier ones."""
+    """Return the kind of each granularity that the options name; later ones count."""
     kinds: dict[str, str] = {}
     for value in values:
         name, separator, kind = value.partition("=")
         names = [Granularity(name)] if separator else list(Granularity)[1:]
         kinds |= dict.fromkeys(names, kind if separator else value)
     return kinds
-
-
-def _granularities(text: str) -> list[Granularity]:
-    names = [name.strip() for name in text.split(",")]
-    if not {*names} <= {*get_args(opts.Kind)}:
-        raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {text!r}")
-    return [Granularity(name) for name in names]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from factoid.errors import EncoderMismatchError, InvalidInputError, StoreError
+from factoid._optional import require
+from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError, StoreError
 from factoid.progress import progress
 from factoid.split import split_passages
 from factoid.terminal import count
@@ -23,6 +25,7 @@ from factoid.units import Granularity, Unit, check_text
 
 if TYPE_CHECKING:
     from factoid.encode import Encoder
+    from factoid.propositions import PromptPropositionizer, Propositionizer
     from factoid.store import UnitStore
 
 
@@ -32,15 +35,7 @@ def argument(metavar: str, meaning: str) -> Any:
 
 
 def option(metavar: str | None, meaning: str, *names: str, default: str | bool = True, **further: Any) -> Any:
-    """Return what Typer is to know of an option.
-
-    Args:
-        metavar: Stands for its value in the help; None for flags and choices.
-        meaning: The help.
-        names: As in "--json"; by default, that of the parameter.
-        default: What the help calls the default, where it is not simply the parameter's.
-        further: Other arguments of `typer.Option`.
-    """
+    """Return what Typer is to know of an option; `metavar` is None for flags and choices."""
     return typer.Option(*names, metavar=metavar, help=meaning, show_default=default, **further)
 
 
@@ -167,13 +162,38 @@ def make_encoder(name: str | None) -> Encoder:
     return SentenceTransformerEncoder(name)
 
 
-def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:
-    """Open a store that is there: UnitStore would make one.
+def make_propositionizer(splitting: Splitting) -> Propositionizer:
+    """Return the propositionizer that the options name."""
+    from factoid.propositions import FlanT5Propositionizer, SyntaxPropositionizer
+    from factoid.propositions.flan_t5 import DEFAULT_MODEL
 
-    Raises:
-        StoreError: There is none.
-        EncoderMismatchError: It was built by another encoder; says which option names that.
-    """
+    if splitting.propositionizer == "openai":
+        return make_prompted(splitting)
+    if splitting.propositionizer == "flan-t5":
+        return FlanT5Propositionizer(model=splitting.model or DEFAULT_MODEL, engine=splitting.engine)
+    return SyntaxPropositionizer(atomic=splitting.atomic)
+
+
+def make_prompted(splitting: Splitting) -> PromptPropositionizer:
+    """Return the propositionizer that asks the chat model that the options name."""
+    from factoid.propositions import PromptPropositionizer
+
+    if not splitting.model:
+        raise InvalidInputError("a chat model needs --model, its name, as in: --propositionizer openai --model NAME")
+    if not (splitting.base_url or "https://").startswith(("http://", "https://")):
+        raise InvalidInputError(f"--base-url must begin with http:// or https://, got {splitting.base_url!r}")
+    openai = require("openai", extra="openai")
+    try:
+        client = openai.OpenAI(base_url=splitting.base_url)
+    except openai.OpenAIError as error:
+        no_key = "no key for the chat model: set OPENAI_API_KEY (any value for a local server)"
+        raise PropositionizerError(str(error) if os.environ.get("OPENAI_API_KEY") else no_key) from error
+    names = ("temperature", "max_concurrency", "requests_per_minute", "tokens_per_minute")
+    return PromptPropositionizer(client, splitting.model, **{name: getattr(splitting, name) for name in names})
+
+
+def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:
+    """Open a store that is there: UnitStore would make one. An error of the encoder says which option names another."""
     from factoid.store import UnitStore
 
     folder = Path(path)
@@ -207,11 +227,7 @@ def min_words(words: int) -> int:
 
 
 def read_object(name: str, text: str | None, *, holding: str = "conditions") -> dict[str, Any] | None:
-    """Return the JSON object that an option, as in "--filter", gives; None where it is absent.
-
-    Raises:
-        InvalidInputError: It is no JSON object.
-    """
+    """Return the JSON object that an option, as in "--filter", gives; None where it is absent."""
     if text is None:
         return None
     try:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import StoreError
 from factoid.terminal import show_hit, wants_color
-from factoid.units import Granularity
-
-if TYPE_CHECKING:
-    from factoid.store import UnitStore
-    from factoid.store.options import Reranker
 
 
 def search(
@@ -31,11 +26,7 @@ def search(
     ] = None,
     lexical: Annotated[
         float | None,
-        option(
-            "SHARE",
-            "The share of the question's words in a score, from 0 to 1 for words alone.",
-            default="0.2",
-        ),
+        option("SHARE", "The share of the question's words in a score, from 0 to 1 for words alone.", default="0.2"),
     ] = None,
     explain: Annotated[bool, option(None, "Show what each score is made of.")] = False,
     condition: opts.Filter = None,
@@ -79,12 +70,19 @@ def search(
         "lexical": lexical,
         "parameters": opts.read_object("--parameters", parameters, holding="names and numbers"),
         "refine": refine,
-        "rerank": None if rerank is None else _ranker(rerank, store),
         "candidates": candidates,
     }
-    with opts.waiting("searching"), _open(store, encoder, granularity) as opened:
+    if rerank is not None:
+        from factoid.late_interaction import AnyGranularityRanker
+
+        options["rerank"] = AnyGranularityRanker(rerank, cache=store)
+    with opts.waiting("searching"), opts.open_store(store, encoder=opts.make_encoder(encoder)) as opened:
         counts = opened.counts()
-        options["granularity"] = granularity or next(kind for kind in FINEST_FIRST if counts.get(kind))
+        kind: str = granularity or next((kind for kind in FINEST_FIRST if kind in counts), "mixed")
+        if kind not in counts and (kind != "mixed" or not counts):
+            missing = "units" if kind == "mixed" else f"{kind}s"
+            raise StoreError(f"the store at {store} holds no {missing}. It holds {opts.listed(counts) or 'nothing'}")
+        options["granularity"] = kind
         hits = opened.search(question, k, expand=expand, **options)
         context = None
         if words is not None:
@@ -92,7 +90,7 @@ def search(
             units = opened.search(question, max(words, 1), parents="unit", **options)
             context = pack_context(units, words=words)
     if as_json:
-        result = {"question": question, "granularity": options["granularity"], "hits": [asdict(hit) for hit in hits]}
+        result = {"question": question, "granularity": kind, "hits": [asdict(hit) for hit in hits]}
         opts.print_json(result if context is None else {**result, "context": context})
     elif not hits:
         print("factoid: nothing found: no passage passes the options given", file=sys.stderr)
@@ -101,21 +99,3 @@ def search(
     else:
         color = wants_color(sys.stdout)
         print("\n\n".join(show_hit(rank, hit, color=color, explain=explain) for rank, hit in enumerate(hits, start=1)))
-
-
-def _ranker(model: str, store: str) -> Reranker:
-    from factoid.late_interaction import AnyGranularityRanker
-
-    return AnyGranularityRanker(model, cache=store)
-
-
-def _open(path: str, encoder: str | None, granularity: str | None) -> UnitStore:
-    """Open a store that is there and has what is asked for."""
-    store = opts.open_store(path, encoder=opts.make_encoder(encoder))
-    counts = store.counts()
-    kind = None if granularity in (None, "mixed") else Granularity(granularity or "")
-    if counts if kind is None else counts.get(kind):
-        return store
-    store.close()
-    wanted = "units" if kind is None else f"{kind}s"
-    raise StoreError(f"the store at {path} holds no {wanted}. It holds {opts.listed(counts) or 'nothing'}")

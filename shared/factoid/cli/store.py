@@ -24,7 +24,6 @@ Format = Annotated[
 ]
 
 
-@app.command()
 def stats(store: Folder, as_json: opts.AsJson = False) -> None:
     """Count what a store holds."""
     with opts.open_store(store, read_only=True) as opened:
@@ -32,8 +31,6 @@ def stats(store: Folder, as_json: opts.AsJson = False) -> None:
     opts.Output(as_json=as_json).print(result, result)
 
 
-@app.command()
-@opts.grouped
 def verify(
     store: Folder,
     repair: Annotated[bool, option(None, "Mend what follows from the rest of the store.", "--repair")] = False,
@@ -48,8 +45,6 @@ def verify(
         raise StoreError(f"the store at {store} has {count(len(report.problems), 'problem')}")
 
 
-@app.command()
-@opts.grouped
 def compact(store: Folder, *, output: opts.Output) -> None:
     """Make a store as small as its content."""
     with opts.open_store(store) as opened:
@@ -57,8 +52,6 @@ def compact(store: Folder, *, output: opts.Output) -> None:
     output.print(report, report)
 
 
-@app.command()
-@opts.grouped
 def export(
     store: Folder,
     file: UnitFile,
@@ -73,15 +66,8 @@ def export(
     output.print({**asdict(report), "files": [str(path) for path in report.files]}, report)
 
 
-@app.command("import")
-@opts.grouped
 def import_units(
-    store: Folder,
-    file: UnitFile,
-    file_format: Format = None,
-    encoder: opts.EncoderName = None,
-    *,
-    output: opts.Output,
+    store: Folder, file: UnitFile, file_format: Format = None, encoder: opts.EncoderName = None, *, output: opts.Output
 ) -> None:
     """Add what export wrote to a store, made if absent."""
     from factoid.store import UnitStore
@@ -91,8 +77,6 @@ def import_units(
     output.print(report, f"{store} took {report}")
 
 
-@app.command()
-@opts.grouped
 def merge(
     store: Folder,
     other: Annotated[str, argument("OTHER", "The store to add.")],
@@ -109,8 +93,6 @@ def merge(
     output.print(report, report)
 
 
-@app.command()
-@opts.grouped
 def delete(
     store: Folder,
     ids: Annotated[list[str] | None, argument("ID", "Documents, or units with those under them.")] = None,
@@ -134,8 +116,6 @@ def delete(
     output.print({"deleted": deleted}, f"{count(deleted, 'unit')} deleted")
 
 
-@app.command()
-@opts.grouped
 def copy(
     store: Folder,
     to: Annotated[str, argument("TO", "A folder, or an address such as s3://bucket/facts (extra remote).")],
@@ -151,13 +131,8 @@ def copy(
     output.print({"store": store, "copy": to}, f"{to} is a copy of {store}")
 
 
-@app.command()
-@opts.grouped
 def fetch(
-    store: Folder,
-    url: Annotated[str, argument("URL", "Where factoid store copy sent it.")],
-    *,
-    output: opts.Output,
+    store: Folder, url: Annotated[str, argument("URL", "Where factoid store copy sent it.")], *, output: opts.Output
 ) -> None:
     """Copy a store from another file system into a new folder."""
     from factoid.store import UnitStore
@@ -165,3 +140,7 @@ def fetch(
     with UnitStore.load_from(url, store, encoder=None, show_progress=output.show_progress) as opened:
         counts = opened.counts()
     output.print({"store": store, "total": counts}, f"{store} holds {opts.listed(counts) or 'nothing'}")
+
+
+for _command in (stats, verify, compact, export, import_units, merge, delete, copy, fetch):
+    app.command("import" if _command is import_units else None)(opts.grouped(_command))

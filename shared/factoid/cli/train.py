@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
-from factoid.cli.propositionizers import forget_failures, make_propositionizer
 from factoid.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ class Training:
     seed: Annotated[int, option("N", "Of the order of pairs and of dropout.")] = 0
 
 
-@opts.grouped
-@opts.grouped
 def train_propositionizer(
     output: Annotated[str, option("DIR", "Where the model, its card and the pairs go.")],
     paths: Annotated[list[str] | None, argument("PATH", "Documents to make pairs from: files and folders.")] = None,
@@ -69,6 +66,7 @@ def train_propositionizer(
 
     Killed and run again, it goes on where it was.
     """
+    from factoid.propositions import PropositionCache
     from factoid.propositions.cached_propositionizer import with_cache
     from factoid.propositions.training.seeds import Seeds, make_seeds, read_pairs, write_pairs
     from factoid.propositions.training.train import TrainingSettings
@@ -88,8 +86,8 @@ def train_propositionizer(
     else:
         store = cache or folder / "propositions.sqlite"
         if retry_failed:
-            forget_failures(store)
-        source = with_cache(make_propositionizer(splitting), store, show_progress=show)
+            PropositionCache(store).forget(failures=True)
+        source = with_cache(opts.make_propositionizer(splitting), store, show_progress=show)
         units = list(opts.read_passages(paths or [], splitting.words, show_progress=show))
         if passages is not None:
             # Ids come from content: the same are chosen in every run, and most of them from a corpus that grows.
@@ -143,7 +141,6 @@ class Fitting:
     seed: Annotated[int, option("N", "Of new weights, of the order of examples and of dropout.")] = 0
 
 
-@opts.grouped
 def train_agrame(
     examples: Annotated[
         str,
@@ -183,8 +180,7 @@ def train_agrame(
     from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker
 
     if bool(queries) != bool(collection):
-        message = "expected --queries and --collection together, for ColBERTv2's format, or neither of them"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected --queries and --collection together, for ColBERTv2's format, or neither")
     if teacher and (teacher_model or teacher_examples):
         raise InvalidInputError("expected --teacher, or --teacher-model to train one, and not both")
     if teacher_examples and not teacher_model:

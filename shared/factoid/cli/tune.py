@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from factoid.cli import options as opts
 from factoid.cli.options import option
-from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.files.lines import filled_lines, located, parse_object
+from factoid.errors import InvalidInputError
+from factoid.files.lines import read_records
 from factoid.terminal import count
+from factoid.units import check_text
 
 if TYPE_CHECKING:
     from factoid.index.tune import TuneRow
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 _REFINE = 10  # of a search that is not told
 
 
-@opts.grouped
 def tune(
     store: opts.StorePath,
     granularity: Annotated[opts.Kind, option(None, "Whose vectors are searched.")] = "proposition",
@@ -61,8 +61,10 @@ def tune(
     output: opts.Output,
 ) -> None:
     """Measure kinds of index on a store's own vectors, or fit the weights of its searches to questions with answers."""
+    from factoid.files.readers import decode
+
     if answers is not None:
-        pairs = list(_answered(answers))
+        pairs = list(read_records(answers, _answered, expected='{"question": "…", "answers": ["…"]}'))
         with opts.open_store(store, encoder=opts.make_encoder(encoder), read_only=dry_run) as opened:
             fitted = opened.tune_weights(
                 pairs, granularity=granularity, keep=not dry_run, show_progress=output.show_progress
@@ -71,7 +73,12 @@ def tune(
         return
     if not 0 <= recall <= 1:
         raise InvalidInputError(f"--recall must be from 0 to 1, got {recall}")
-    questions = None if query_file is None else _questions(query_file)
+    questions = None
+    if query_file is not None:
+        lines = decode(query_file.read_bytes(), str(query_file)).splitlines()
+        questions = [line.strip() for line in lines if line.strip()]
+        if not questions:
+            raise InvalidInputError(f"{query_file} holds no question: expected one per line")
     with opts.open_store(store, encoder=opts.make_encoder(encoder) if questions else None, read_only=True) as opened:
         report = opened.tune(
             granularity=granularity,
@@ -101,34 +108,15 @@ def tune(
         _print_proposal(row, store, report)
 
 
-def _questions(file: Path) -> list[str]:
-    try:
-        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
-    except UnicodeDecodeError as error:
-        raise UnreadableFileError(f"{file} is not UTF-8: {error.reason} at byte {error.start}") from error
-    questions = [line for line in lines if line]
-    if not questions:
-        raise InvalidInputError(f"{file} holds no question: expected one per line")
-    return questions
-
-
-def _answered(file: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield questions with their answers."""
-    for number, line in filled_lines(file):
-        with located(f"{file}:{number}"):
-            record = parse_object(line)
-            question, answers = record.get("question"), record.get("answers")
-            if not isinstance(question, str) or not isinstance(answers, list) or not all(map(_is_text, answers)):
-                raise InvalidInputError('expected {"question": "…", "answers": ["…"]}')
-        yield question, answers
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+def _answered(record: dict[str, Any]) -> tuple[str, list[str]]:
+    question, answers = record["question"], record["answers"]
+    check_text(question, "question")
+    if not isinstance(answers, list) or not all(isinstance(answer, str) and answer.strip() for answer in answers):
+        raise InvalidInputError("answers must be texts")
+    return question, answers
 
 
 def _fitted(report: WeightsReport) -> Iterator[str]:
-    """Yield what fitting weights gave."""
     yield f"{count(report.questions, 'question')}, {report.answerable:,} with an answer among the passages found"
     yield f"{'':<18}{'passage':>8}{'words':>7}{'MRR':>8}"
     for name, weights, mrr in (
@@ -151,7 +139,6 @@ def _fitted(report: WeightsReport) -> Iterator[str]:
 
 
 def _measured(report: TuneReport) -> Iterator[str]:
-    """Yield what was measured, and what to know about it."""
     measured = f"{count(report.vectors, f'{report.granularity} vector')} of {report.dim} dimensions"
     asked = count(report.queries, "further vector" if report.held_out else "question")
     source = " of the store, which stand for questions" if report.held_out else ""

@@ -15,7 +15,7 @@ from factoid.devices import usable_device
 from factoid.entities.prompts import Context, match_contexts, question_prompt
 from factoid.entities.reader import MAX_NEW_TOKENS, Prompt, clean_answer
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.store.options import whole_number
+from factoid.units import whole_number
 from factoid.words import UNSPACED
 
 if TYPE_CHECKING:

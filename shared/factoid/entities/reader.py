@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from factoid.entities.prompts import Context, as_documents, match_contexts, question_prompt
 from factoid.errors import InvalidInputError
-from factoid.store.options import whole_number
+from factoid.units import whole_number
 
 MAX_NEW_TOKENS = 10
 """The paper's readers write no more (§4.1)."""

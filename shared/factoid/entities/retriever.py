@@ -16,8 +16,7 @@ from factoid.entities.mention import EntityLinker, Mention
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.propositions import Propositionizer
-from factoid.store.options import whole_number
-from factoid.units import Granularity, Hit, Unit, check_text, content_id
+from factoid.units import Granularity, Hit, Unit, check_text, content_id, whole_number
 from factoid.words import cut_words, stands_in
 
 Ambiguous = Literal["first", "all", "skip"]

@@ -13,12 +13,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from factoid.errors import InvalidInputError
-from factoid.evaluate.checks import check_list
+from factoid.evaluate.checks import check_list, check_pairs
 
 _FIRST_WORD = re.compile(r"[^\W_]+")
 _MEANINGS = {"yes": True, "true": True, "no": False, "false": False}
@@ -77,14 +76,13 @@ def score_answers(
     With `yes_no`, as in the paper's evaluation of FactoidQA but not of EntityQuestions, a prediction that begins with yes or
     no counts as that word alone, also "Norway", and an empty one is wrong even where nothing is expected.
     """
-    _check_answered(predictions, answers)
+    check_pairs(predictions, "predictions", answers, "answers", least=1)
     if yes_no:
         words = {True: "yes", False: "no"}
         predictions = [words.get(read_yes_no(text), text or "N/A") for text in predictions]  # type: ignore[arg-type]
     count = len(predictions)
-    return AnswerScores(
-        sum(map(exact_match, predictions, answers)) / count, sum(map(f1, predictions, answers)) / count, count
-    )
+    exact, overlap = (sum(map(measure, predictions, answers)) / count for measure in (exact_match, f1))
+    return AnswerScores(exact, overlap, count)
 
 
 def read_yes_no(answer: str, *, whole_words: bool = False) -> bool | None:
@@ -108,14 +106,15 @@ def score_yes_no(
 
     The right answers are bools, or "yes", "true", "no" or "false", whatever the case.
     """
-    _check_answered(predictions, answers)
+    check_pairs(predictions, "predictions", answers, "answers", least=1)
     said = [read_yes_no(prediction, whole_words=whole_words) for prediction in predictions]
     right = 0
     for meaning, answer in zip(said, answers, strict=True):
         expected = _MEANINGS.get(answer.strip().lower()) if isinstance(answer, str) else answer
         if not isinstance(expected, bool | np.bool_):
-            message = f"expected a right answer of yes or no: a bool or one of {', '.join(_MEANINGS)}, got {answer!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                f"expected a right answer of yes or no: a bool, yes, true, no or false, got {answer!r}"
+            )
         right += meaning == expected
     return YesNoScores(right / len(said), said.count(None), len(said))
 
@@ -158,7 +157,6 @@ _SPACING = _Spacing()
 
 
 def _tokens(text: str) -> str:
-    """Return the tokens of a text with spaces between."""
     _check_text(text, "a text")
     # Each token by itself: whether a capital sigma becomes "σ" or "ς" depends on what stands around it.
     return " ".join(token.lower() for token in unicodedata.normalize("NFD", text).translate(_SPACING).split())
@@ -169,19 +167,10 @@ def _expected(answers: str | Sequence[str]) -> Sequence[str]:
         return [answers]
     check_list(answers, "answers, or one as a string")
     if not len(answers):
-        message = "expected at least one answer to compare with, got none: leave out questions without an answer"
-        raise InvalidInputError(message)
+        raise InvalidInputError("expected at least one answer, got none: leave out questions without an answer")
     return answers
 
 
 def _check_text(value: object, what: str) -> None:
     if not isinstance(value, str):
         raise InvalidInputError(f"expected {what} as a string, got {type(value).__name__}")
-
-
-def _check_answered(predictions: Any, answers: Any) -> None:
-    check_list(predictions, "predictions")
-    check_list(answers, "answers")
-    if len(predictions) != len(answers) or not predictions:
-        message = f"expected a prediction for each question, got {len(predictions)} for {len(answers)} questions"
-        raise InvalidInputError(message)

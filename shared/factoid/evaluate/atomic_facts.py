@@ -10,16 +10,17 @@ Sentence measures replace propositions and labels by their sentences, each of wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid.errors import InvalidInputError
-from factoid.files.lines import filled_lines, located, parse_object
+from factoid.files.lines import read_records
 from factoid.inner_products import products
 from factoid.late_interaction import TokenEncoder, TokenVectors, token_mask
 from factoid.sentences import Span
@@ -33,21 +34,13 @@ Name = str | PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A proposition as a part of its sentence.
-
-    Attributes:
-        id: Of the proposition.
-        sentence_id: Of the sentence.
-        sentence: Its text.
-        spans: Where the proposition's words stand in the sentence, in characters.
-        labels: Of a query, the ids of the propositions that it should find.
-    """
+    """A proposition as a part of its sentence."""
 
     id: str
     sentence_id: str
     sentence: str
-    spans: tuple[Span, ...]
-    labels: tuple[str, ...] = ()
+    spans: tuple[Span, ...]  # where the proposition's words stand in the sentence, in characters
+    labels: tuple[str, ...] = ()  # of a query, the ids of the propositions that it should find
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +53,13 @@ class FactCorpus:
 
 @dataclass(frozen=True, slots=True)
 class AtomicFactScores:
-    """One row of Table 7, from 0 to 1.
-
-    Attributes:
-        proposition_p1, proposition_r5: Of ranked propositions.
-        sentence_p1, sentence_r5: Of their sentences.
-        queries: Number of queries; those of which no label is among the targets are left out.
-    """
+    """One row of Table 7, from 0 to 1: of ranked propositions, and of their sentences."""
 
     proposition_p1: float
     proposition_r5: float
     sentence_p1: float
     sentence_r5: float
-    queries: int
+    queries: int  # without those of which no label is among the targets
 
 
 def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactScores:
@@ -124,7 +111,8 @@ def read_fact_corpus(queries: Name, targets: Name) -> FactCorpus:
     Raises:
         UnreadableFileError: A file that cannot be read, or a line of another form.
     """
-    return FactCorpus(list(_facts(Path(queries))), list(_facts(Path(targets))))
+    expected = "an object with id, sentence_text and spans"
+    return FactCorpus(*(list(read_records(Path(path), _fact, expected=expected)) for path in (queries, targets)))
 
 
 def _mask(tokens: TokenVectors, fact: Fact) -> NDArray[np.bool_]:
@@ -136,18 +124,10 @@ def _shares(ranked: Sequence[str], labels: set[str]) -> tuple[float, float]:
     return float(ranked[:1] != [] and ranked[0] in labels), len(labels.intersection(ranked[:_FEW])) / len(labels)
 
 
-def _facts(path: Path) -> Iterator[Fact]:
-    for number, line in filled_lines(path):
-        with located(f"{path}:{number}"):
-            fields = parse_object(line)
-            try:
-                pairs = [(span["start"], span["end"]) if isinstance(span, dict) else span for span in fields["spans"]]
-                fact_id, text, label = fields["id"], fields["sentence_text"], fields.get("label", [])
-                sentence_id = "_".join(fact_id.split("_")[:3])
-                spans = tuple((int(start), int(end)) for start, end in pairs)
-                labels = (label,) if isinstance(label, str) else tuple(label)
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                message = f"expected an object with id, sentence_text and spans, got {fields!r:.80}"
-                raise InvalidInputError(message) from error
-            check_text(text, "sentence_text")
-            yield Fact(fact_id, sentence_id, text, spans, labels)
+def _fact(fields: dict[str, Any]) -> Fact:
+    pairs = [(span["start"], span["end"]) if isinstance(span, dict) else span for span in fields["spans"]]
+    fact_id, text, label = fields["id"], fields["sentence_text"], fields.get("label", [])
+    check_text(text, "sentence_text")
+    spans = tuple((int(start), int(end)) for start, end in pairs)
+    labels = (label,) if isinstance(label, str) else tuple(label)
+    return Fact(fact_id, "_".join(fact_id.split("_")[:3]), text, spans, labels)

@@ -14,6 +14,16 @@ def check_list(value: Any, what: str) -> None:
         raise InvalidInputError(f"expected a list of {what}, got {type(value).__name__}")
 
 
+def check_pairs(values: Any, what: str, others: Any, other: str, *, least: int = 0) -> None:
+    """Raise InvalidInputError for what are no lists of the same length, at least so long."""
+    check_list(values, what)
+    check_list(others, other)
+    if len(values) != len(others) or len(values) < least:
+        raise InvalidInputError(
+            f"expected {what} and {other} of the same questions or texts, at least {least}, got {len(values)} and {len(others)}"
+        )
+
+
 def check_lists(value: Any, what: str) -> None:
     """Raise InvalidInputError for what is no list of lists, one for each question or text."""
     check_list(value, f"lists of {what}")

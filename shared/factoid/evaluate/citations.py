@@ -19,11 +19,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from factoid.errors import InvalidInputError
 from factoid.evaluate.checks import check_list, check_lists
-from factoid.files.lines import filled_lines, located, parse_object
+from factoid.files.lines import read_records
 from factoid.sentences import sentence_spans
 from factoid.units import Document, Unit
 
@@ -47,20 +47,16 @@ class EntailmentModel(Protocol):
 class CitedText:
     """An answer with its passages, its citations and maybe its gold citations.
 
-    Attributes:
-        sentences: The answer's sentences or claims without markers, or the whole answer, at the level of the gold citations.
-        passages: The passages. An entailment model reads a title before the text, as in ALCE.
-        citations: For each sentence the indices of the passages that it cites, from 0.
-        gold: For each sentence the indices of the passages that support it; None for a sentence that nobody judged.
-
     Raises:
         InvalidInputError: Something is no list, or lists have other lengths than the sentences.
     """
 
-    sentences: Sequence[str]
-    passages: Sequence[Unit | Document | str]
-    citations: Sequence[Sequence[int]]
-    gold: Sequence[Collection[int] | None] | None = None
+    sentences: Sequence[str]  # or claims, without markers, or the whole answer: at the level of the gold citations
+    passages: Sequence[Unit | Document | str]  # an entailment model reads a title before the text, as in ALCE
+    citations: Sequence[Sequence[int]]  # for each sentence the indices of the passages that it cites, from 0
+    gold: Sequence[Collection[int] | None] | None = (
+        None  # those that support it; None for a sentence that nobody judged
+    )
 
     def __post_init__(self) -> None:
         check_list(self.sentences, "sentences")
@@ -68,25 +64,20 @@ class CitedText:
         check_lists(self.citations, "citations")
         for what, values in (("citations", self.citations), ("gold citations", self.gold)):
             if values is not None and len(values) != len(self.sentences):
-                message = f"expected {what} for each of {len(self.sentences)} sentences, got them for {len(values)}"
-                raise InvalidInputError(message)
+                sentences = f"{len(self.sentences)} sentences"
+                raise InvalidInputError(f"expected {what} for each of {sentences}, got them for {len(values)}")
 
 
 @dataclass(frozen=True, slots=True)
 class CitationScores:
-    """Precision and recall of the citations of one or more answers, from 0 to 1.
+    """Precision and recall of the citations of one or more answers, from 0 to 1."""
 
-    Attributes:
-        precision: Share of the citations that support their sentence; 0 where there are none.
-        recall: Share of the sentences that are supported; by gold labels, mean share of the passages to cite that are cited.
-        sentences: Number of judged sentences.
-        citations: Number of judged citations.
-    """
-
-    precision: float
-    recall: float
-    sentences: int
-    citations: int
+    precision: float  # share of the citations that support their sentence; 0 where there are none
+    recall: (
+        float  # share of the sentences that are supported; by gold labels, mean share of the passages to cite that are
+    )
+    sentences: int  # that were judged
+    citations: int  # that were judged
 
 
 def score_citations(
@@ -94,12 +85,8 @@ def score_citations(
 ) -> list[CitationScores]:
     """Judge the citations of each answer as ALCE does; `mean_scores` averages them.
 
-    The model is called up to three times, with all pairs at once.
-
-    Args:
-        answers: The answers.
-        model: The entailment model. Scores by different models cannot be compared.
-        most_citations: Judge only the first so many citations of each sentence; None for all.
+    The model is called up to three times, with all pairs at once. Scores by different models cannot be compared. Only the first
+    `most_citations` citations of each sentence are judged; None for all.
 
     Raises:
         InvalidInputError: most_citations is below 1.
@@ -120,11 +107,16 @@ def score_citations(
         ]
         return model.entails(premises, [sentence for _, sentence, _ in questions]) if questions else []
 
+    def without(places: Sequence[int], place: int) -> list[int]:
+        rest = list(places)
+        rest.remove(place)  # once: a passage that is cited twice does not need itself
+        return rest
+
     together = judge(cited)
     several = [row for row, entailed in zip(cited, together, strict=True) if entailed and len(row[2]) > 1]
     single = [(*row[:2], [place]) for row in several for place in row[2]]
     alone = judge(single)
-    rest = [(*row[:2], _without(row[2], place)) for row in several for place in row[2]]
+    rest = [(*row[:2], without(row[2], place)) for row in several for place in row[2]]
     doubtful = [row for row, entailed in zip(rest, alone, strict=True) if not entailed]
     unneeded = iter(judge(doubtful))
     useful = [entailed or not next(unneeded) for entailed in alone]
@@ -137,13 +129,8 @@ def score_citations(
     for (number, _, _), counts in zip(single, useful, strict=True):
         right[number] += counts
     return [
-        CitationScores(
-            right[number] / max(counted[number], 1),
-            supported[number] / max(len(text.sentences), 1),
-            len(text.sentences),
-            counted[number],
-        )
-        for number, text in enumerate(texts)
+        CitationScores(hits / max(citations, 1), entailed / max(len(text.sentences), 1), len(text.sentences), citations)
+        for text, hits, entailed, citations in zip(texts, right, supported, counted, strict=True)
     ]
 
 
@@ -151,8 +138,8 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
     """Judge the citations of each answer by its gold citations; `mean_scores` averages them.
 
     Precision is the share of an answer's citations that are gold ones of their sentence; a sentence cites a passage once. Recall
-    is the mean, over the sentences that have gold citations, of the share of those that is cited; 1 where there is nothing to
-    cite, and so is then the precision of no citations. Sentences that nobody judged are left out.
+    is the mean, over the sentences that have gold citations, of the share of those that is cited. Both are 1 where there is
+    nothing to cite and nothing is cited. Sentences that nobody judged are left out.
 
     Raises:
         InvalidInputError: An answer without gold citations.
@@ -160,8 +147,7 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
     scores = []
     for text in answers:
         if text.gold is None:
-            message = f"expected gold citations, got none for an answer that begins {' '.join(text.sentences)!r:.60}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected gold citations, got none for {' '.join(text.sentences)!r:.60}")
         pairs = zip(text.citations, text.gold, strict=True)
         judged = [(set(places), set(right)) for places, right in pairs if right is not None]
         count, hits = sum(len(places) for places, _ in judged), sum(len(places & right) for places, right in judged)
@@ -181,12 +167,10 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
     judged = [score for score in scores if score.sentences]
     if not judged:
         raise InvalidInputError("expected at least one answer with a sentence that was judged, got none")
-    precision, recall = (
-        math.fsum(getattr(score, name) for score in judged) / len(judged) for name in ("precision", "recall")
-    )
-    return CitationScores(
-        precision, recall, sum(score.sentences for score in judged), sum(score.citations for score in judged)
-    )
+    precision = math.fsum(score.precision for score in judged) / len(judged)
+    recall = math.fsum(score.recall for score in judged) / len(judged)
+    sentences, citations = sum(score.sentences for score in judged), sum(score.citations for score in judged)
+    return CitationScores(precision, recall, sentences, citations)
 
 
 def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
@@ -214,35 +198,28 @@ def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
 def read_cited(path: str | PathLike[str]) -> Iterator[CitedText]:
     """Yield the answers of a file of JSON lines, one object a line.
 
-    * `answer`: A text with markers [n], or `sentences`: a list of such texts.
-    * `passages`: A list of texts, or of objects with `text` and `title`.
-    * `gold`, if it is known: for each sentence the numbers of the passages that support it, from 1 on as in markers; null for a
-      sentence that nobody judged.
+    Each has an `answer` with markers [n], or `sentences`, a list of such texts; `passages`, texts or objects with `text` and
+    `title`; and, if they are known, as `gold` the numbers of the passages that support each sentence, from 1 on as in markers;
+    null for a sentence that nobody judged.
 
     Raises:
         UnreadableFileError: A file that cannot be read, or a line of another form.
     """
-    for number, line in filled_lines(Path(path)):
-        with located(f"{path}:{number}"):
-            fields = parse_object(line)
-            try:
-                if "answer" in fields:
-                    sentences, citations = split_cited(fields["answer"])
-                else:
-                    parts = [split_cited(text) for text in fields["sentences"]]
-                    sentences = [" ".join(texts) for texts, _ in parts]
-                    citations = [[place for places in cited for place in places] for _, cited in parts]
-                passages = [
-                    Document(**item) if isinstance(item, dict) else Document(item) for item in fields["passages"]
-                ]
-                gold = fields.get("gold")
-                if gold is not None:
-                    gold = [None if row is None else [int(label) - 1 for label in row] for row in gold]
-            except (KeyError, TypeError, ValueError) as error:
-                raise InvalidInputError(
-                    f'expected an object with "answer" or "sentences", and "passages", got {fields!r:.80}: {error}'
-                ) from error
-            yield CitedText(sentences, passages, citations, gold)
+    return read_records(Path(path), _cited, expected='an object with "answer" or "sentences", and "passages"')
+
+
+def _cited(fields: dict[str, Any]) -> CitedText:
+    if "answer" in fields:
+        sentences, citations = split_cited(fields["answer"])
+    else:
+        parts = [split_cited(text) for text in fields["sentences"]]
+        sentences = [" ".join(texts) for texts, _ in parts]
+        citations = [[place for places in cited for place in places] for _, cited in parts]
+    passages = [Document(**item) if isinstance(item, dict) else Document(item) for item in fields["passages"]]
+    gold = fields.get("gold")
+    if gold is not None:
+        gold = [None if row is None else [int(label) - 1 for label in row] for row in gold]
+    return CitedText(sentences, passages, citations, gold)
 
 
 def premise(passage: Unit | Document | str) -> str:
@@ -250,12 +227,6 @@ def premise(passage: Unit | Document | str) -> str:
     if isinstance(passage, str):
         return passage
     return f"Title: {passage.title}\n{passage.text}" if passage.title else passage.text
-
-
-def _without(places: Sequence[int], place: int) -> list[int]:
-    """Return places without the first that is this one: a passage that is cited twice does not need itself."""
-    at = places.index(place)
-    return [*places[:at], *places[at + 1 :]]
 
 
 def _places(text: str) -> list[int]:

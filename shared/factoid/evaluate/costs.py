@@ -53,8 +53,7 @@ def peak_memory() -> int:
     try:
         import resource
     except ModuleNotFoundError as error:
-        message = f"{sys.platform} does not tell the memory of a process: measure on Linux or macOS"
-        raise FactoidError(message) from error
+        raise FactoidError(f"{sys.platform} does not tell a process's memory: measure on Linux or macOS") from error
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 

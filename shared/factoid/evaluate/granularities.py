@@ -32,10 +32,7 @@ _FEW = 5  # R@5
 class AskedPassages:
     """A question with passages to rank, such as the hundred best of a retriever.
 
-    Attributes:
-        query: The question.
-        passages: In the order in which the retriever returned them.
-        answers: A text with any of them is relevant.
+    The passages are in the order in which the retriever returned them; a text with any of the answers is relevant.
     """
 
     query: str
@@ -45,16 +42,9 @@ class AskedPassages:
 
 @dataclass(frozen=True, slots=True)
 class LevelScores:
-    """One row of Table 3, from 0 to 1.
+    """One row of Table 3, from 0 to 1: of ranked sentences, None if the model cannot rank them, and of ranked passages."""
 
-    Attributes:
-        encoding: What is encoded at once, "sentence" or "passage".
-        sentence_p1, sentence_r5: Of ranked sentences; None if the model cannot rank them.
-        passage_p1, passage_r5: Of ranked passages.
-        questions: Number of questions.
-    """
-
-    encoding: Granularity
+    encoding: Granularity  # what is encoded at once, sentence or passage
     sentence_p1: float | None
     sentence_r5: float | None
     passage_p1: float
@@ -67,11 +57,8 @@ def score_levels(
 ) -> list[LevelScores]:
     """Measure rankings with sentences encoded and with passages encoded.
 
-    Args:
-        model: A ranker, or an encoder of one vector for each text; headings stand before texts as in the ranker's template,
-            or `EMBED_TEMPLATE`.
-        questions: Questions with their passages.
-        has_answer: Tells whether a text has one of the answers.
+    The model is a ranker, or an encoder of one vector for each text; headings stand before texts as in the ranker's template,
+    or `EMBED_TEMPLATE`.
 
     Raises:
         InvalidInputError: There are no questions, or one has no passages or answers.
@@ -80,8 +67,7 @@ def score_levels(
     for question in questions:
         check_list(question.passages, "passages")
         if not question.passages:
-            message = f"expected passages to rank, got none for {question.query!r:.80}: leave such questions out"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected passages to rank, got none for {question.query!r:.80}: leave it out")
     rank = _rank_by_tokens if isinstance(model, AnyGranularityRanker) else _rank_by_vectors
     rows = []
     for level in (Granularity.SENTENCE, Granularity.PASSAGE):
@@ -126,7 +112,6 @@ def _rank_by_vectors(encoder: Any, question: AskedPassages, level: Granularity) 
 
 
 def _sentences(question: AskedPassages) -> tuple[list[Document], list[int]]:
-    """Return the sentences of all passages under their headings, and the place of the passage of each."""
     rows = [
         (Document(passage.text[start:end], passage.title, passage.section), position)
         for position, passage in enumerate(question.passages)
@@ -136,7 +121,6 @@ def _sentences(question: AskedPassages) -> tuple[list[Document], list[int]]:
 
 
 def _with_best(sentences: list[Sentence]) -> Ranked:
-    """Return sentences, and the score of the best of each passage."""
     best: dict[int, float] = {}
     for score, position, _ in sentences:
         best[position] = max(score, best.get(position, score))

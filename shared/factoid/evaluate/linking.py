@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from factoid.entities.articles.names import canonical_title
 from factoid.entities.mention import Mention
 from factoid.errors import InvalidInputError
-from factoid.evaluate.checks import check_list, check_lists
+from factoid.evaluate.checks import check_lists, check_pairs
 
 Titles = Callable[[str], str]
 
@@ -46,8 +46,7 @@ def strict_scores(
     """Compare the mentions of each text with annotated ones: both ends of the span and the title must be the same."""
     check_lists(linked, "mentions")
     check_lists(annotated, "mentions")
-    if len(linked) != len(annotated):
-        raise InvalidInputError(f"got the mentions of {len(linked)} texts, and annotations of {len(annotated)}")
+    check_pairs(linked, "mentions", annotated, "annotations")
     spans, expected = (
         {
             (number, mention.start, mention.end, resolve(mention.title))
@@ -76,10 +75,7 @@ def title_accuracy(
 ) -> float:
     """Return the share of texts in which the expected title, or one of several, was found, from 0 to 1."""
     check_lists(linked, "mentions")
-    check_list(titles, "titles")
-    if len(linked) != len(titles) or not linked:
-        message = f"expected a title for each text, and at least one, got {len(titles)} titles for {len(linked)} texts"
-        raise InvalidInputError(message)
+    check_pairs(linked, "mentions", titles, "titles", least=1)
     hits = 0
     for mentions, title in zip(linked, titles, strict=True):
         expected = {resolve(name) for name in ([title] if isinstance(title, str) else title)}

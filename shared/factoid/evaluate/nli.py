@@ -35,9 +35,6 @@ class NliModel:
         batch_size: Pairs in one forward pass.
         model_options: For `from_pretrained`, such as `{"dtype": "bfloat16"}`.
 
-    Attributes:
-        truncated: Number of pairs cut so far.
-
     Raises:
         InvalidInputError: On first use, if the model cannot be loaded or has no label that says entailment.
         MissingDependencyError: On first use, where torch or transformers is absent.
@@ -85,8 +82,7 @@ class NliModel:
             sides = [list(side) for side in zip(*pairs, strict=True)]
             limit = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", _ENDLESS))
             self.truncated += sum(len(ids) > limit for ids in tokenizer(*sides, verbose=False)["input_ids"])
-            cut = {"truncation": "longest_first", "max_length": limit} if limit < _ENDLESS else {}
-            batch = tokenizer(*sides, padding=True, return_tensors="pt", **cut)
+            batch = tokenizer(*sides, truncation="longest_first", max_length=limit, padding=True, return_tensors="pt")
         batch = batch.to(model.device)
         with torch.inference_mode():
             if yes is None:
@@ -100,25 +96,21 @@ class NliModel:
         try:
             with quiet_loading(False):
                 config = transformers.AutoConfig.from_pretrained(self.model)
-                writes = config.is_encoder_decoder and not _classifies(config)  # BART has classifiers
+                classifies = any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
+                writes = config.is_encoder_decoder and not classifies  # BART has classifiers
                 kind = "AutoModelForSeq2SeqLM" if writes else "AutoModelForSequenceClassification"
                 tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
                 model = getattr(transformers, kind).from_pretrained(self.model, **self.model_options)
         except (OSError, ValueError) as error:
-            message = f"cannot load the NLI model {self.model!r}: {str(error).strip().partition(chr(10))[0]}"
-            raise InvalidInputError(message) from error
-        yes = None if writes else self._label(config)
+            reason = str(error).strip().partition("\n")[0]
+            raise InvalidInputError(f"cannot load the NLI model {self.model!r}: {reason}") from error
+        yes = None
+        if not writes:
+            labels = {number: str(name).lower() for number, name in config.id2label.items()}
+            entailing = [int(number) for number, name in labels.items() if name.startswith("entail")]
+            if len(entailing) != 1:
+                raise InvalidInputError(
+                    f"{self.model!r} has the labels {', '.join(labels.values())}: expected one that begins with 'entail'"
+                )
+            yes = entailing[0]
         return model.to(usable_device(self.device, extra="models")).eval(), tokenizer, yes
-
-    def _label(self, config: Any) -> int:
-        labels = {number: str(name).lower() for number, name in config.id2label.items()}
-        yes = [number for number, name in labels.items() if name.startswith("entail")]
-        if len(yes) != 1:
-            raise InvalidInputError(
-                f"{self.model!r} has the labels {', '.join(labels.values())}: expected one that begins with 'entail'"
-            )
-        return int(yes[0])
-
-
-def _classifies(config: Any) -> bool:
-    return any(name.endswith("ForSequenceClassification") for name in config.architectures or ())

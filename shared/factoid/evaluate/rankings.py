@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from factoid.errors import InvalidInputError
-from factoid.evaluate.checks import check_list, check_lists
+from factoid.evaluate.checks import check_lists, check_pairs
 
 Relevances = Sequence[Sequence[bool]]
 
@@ -26,9 +26,7 @@ def judge(
     `has_answer` is what makes a document relevant, such as `has_answer_normalized` or `has_answer_dpr`.
     """
     check_lists(documents, "texts")
-    check_list(answers, "answers")
-    if len(documents) != len(answers):
-        raise InvalidInputError(f"got documents of {len(documents)} questions, and answers to {len(answers)}")
+    check_pairs(documents, "texts", answers, "answers")
     return [[has_answer(text, expected) for text in texts] for texts, expected in zip(documents, answers, strict=True)]
 
 
@@ -65,5 +63,6 @@ def _check(relevances: Relevances, k: int | None) -> None:
     if k is not None and k < 1:
         raise InvalidInputError(f"k must be at least 1, got {k}")
     if not len(relevances) or any(isinstance(hit, str) for relevance in relevances for hit in relevance):
-        message = "expected for each question, at least one, whether each document is relevant: judge tells it of texts"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            "expected for each question, at least one, whether each document is relevant: see judge"
+        )

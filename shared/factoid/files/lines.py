@@ -7,13 +7,15 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from factoid.errors import InvalidInputError, UnreadableFileError
+
+Record = TypeVar("Record")
 
 DAMAGE = (EOFError, zlib.error, OSError)  # what reading a damaged archive raises
 _NOT_READ = {b"7z\xbc\xaf": "7-Zip", b"PK\x03\x04": "zip", b"\xfd7zX": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
@@ -41,10 +43,8 @@ def opened(path: Path) -> Iterator[BufferedReader]:
         refuse(path, error)
     with raw:
         begin = raw.peek(6)
-        packer = next((packer for magic, packer in _NOT_READ.items() if begin.startswith(magic)), None)
-        if packer:
-            message = f"{path} is packed with {packer}, which is not read here; unpack it, or use bzip2 or gzip"
-            raise UnreadableFileError(message)
+        if packer := next((packer for magic, packer in _NOT_READ.items() if begin.startswith(magic)), None):
+            raise UnreadableFileError(f"{path} is packed with {packer}, which is not read here; use bzip2 or gzip")
         unpack = gzip.open if begin.startswith(b"\x1f\x8b") else bz2.open if begin.startswith(b"BZh") else None
         if unpack is None:
             yield raw
@@ -61,13 +61,25 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             for number, line in enumerate(file, start=1):
                 yield number, line
         except DAMAGE as error:
-            message = f"{path} is damaged or cut short after line {number}: {error}. Copy or download it again"
-            raise UnreadableFileError(message) from error
+            damage = f"{path} is damaged or cut short after line {number}: {error}"
+            raise UnreadableFileError(f"{damage}. Copy or download it again") from error
 
 
 def filled_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Do as `read_lines`, without blank lines."""
     return ((number, line) for number, line in read_lines(path) if not line.isspace())
+
+
+def read_records(path: Path, parse: Callable[[dict[str, Any]], Record], *, expected: str) -> Iterator[Record]:
+    """Yield what `parse` makes of the JSON object in each line; an UnreadableFileError says where it fails."""
+    for number, line in filled_lines(path):
+        with located(f"{path}:{number}"):
+            fields = parse_object(line)
+            try:
+                record = parse(fields)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise InvalidInputError(f"expected {expected}, got {fields!r:.80}: {error}") from error
+        yield record
 
 
 def parse_json(text: bytes | str) -> Any:

@@ -12,6 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
-from factoid.errors import UnreadableFileError
-from factoid.files.lines import located, read_lines, refuse, visible_files
-from factoid.files.records import parse_file, parse_lines, parse_table
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.lines import located, parse_json, parse_object, read_lines, refuse, visible_files
+from factoid.files.tables import read_table
 from factoid.metadata import plain_metadata
 from factoid.sections import FRONT_MATTER
 from factoid.units import Document, content_id
@@ -33,6 +34,7 @@ TABLE_ENDINGS = frozenset({".csv", ".tsv"})
 CONVERTED_ENDINGS = frozenset({".pdf", ".docx", ".pptx", ".html", ".htm", ".epub", ".ipynb"})  # by the extra documents
 
 _EXTRA = "documents"
+_TEXT_FIELDS = ("text", "content", "page_content")
 _MARKUP = {"<?xml": "XML", "<!doctype html": "HTML", "<html": "HTML", "{\\rtf": "RTF", "%pdf-": "PDF"}
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -43,10 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 def read_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Yield the documents of files and folders; one file is in memory at a time, of JSON lines one line.
-
-    Args:
-        paths: As for `find_files`.
+    """Yield the documents of files and folders, as `find_files` takes them; one file is in memory at a time, or one line.
 
     Raises:
         UnreadableFileError: A file that is missing, damaged or of an unknown kind, or a record that is no document. What
@@ -60,10 +59,9 @@ def read_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
 def find_files(paths: Iterable[str | Path]) -> list[Path]:
     """List the files to read.
 
-    Args:
-        paths: Files; folders; "-" for standard input. In folders, and the folders in them, text, Markdown and JSON lines
-            count, and with the extra `documents` also what it converts, in order of their names. Hidden files are left
-            out; others are counted in a warning. Tables (.csv, .tsv) and .json are read only where they are named.
+    The paths are files, folders, or "-" for standard input. In folders, and the folders in them, text, Markdown and JSON lines
+    count, and with the extra `documents` also what it converts, in order of their names. Hidden files are left out; others are
+    counted in a warning. Tables (.csv, .tsv) and .json are read only where they are named.
 
     Raises:
         UnreadableFileError: A path that is neither file nor folder, or a folder without any such file.
@@ -79,24 +77,16 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
         elif is_file or str(path) == STDIN:
             files[path] = None
         else:
-            message = f"{path} is neither a file nor a folder" if path.exists() else f"{path} does not exist"
-            raise UnreadableFileError(message)
+            what = "is neither a file nor a folder" if path.exists() else "does not exist"
+            raise UnreadableFileError(f"{path} {what}")
     return list(files)
 
 
 def read_file(path: str | Path) -> Iterator[Document]:
     """Yield the documents of one file.
 
-    * Text and Markdown: one document. YAML front matter becomes its metadata, and `title` its title.
-    * JSON lines, and .json with an object or a list of objects: one document for each object. `text` (or `content`,
-      `page_content`) is required; `title`, `section`, `id` and `metadata` are optional, title and section also inside
-      `metadata`; other fields become metadata.
-    * Tables (.csv, .tsv): one document for each row, read as such an object; without a column of text, its text is
-      "column: value" on one line for each cell.
-    * PDF, DOCX, PPTX, HTML, EPUB and notebooks: one document in Markdown, converted by the extra `documents`.
-    * "-": standard input, read as JSON lines if it begins with "{", else as Markdown; the id comes from the content.
-
-    `metadata["source"]` is the path as given, unless the file says another.
+    Kinds of files and their fields are those of docs/cli.md. Title and section may also stand inside `metadata`. The id of
+    standard input ("-") comes from the content. `metadata["source"]` is the path as given, unless the file says another.
 
     Raises:
         UnreadableFileError, MissingDependencyError: See `read_documents`.
@@ -105,13 +95,19 @@ def read_file(path: str | Path) -> Iterator[Document]:
     ending = path.suffix.lower()
     try:
         if str(path) == STDIN:
-            yield from _read_stdin(sys.stdin.buffer.read())
+            raw = sys.stdin.buffer.read()
+            if raw.removeprefix(_BOM).lstrip().startswith(b"{"):
+                yield from _read_records(path, _lines(enumerate(raw.splitlines(), start=1)))
+            else:
+                text = decode(raw, "standard input")
+                title, metadata = _front_matter(text, "standard input")
+                yield Document(text, title, metadata={"source": STDIN, **metadata})
         elif ending == JSONL_ENDING:
-            yield from parse_lines(read_lines(path), path)
+            yield from _read_records(path, _lines(read_lines(path)))
         elif ending == ".json":
-            yield from parse_file(path)
+            yield from _read_records(path, _objects(path))
         elif ending in TABLE_ENDINGS:
-            yield from parse_table(path)
+            yield from _read_records(path, _rows(path))
         else:
             document_id = content_id("file", path.resolve().as_posix())
             with located(path):
@@ -141,29 +137,76 @@ def _list_folder(folder: Path) -> list[Path]:
         advice = f'; some are read after: pip install "factoid[{_EXTRA}]"' if skipped.keys() & CONVERTED_ENDINGS else ""
         logger.warning("skipped %d %s in %s (%s)%s", skipped.total(), noun, folder, kinds, advice)
     if not files:
-        message = f"{folder} holds no file that can be read: expected files that end in {', '.join(sorted(wanted))}"
-        raise UnreadableFileError(message)
+        endings = ", ".join(sorted(wanted))
+        raise UnreadableFileError(f"{folder} holds no file that can be read: expected files that end in {endings}")
     return files
 
 
-def _read_stdin(raw: bytes) -> Iterator[Document]:
-    if raw.removeprefix(_BOM).lstrip().startswith(b"{"):
-        yield from parse_lines(enumerate(raw.splitlines(), start=1), Path(STDIN))
-        return
-    text = _decode(raw, "standard input")
-    title, metadata = _front_matter(text, "standard input")
-    yield Document(text, title, metadata={"source": STDIN, **metadata})
+# Files of records
+
+
+def _read_records(path: Path, records: Iterable[tuple[str, Any]]) -> Iterator[Document]:
+    """Yield the documents of records, or of lines that hold them, each with its place in the file."""
+    for place, record in records:
+        with located(f"{path}{place}"):
+            document = _from_record(parse_object(record) if isinstance(record, bytes) else record, path)
+        yield document
+
+
+def _lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, bytes]]:
+    return ((f":{number}", line) for number, line in lines if line.strip())
+
+
+def _objects(path: Path) -> Iterator[tuple[str, Any]]:
+    with located(path):
+        content = parse_json(path.read_bytes())
+    records = content if isinstance(content, list) else [content]
+    return ((f": object {number}", record) for number, record in enumerate(records, start=1))
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    names, rows = read_table(path)
+    text_name = next((name for name in _TEXT_FIELDS if name in names), None)
+    for line, cells in rows:
+        record: dict[str, Any] = {name: cell.strip() for name, cell in cells.items() if cell.strip()}
+        if text_name:
+            record = {text_name: ""} | record
+        else:
+            record = {"text": "\n".join(f"{name}: {cell}" for name, cell in record.items()), "metadata": record}
+        yield f":{line}", record
+
+
+def _from_record(record: Any, path: Path) -> Document:
+    name = next((name for name in _TEXT_FIELDS if name in record), None) if isinstance(record, dict) else None
+    if name is None:
+        raise InvalidInputError(f'expected an object with a field "text", got {record!r:.60}')
+    fields = dict(record)
+    text, metadata = fields.pop(name), fields.pop("metadata", None)
+    metadata = {} if metadata is None else metadata
+    if not isinstance(metadata, dict):
+        raise InvalidInputError(f'expected an object in "metadata", got {metadata!r:.60}')
+    strings: dict[str, Any] = {
+        key: value for key in ("title", "section") if isinstance(value := metadata.get(key), str)
+    }
+    strings |= {key: value for key in ("title", "section", "id") if (value := fields.pop(key, None)) is not None}
+    if type(strings.get("id")) is int:
+        strings["id"] = str(strings["id"])
+    metadata = fields | metadata  # what is left are fields of the user's own
+    document = Document(text, **strings, metadata=metadata)
+    # Added after the id is made: the same content at another path is the same document.
+    return replace(document, metadata={"source": path.as_posix(), **metadata})
 
 
 # Files of one document: text, title and metadata
 
 
 def _read_text(path: Path) -> tuple[str, str, dict[str, Any]]:
-    text = _decode(path.read_bytes(), str(path))
+    text = decode(path.read_bytes(), str(path))
     start = text[:64].lstrip().lower()
     if kind := next((kind for mark, kind in _MARKUP.items() if start.startswith(mark)), None):
-        message = f"{path} is {kind}, not text: give it the ending of its kind, or convert it to Markdown"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(
+            f"{path} is {kind}, not text: give it the ending of its kind, or convert it to Markdown"
+        )
     return text, *_front_matter(text, str(path))
 
 
@@ -173,8 +216,8 @@ def _convert(path: Path) -> tuple[str, str, dict[str, Any]]:
         try:
             result = _converter().convert_stream(file, file_extension=path.suffix.lower())
         except markitdown.MarkItDownException as error:
-            message = f"{path} cannot be converted: {str(error).strip().splitlines()[-1].strip(' -')}"
-            raise UnreadableFileError(message) from error
+            reason = str(error).strip().splitlines()[-1].strip(" -")
+            raise UnreadableFileError(f"{path} cannot be converted: {reason}") from error
     text: str = result.markdown
     if not text.strip():
         raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
@@ -215,7 +258,7 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
     return "" if title is None else str(title), metadata
 
 
-def _decode(raw: bytes, place: str) -> str:
+def decode(raw: bytes, place: str) -> str:
     """Return bytes as text, without a byte order mark."""
     try:
         return raw.removeprefix(_BOM).decode("utf-8")
@@ -225,8 +268,6 @@ def _decode(raw: bytes, place: str) -> str:
         elif b"\0" in raw[:_SNIFFED]:
             message = f"{place} is a binary file: expected text in UTF-8"
         else:
-            message = (
-                f"{place} is not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}. "
-                "Convert it, for example with iconv -f LATIN1 -t UTF-8"
-            )
+            byte = f"byte {error.object[error.start]:#04x} at offset {error.start}"
+            message = f"{place} is not UTF-8: {byte}. Convert it, for example with iconv -f LATIN1 -t UTF-8"
         raise UnreadableFileError(message) from error

@@ -28,8 +28,7 @@ def read_table(file: Path, *columns: str) -> tuple[list[str], Iterator[Row]]:
     lists = _read_lists(file, columns)
     names = [name.strip() for name in next(lists, (0, []))[1]]
     if twice := sorted({name for name in names if name and names.count(name) > 1}):
-        message = f"{file}: several columns are called {', '.join(map(repr, twice))}: give each a name of its own"
-        raise UnreadableFileError(message)
+        raise UnreadableFileError(f"{file}: several columns are called {', '.join(map(repr, twice))}: give each a name")
     return names, _read_rows(file, names, lists)
 
 
@@ -79,7 +78,7 @@ def find_column(names: Sequence[str], name: str) -> str | None:
 
 
 def _fit(lines: Sequence[str], separator: str, columns: Sequence[str]) -> tuple[bool, int]:
-    """Return how well the first row is read under a separator: whether it has the columns, and how many cells."""
+    """Tell whether the first row, read under a separator, has the columns, and how many cells."""
     try:
         names = [name.strip() for name in next(filter(any, csv.reader(lines, delimiter=separator)), [])]
     except csv.Error:  # whoever reads on will say it
@@ -92,5 +91,4 @@ def _decoded_lines(file: Path) -> Iterator[str]:
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            message = f"{file}:{number}: not UTF-8: {error}. Save the table again as CSV in UTF-8"
-            raise UnreadableFileError(message) from error
+            raise UnreadableFileError(f"{file}:{number}: not UTF-8: {error}. Save the table as CSV in UTF-8") from error

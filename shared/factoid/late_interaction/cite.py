@@ -41,9 +41,8 @@ from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.decompose import decompose
 from factoid.propositions.protocol import check_propositionizer
 from factoid.sentences import Span
-from factoid.store.options import whole_number
 from factoid.store.token_vectors import TokenVectors
-from factoid.units import Granularity, Unit, check_text
+from factoid.units import Granularity, Unit, check_text, whole_number
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder

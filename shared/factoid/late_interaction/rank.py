@@ -27,9 +27,9 @@ from factoid.propositions import Propositionizer, Report
 from factoid.propositions.decompose import decompose
 from factoid.sentences import Span
 from factoid.split import split_sentences
-from factoid.store.options import RankedParents, whole_number
+from factoid.store.options import RankedParents
 from factoid.store.token_vectors import TokenVectorCache, TokenVectors
-from factoid.units import Document, Granularity, Hit, Unit
+from factoid.units import Document, Granularity, Hit, Unit, whole_number
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder

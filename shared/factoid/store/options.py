@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,7 +13,7 @@ from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.index.lexical import has_tantivy
 from factoid.search import Fusion, Weights
-from factoid.units import Granularity, Hit, Unit
+from factoid.units import Granularity, Hit, Unit, whole_number
 
 Parents = Literal["passage", "document", "unit"]
 RankedParents = Literal["passage", "unit"]
@@ -207,21 +206,6 @@ class SearchOptions:
                 f"rerank ranks units of one granularity, passage, sentence or proposition: got {self.granularity!r}"
             )
         return Granularity(self.granularity)
-
-
-def whole_number(name: str, value: object, *, least: int = 1) -> int:
-    """Return any integer type as an int.
-
-    Raises:
-        InvalidInputError: Not a whole number, or below the least.
-    """
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise InvalidInputError(f"{name} must be a whole number, got {value!r}") from error
-    if number < least:
-        raise InvalidInputError(f"{name} must be at least {least}, got {number}")
-    return number
 
 
 def _finest(searched: Sequence[Granularity]) -> Granularity:

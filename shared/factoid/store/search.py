@@ -32,8 +32,8 @@ from factoid.search import (
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState, Mask
-from factoid.store.options import SearchOptions, whole_number
-from factoid.units import Granularity, Hit, Unit, check_text
+from factoid.store.options import SearchOptions
+from factoid.units import Granularity, Hit, Unit, check_text, whole_number
 
 _ROW = attrgetter("row")
 

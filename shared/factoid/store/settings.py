@@ -19,8 +19,7 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot, write_meta
 from factoid.store.database.transaction import Transaction
-from factoid.store.options import whole_number
-from factoid.units import Granularity
+from factoid.units import Granularity, whole_number
 
 _PROBES = 3  # stored units that an encoder of another name has to give their vectors
 _TOLERANCE = 0.05  # of a vector's length: half precision and other devices stay far below, another model far above

@@ -468,8 +468,7 @@ class UnitStore:
 
     def encode(self, units: Sequence[Unit]) -> dict[int, Vectors]:
         """Return the vector of each unit that is searched, by position. Shape of each: (dim,)."""
-        recipe = Recipe(self.granularities, embed_template=self.embed_template)
-        return encode(self.encoder, units, recipe, self.granularities)
+        return encode(self, units)
 
     def _insert(self, writing: Transaction, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         writing.insert(units, vectors)

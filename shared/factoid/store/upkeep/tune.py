@@ -13,8 +13,7 @@ from factoid.index import Similarity, check_kind, kinds_to_try
 from factoid.index.tune import TuneRow
 from factoid.index.tune import tune as tune_kinds
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.options import whole_number
-from factoid.units import Granularity, check_text
+from factoid.units import Granularity, check_text, whole_number
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore

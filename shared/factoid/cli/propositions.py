@@ -1,9 +1,11 @@
-"""`factoid estimate` and `factoid batch`: what a chat model would cost, and OpenAI's Batch API."""
+"""`factoid split`, `estimate` and `batch`: files into units, what a chat model would cost, and OpenAI's Batch API."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,17 +13,63 @@ import typer
 
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
-from factoid.cli.propositionizers import make_prompted
 from factoid.errors import InvalidInputError
 from factoid.terminal import count
 
 if TYPE_CHECKING:
     from factoid.propositions.prompting.batches import Batch, BatchReport
+    from factoid.units import Unit
+
+_BATCH = 64  # passages decomposed together: output starts early, and models still get full batches
+_WINDOW = 4096  # with a cache, which divides them into batches itself
 
 Model = Annotated[str, option("NAME", "The chat model.")]
 
 
-@opts.grouped
+def split(
+    paths: opts.Paths,
+    granularity: Annotated[opts.Kind, option(None, "The units to print.")] = "proposition",
+    *,
+    splitting: opts.Splitting,
+    unsupported: opts.Unsupported = "drop",
+    cache: opts.CacheFile = None,
+    retry_failed: opts.RetryFailed = False,
+    quiet: opts.Quiet = False,
+) -> None:
+    """Print the passages, sentences or propositions of files as JSON lines with spans."""
+    from factoid.propositions import PropositionCache, Report, decompose
+    from factoid.propositions.cached_propositionizer import with_cache
+    from factoid.split import split_sentences
+
+    if retry_failed and not cache:
+        raise InvalidInputError("--retry-failed needs --cache, where failures are kept")
+    propositionizer = opts.make_propositionizer(splitting) if granularity == "proposition" else None
+    show = opts.show_progress(quiet)
+    # A cache has a bar of its own.
+    passages = opts.read_passages(paths, splitting.words, show_progress=show and not (propositionizer and cache))
+    if propositionizer is None:
+        for passage in passages:
+            _print_units([passage] if granularity == "passage" else split_sentences(passage))
+        return
+    if retry_failed and cache:
+        PropositionCache(cache).forget(failures=True)
+    report = Report()
+    source = with_cache(propositionizer, cache, batch_size=_BATCH, show_progress=show)
+    while batch := list(islice(passages, _WINDOW if cache else _BATCH)):
+        decomposition = decompose(batch, source, unsupported=unsupported)
+        report += decomposition.report
+        _print_units(decomposition.units)
+    if not quiet:
+        print(report, file=sys.stderr)
+
+
+def _print_units(units: Iterable[Unit]) -> None:
+    for unit in units:
+        fields = asdict(unit)
+        del fields["payload"]  # comes only from those who store units
+        opts.print_json(fields)
+
+
 def estimate(
     paths: opts.Paths,
     model: Model,
@@ -51,7 +99,6 @@ def estimate(
     output.print(cost, cost)
 
 
-@opts.grouped
 def batch(
     action: Annotated[
         Literal["submit", "status", "collect", "cancel"],
@@ -78,7 +125,7 @@ def batch(
         raise InvalidInputError(f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}")
     show = output.show_progress
     chat = opts.Splitting(model=model, base_url=base_url, temperature=temperature, max_concurrency=1)
-    batches = PropositionBatch(make_prompted(chat), cache, show_progress=show)
+    batches = PropositionBatch(opts.make_prompted(chat), cache, show_progress=show)
     if action != "submit" and not batches.folder.exists() and not batches.cache.path.exists():
         raise InvalidInputError(f"there is no {cache}, and so no batch: name the --cache of factoid batch submit")
     if action == "submit" or batches.cache.path.exists():

@@ -56,13 +56,12 @@ def answer(
     ranked = [_ranked(text, of_query, query, kind) for text, of_query in zip(texts, candidates, strict=True)]
     if not search_options.expand:
         return ranked
-    with store.connections.reading() as connection:
-        snapshot = Snapshot(connection)
+    with store.connections.reading() as snapshot:
         return [[with_neighbours(snapshot, hit, search_options.expand) for hit in hits] for hits in ranked]
 
 
 def _candidates(
-    query: Query, kind: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState[Any]]
+    query: Query, kind: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState]
 ) -> list[_Candidates]:
     """Return the best passages of a search and, for document hits, the best passage of each further document."""
     options = replace(query.options, parents="passage", min_score=None, expand=0, rerank=None)

@@ -91,7 +91,7 @@ class Query:
         return [*names, LEXICAL] if self.weights.lexical else names
 
 
-def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) -> list[list[Hit]]:
+def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
     """Return the k best hits for each query in a snapshot and the indexes it needs, of the same generation."""
     options, weights = query.options, query.weights
     filtered = not (options.filter is None and options.document_ids is None and options.unit_ids is None)

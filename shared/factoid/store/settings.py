@@ -124,8 +124,7 @@ def keep_settings(connections: Connections, *, dtype: str | None = None, **reque
     Raises:
         InvalidInputError: A kind of index that does not fit the vectors, or another dtype than that of a filled store.
     """
-    with connections.reading() as connection:
-        snapshot = Snapshot(connection)
+    with connections.reading() as snapshot:
         stored, stored_dtype, dim = Settings.of(snapshot), str(snapshot.dtype), snapshot.meta.get("dim")
     settings = stored.updated(**requested)
     if dim is not None and settings != stored:

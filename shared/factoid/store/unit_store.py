@@ -32,8 +32,7 @@ from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.search import Weights
 from factoid.store.database.connections import Connections, closed
-from factoid.store.database.snapshot import Snapshot
-from factoid.store.database.transaction import Transaction, check_unit, transaction
+from factoid.store.database.transaction import Transaction, check_unit
 from factoid.store.indexes.build import VectorBuilder, builders_of
 from factoid.store.indexes.views import Views
 from factoid.store.options import SearchOptions
@@ -53,7 +52,6 @@ from factoid.store.transfer.import_ import import_from
 from factoid.store.transfer.merge import merge
 from factoid.store.transfer.remote import load_from, save_to
 from factoid.store.upkeep.compact import compact
-from factoid.store.upkeep.repair import retry_failures
 from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import tune
 from factoid.store.upkeep.tune_weights import tune_weights
@@ -125,8 +123,7 @@ class UnitStore:
         self._closed = False
         self.connections = Connections(self.path, read_only=read_only)
         try:
-            with self.connections.reading() as connection:
-                snapshot = Snapshot(connection)
+            with self.connections.reading() as snapshot:
                 self._alias = getattr(encoder, "name", None), check_identity(snapshot, encoder, self.requested_template)
                 self.granularities = chosen or snapshot.searched() or GRANULARITIES
             self._settings = keep_settings(self.connections, dtype=dtype, **requested)
@@ -159,14 +156,14 @@ class UnitStore:
     @property
     def encoder_name(self) -> str | None:
         """The name of the encoder that the stored vectors are of; None where it was not named, or nothing is stored."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).meta.get("encoder")
+        with self.connections.reading() as snapshot:
+            return snapshot.meta.get("encoder")
 
     @property
     def embed_template(self) -> str:
         """What is encoded of a unit."""
-        with self.connections.reading() as connection:
-            return self.requested_template or Snapshot(connection).meta.get("embed_template") or EMBED_TEMPLATE
+        with self.connections.reading() as snapshot:
+            return self.requested_template or snapshot.meta.get("embed_template") or EMBED_TEMPLATE
 
     @property
     def weights(self) -> Weights:
@@ -267,7 +264,7 @@ class UnitStore:
         else:
             chosen = enumerate(vectors[position] for position in last.values())
             encoded = {place: np.asarray(vector, np.float32) for place, vector in chosen if vector is not None}
-        with transaction(self.connections) as writing:
+        with self.connections.transaction() as writing:
             # Units may come before their passage: one that is not there replaces nothing.
             writing.remove(writing.stored(unit.id for unit in distinct), under=not keep_children)
             self._insert(writing, distinct, encoded)
@@ -275,13 +272,13 @@ class UnitStore:
 
     def changed(self, batch: Sequence[Split]) -> list[Split]:
         """Return the documents that are not stored as they are given. A step of `factoid.ingest`."""
-        with self.connections.reading() as connection:
-            stored = Snapshot(connection).digests([split.document.id for split in batch])
+        with self.connections.reading() as snapshot:
+            stored = snapshot.digests([split.document.id for split in batch])
         return [split for split in batch if stored.get(split.document.id) != split.digest]
 
     def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Commit documents with their units in place of what is stored of them. A step of `factoid.ingest`."""
-        with transaction(self.connections) as writing:
+        with self.connections.transaction() as writing:
             writing.remove([split.document.id for split in batch])
             for split in batch:
                 writing.put_document(split.document, split.digest)
@@ -311,7 +308,7 @@ class UnitStore:
             raise InvalidInputError(
                 f"delete takes a list of ids, or unit_ids or a filter in its place, got {ids=}, {unit_ids=}, {filter=}"
             )
-        with transaction(self.connections) as writing:
+        with self.connections.transaction() as writing:
             if ids is not None:
                 return writing.remove(ids)
             rows = writing.unit_rows(unit_ids).tolist() if unit_ids is not None else writing.rows_passing(filter or {})
@@ -337,32 +334,32 @@ class UnitStore:
         """
         if (ids is None) == (filter is None):
             raise InvalidInputError(f"give a list of ids, or a filter in their place, got {ids=} and {filter=}")
-        with transaction(self.connections) as writing:
+        with self.connections.transaction() as writing:
             rows = writing.chosen_rows(ids) if ids is not None else writing.rows_passing(filter or {})
             writing.describe(rows, changes)
             return len(rows)
 
     def clear(self) -> None:
         """Delete everything, cached propositions and token vectors included; another encoder may then fill the store."""
-        with transaction(self.connections) as writing:
+        with self.connections.transaction() as writing:
             writing.clear()
         if self.path is not None:
             TokenVectorCache(self.path).clear()
 
     def ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
         """Return the ids of all units, oldest first, or of those whose metadata pass a filter."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).ids(filter or {})
+        with self.connections.reading() as snapshot:
+            return snapshot.ids(filter or {})
 
     def mismatch(self, tree: Tree) -> tuple[Comparison, Any] | None:
         """Return a comparison of a filter that cannot be made with some stored value, and that value, or None."""
-        with self.connections.reading() as connection:
-            return mismatch(connection, tree)
+        with self.connections.reading() as snapshot:
+            return mismatch(snapshot.connection, tree)
 
     def get(self, ids: Sequence[str]) -> list[Unit]:
         """Return the units with these ids, in this order; unknown ids are left out."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).units_by_id(ids)
+        with self.connections.reading() as snapshot:
+            return snapshot.units_by_id(ids)
 
     def searches(self, unit: Unit) -> bool:
         """Tell whether a unit is encoded: it is of a searched granularity, and more than white space."""
@@ -370,8 +367,8 @@ class UnitStore:
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of these units by id; without those that have none. Shape of each: (dim,)."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).vectors_by_id(ids)
+        with self.connections.reading() as snapshot:
+            return snapshot.vectors_by_id(ids)
 
     def document(self, document_id: str) -> Document | None:
         """Return a document that `add_documents` stored, or None."""
@@ -379,20 +376,21 @@ class UnitStore:
 
     def documents(self, ids: Sequence[str]) -> list[Document]:
         """Return the documents with these ids that `add_documents` stored, in this order; unknown ids are left out."""
-        with self.connections.reading() as connection:
-            documents = Snapshot(connection).documents_by_id(ids)
+        with self.connections.reading() as snapshot:
+            documents = snapshot.documents_by_id(ids)
         return [documents[document_id][0] for document_id in ids if document_id in documents]
 
     @property
     def lacks_texts(self) -> bool:
         """Whether the store holds units whose documents it does not have; told by the first document."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).lacks_texts()
+        with self.connections.reading() as snapshot:
+            sql = "SELECT 1 FROM (SELECT text FROM documents ORDER BY row LIMIT 1) WHERE text IS NULL"
+            return bool(snapshot.values(sql))
 
     def counts(self) -> dict[Granularity, int]:
         """Return the number of units of each granularity."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).counts()
+        with self.connections.reading() as snapshot:
+            return snapshot.counts()
 
     def search(self, query: str, k: int = 5, **options: Any) -> list[Hit]:
         """Return the k best hits for a query, best first.
@@ -430,10 +428,24 @@ class UnitStore:
             raise InvalidInputError(message)
         return answer(self, texts, queries, k, options)
 
+    def retry_failures(self) -> int:
+        """Have documents with failed passages decomposed again when they are added next, the failures forgotten.
+
+        What failed is kept like any result, since a model would mostly fail again: use this when something else has changed.
+        A shared cache is to be told with `PropositionCache.forget(failures=True)`.
+
+        Returns:
+            The number of those documents.
+        """
+        with self.connections.transaction() as writing:
+            count = writing.forget_failures()
+        if self.path is not None:
+            PropositionCache(self.path).forget(failures=True)
+        return count
+
     stats = stats
     tune = tune
     tune_weights = tune_weights
-    retry_failures = retry_failures
     verify = verify
     compact = compact
     export = export

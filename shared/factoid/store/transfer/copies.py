@@ -82,8 +82,8 @@ def _back_up(connections: Connections, target: sqlite3.Connection, folder: Path)
     copies: list[Path] = []
     with connections.reading() as source:
         try:
-            source.execute("SELECT value FROM meta").fetchall()  # the generation is chosen by what is read first
-            source.backup(target)
+            source.values("SELECT value FROM meta")  # the generation is chosen by what is read first
+            source.connection.backup(target)
         except sqlite3.Error as error:  # the target's, not the store's
             raise _failure(folder, error) from error
         # Each names its generation, so those of an earlier one do no harm.

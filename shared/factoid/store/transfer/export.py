@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from factoid.errors import StoreError
 from factoid.files.atomic import part_beside, sync_file, sync_folder
 from factoid.progress import progress_bar
-from factoid.store.database.snapshot import Snapshot
 from factoid.store.transfer.formats import About, Files, T, blocks
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def export(
 
     try:
         with ExitStack() as stack:
-            snapshot = Snapshot(stack.enter_context(store.connections.reading()))
+            snapshot = stack.enter_context(store.connections.reading())
             parts = [stack.enter_context(part_beside(file)) for file in targets]
             total = sum(snapshot.counts().values())
             with progress_bar(show=show_progress, unit=" units", total=total) as bar:

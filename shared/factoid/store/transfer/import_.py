@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from factoid.encode import EMBED_TEMPLATE, bare_name
 from factoid.errors import EncoderMismatchError, UnreadableFileError
 from factoid.progress import progress_bar
-from factoid.store.database.snapshot import Snapshot, StoredUnit
-from factoid.store.database.transaction import transaction
+from factoid.store.database.snapshot import StoredUnit
 from factoid.store.transfer.formats import About, Files, blocks
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def import_from(
     name, template = (about.encoder, about.embed_template) if about is not None and about.vectors else (None, None)
     _check_fit(store, files, {"encoder": (name, encoder), "embed_template": (template, store.requested_template)})
     if template is not None:  # before units without vectors are encoded
-        with transaction(store.connections) as writing:
+        with store.connections.transaction() as writing:
             writing.put("embed_template", template)
     counts = {"units": 0, "documents": 0, "encoded": 0}
     with progress_bar(show=show_progress, unit=" units", total=None if about is None else about.units) as bar:
@@ -77,7 +76,7 @@ def import_from(
             encoded = store.encode([units[position].unit for position in missing]) if missing else {}
             for position, vector in encoded.items():
                 units[missing[position]] = StoredUnit(units[missing[position]].unit, vector)
-            with transaction(store.connections) as writing:
+            with store.connections.transaction() as writing:
                 writing.put_units(units)
                 encoder_name = encoder if encoded else name
                 if encoder_name and writing.meta.get("encoder") is None and writing.meta.get("dim") is not None:
@@ -89,7 +88,7 @@ def import_from(
             bar.update(len(block))
     # Documents come last: one that is cut off in between is not taken for complete when it is added again.
     for group in blocks(files.read_documents()):
-        with transaction(store.connections) as writing:
+        with store.connections.transaction() as writing:
             for document, digest in group:
                 writing.put_document(document, digest)
         counts["documents"] += len(group)
@@ -105,8 +104,8 @@ def import_from(
 
 def _check_fit(store: UnitStore, files: Files, identity: dict[str, tuple[str | None, str | None]]) -> None:
     """Refuse vectors of another encoder or template than those of the store."""
-    with store.connections.reading() as connection:
-        meta = Snapshot(connection).meta
+    with store.connections.reading() as snapshot:
+        meta = snapshot.meta
     for key, (value, requested) in identity.items():
         expected = meta.get(key) or requested
         if value and expected and bare_name(value) != bare_name(expected):

@@ -20,7 +20,7 @@ from factoid.propositions import PropositionCache
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import to_array
 from factoid.store.database.snapshot import AMONG, Snapshot, StoredUnit
-from factoid.store.database.transaction import Transaction, transaction
+from factoid.store.database.transaction import Transaction
 from factoid.store.settings import Settings
 from factoid.store.transfer.formats import BLOCK, blocks
 from factoid.units import Document, Granularity
@@ -108,10 +108,8 @@ def _merge(target: Connections, source: Connections, on_conflict: OnConflict, sh
         raise InvalidInputError(f"on_conflict must be 'replace', 'keep' or 'error', got {on_conflict!r}")
     if target is source or (target.path and source.path and source.path.exists() and target.path.samefile(source.path)):
         raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
-    with source.reading() as connection:
-        theirs = Snapshot(connection)
-        with target.reading() as reading:
-            mine = Snapshot(reading)
+    with source.reading() as theirs:
+        with target.reading() as mine:
             _check_fit(mine, theirs)
             if on_conflict == "error":
                 _refuse_conflicts(mine, theirs)
@@ -119,11 +117,11 @@ def _merge(target: Connections, source: Connections, on_conflict: OnConflict, sh
         with progress_bar(show=show_progress, unit=" units", total=sum(theirs.counts().values())) as bar:
             for block in _whole_documents(theirs.stored_units(by_document=True)):
                 texts = theirs.documents_by_id({stored.unit.document_id for stored in block})
-                with transaction(target) as writing:
+                with target.transaction() as writing:
                     report += _add(writing, theirs, block, texts, replace=on_conflict == "replace")
                 bar.update(len(block))
         for group in blocks(theirs.all_documents()):  # once more, for those without units
-            with transaction(target) as writing:
+            with target.transaction() as writing:
                 report += _add(
                     writing, theirs, [], {text[0].id: text for text in group}, replace=on_conflict == "replace"
                 )

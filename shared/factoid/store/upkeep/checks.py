@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -12,13 +11,13 @@ from factoid.filters import field_rows
 from factoid.store.database.records import DamagedRowError, digest, parse_metadata, to_document
 from factoid.store.database.schema import SCHEMA
 from factoid.store.database.snapshot import DOCUMENT, UNIT, Snapshot, to_units
-from factoid.store.database.transaction import USES
+from factoid.store.database.transaction import USES, unused
 from factoid.units import Granularity
 
 NUMBERED = ("documents", "metadata", "vectors", "units")  # tables whose rows are never given twice
 
-_BLOCK = 1000
 _SHOWN = 3  # examples that a problem names
+_UNREADABLE = 1000  # rows of damaged metadata that are left out of the count of fields
 _LOST = "Restore the store from a backup, or export what can still be read and index the rest again"
 _MEND = "Mend it with verify(repair=True), or factoid store verify --repair"
 _AGAIN = "Add them again with their texts and vectors, or delete them"
@@ -39,7 +38,7 @@ class Findings:
         self.problems.append(f"{problem}. {remedy}")
 
     def add_mendable(self, problem: str, remedy: str = _MEND) -> None:
-        """Note what `factoid.store.upkeep.repair` makes anew."""
+        """Note what `verify(repair=True)` makes anew."""
         self.mendable.append(problem)
         self.add(problem, remedy)
 
@@ -47,21 +46,6 @@ class Findings:
     def all_mendable(self) -> bool:
         """Whether nothing is wrong that only a person can mend."""
         return len(self.problems) == len(self.mendable)
-
-
-def unused(table: str) -> str:
-    """Return the condition for rows that no unit uses; a document is used for its text, too."""
-    without_text = " AND text IS NULL" if table == "documents" else ""
-    return f"NOT EXISTS (SELECT 1 FROM units WHERE units.{USES[table]} = {table}.row){without_text}"  # noqa: S608
-
-
-def in_blocks(snapshot: Snapshot, table: str, columns: str, where: str = "TRUE") -> Iterator[list[Any]]:
-    """Yield the row number and columns of a table in blocks; the table may be written to meanwhile."""
-    sql = f"SELECT row, {columns} FROM {table} WHERE row > ? AND {where} ORDER BY row LIMIT {_BLOCK}"  # noqa: S608
-    last = 0
-    while block := snapshot.connection.execute(sql, [last]).fetchall():
-        last = block[-1][0]
-        yield block
 
 
 def last_rows(snapshot: Snapshot, table: str) -> tuple[int, int]:
@@ -134,15 +118,14 @@ def check_vectors(snapshot: Snapshot, findings: Findings, progress: Progress) ->
     dtype = snapshot.dtype
     size = int(snapshot.meta.get("dim") or 0) * dtype.itemsize
     damaged: dict[str, list[int]] = {}
-    for block in in_blocks(snapshot, "vectors", "digest, vector"):
-        for row, written, blob in block:
-            if not isinstance(blob, bytes) or digest(blob) != written:
-                damaged.setdefault("changed on disk", []).append(row)
-            elif len(blob) != size:
-                damaged.setdefault("are of another dimension", []).append(row)
-            elif not np.isfinite(np.frombuffer(blob, dtype)).all():
-                damaged.setdefault("are not finite", []).append(row)
-        progress(len(block))
+    for row, written, blob in snapshot.connection.execute("SELECT row, digest, vector FROM vectors ORDER BY row"):
+        if not isinstance(blob, bytes) or digest(blob) != written:
+            damaged.setdefault("changed on disk", []).append(row)
+        elif len(blob) != size:
+            damaged.setdefault("are of another dimension", []).append(row)
+        elif not np.isfinite(np.frombuffer(blob, dtype)).all():
+            damaged.setdefault("are not finite", []).append(row)
+        progress(1)
     for what, rows in damaged.items():
         ids = _ids(snapshot, f"vector IN ({', '.join(map(str, rows[:_SHOWN]))})")
         findings.add(f"{len(rows):,} vectors {what} (of units such as {ids})", _AGAIN)
@@ -153,24 +136,24 @@ def check_metadata(snapshot: Snapshot, findings: Findings, progress: Progress) -
     expected = missing = 0
     unreadable: list[int] = []
     sql = "SELECT count(*) FROM fields WHERE key = ? AND kind = ? AND value = ? AND metadata = ?"
-    for block in in_blocks(snapshot, "metadata", "json"):
-        for row, text in block:
-            metadata = parse_metadata(text)
-            if metadata is None:
-                unreadable.append(row)
-            for columns in field_rows(metadata or {}):
-                expected += 1
-                missing += not snapshot.values(sql, [*columns, row])[0]
-        progress(len(block))
+    for row, text in snapshot.connection.execute("SELECT row, json FROM metadata ORDER BY row"):
+        metadata = parse_metadata(text)
+        if metadata is None:
+            unreadable.append(row)
+        for columns in field_rows(metadata or {}):
+            expected += 1
+            missing += not snapshot.values(sql, [*columns, row])[0]
+        progress(1)
     if unreadable:
         remedy = "Add the units that have them again, or delete them"
         findings.add(f"{len(unreadable):,} metadata are no JSON objects (rows {_some(unreadable)})", remedy)
     # What the fields of unreadable metadata were is not known.
-    known = f"fields WHERE metadata NOT IN ({', '.join(map(str, unreadable[:_BLOCK]))})"
+    known = f"fields WHERE metadata NOT IN ({', '.join(map(str, unreadable[:_UNREADABLE]))})"
     surplus = _count(snapshot, known) - (expected - missing)
     if missing or surplus > 0:
-        problem = f"filters would miss {missing:,} fields of metadata, and find {max(surplus, 0):,} too many"
-        findings.add_mendable(problem)
+        findings.add_mendable(
+            f"filters would miss {missing:,} fields of metadata, and find {max(surplus, 0):,} too many"
+        )
 
 
 def _count(snapshot: Snapshot, source: str) -> int:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from factoid.files.sqlite import FILE
-from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.build import INDEXES, index_files
 from factoid.store.settings import Settings
 from factoid.store.token_vectors import TokenVectorCache
@@ -76,8 +75,7 @@ def stats(store: UnitStore) -> StoreStats:
     """
     folder = store.path
     tokens = None if folder is None else TokenVectorCache(folder)
-    with store.connections.reading() as connection:
-        snapshot = Snapshot(connection)
+    with store.connections.reading() as snapshot:
         sources = ("documents WHERE text IS NOT NULL", "vectors", "metadata")
         documents, vectors, metadata = (snapshot.values(f"SELECT count(*) FROM {rows}")[0] for rows in sources)  # noqa: S608
         settings, meta = Settings.of(snapshot), snapshot.meta

@@ -12,7 +12,6 @@ from factoid.errors import InvalidInputError
 from factoid.index import Similarity, check_kind, kinds_to_try
 from factoid.index.tune import TuneRow
 from factoid.index.tune import tune as tune_kinds
-from factoid.store.database.snapshot import Snapshot
 from factoid.store.options import whole_number
 from factoid.units import Granularity, check_text
 
@@ -108,8 +107,7 @@ def tune(
         for question in questions:
             check_text(question, "question")
         vectors = np.asarray(store.encoder.encode_queries(questions), np.float32)
-    with store.connections.reading() as connection:
-        snapshot = Snapshot(connection)
+    with store.connections.reading() as snapshot:
         ids = snapshot.columns(granularity).distinct_vectors()
         if len(ids) < (2 if vectors is None else 1):
             raise InvalidInputError(

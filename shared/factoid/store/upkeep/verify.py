@@ -1,10 +1,9 @@
-"""Whether a store is whole: its database, what its rows say of each other, and its index files."""
+"""Check that a store is whole, and mend what follows from the rest of it."""
 
 from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +11,23 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import MissingDependencyError
+from factoid.filters import INSERT_FIELD, field_rows
 from factoid.index import RowIds, VectorIndex, prepare
 from factoid.progress import progress_bar
-from factoid.search import LEXICAL
-from factoid.store.database.records import DamagedRowError
-from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.build import INDEXES, read_lexical, read_vectors, stacked
+from factoid.store.database.records import DamagedRowError, parse_metadata
+from factoid.store.database.snapshot import SUMMED, Snapshot
+from factoid.store.indexes.build import INDEXES, read_index, remove_index, stacked
 from factoid.store.indexes.views import IndexState
-from factoid.store.upkeep.checks import Findings, check_metadata, check_rows, check_texts, check_vectors, is_sound
-from factoid.store.upkeep.repair import repair as mend
+from factoid.store.upkeep.checks import (
+    NUMBERED,
+    Findings,
+    check_metadata,
+    check_rows,
+    check_texts,
+    check_vectors,
+    is_sound,
+    last_rows,
+)
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -72,7 +79,7 @@ class VerifyReport:
 def verify(store: UnitStore, *, repair: bool = False, show_progress: bool = False) -> VerifyReport:
     """Check that the store is whole: the database, every vector, all references, metadata and index files.
 
-    One generation is checked; memory for some thousand rows is needed, and for one index at a time.
+    One generation is checked; memory for one index at a time is needed.
 
     Args:
         store: The store.
@@ -90,16 +97,37 @@ def verify(store: UnitStore, *, repair: bool = False, show_progress: bool = Fals
     report, findings = _check(store, show_progress)
     if not repair or not findings.mendable:
         return report
-    mend(store, findings)
+    _repair(store, findings)
     after, _ = _check(store, show_progress)
     return replace(after, repaired=tuple(findings.mendable))
+
+
+def _repair(store: UnitStore, findings: Findings) -> None:
+    """Make anew what follows from the rest of the store; indexes that are wrong lose their files and are built again."""
+    with store.connections.transaction() as writing:
+        connection = writing.connection
+        for table in NUMBERED:
+            last = max(last_rows(writing, table))
+            connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", [table])
+            connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [table, last])
+        writing.drop_all_unused()
+        connection.execute("DELETE FROM fields")
+        for row, text in connection.execute("SELECT row, json FROM metadata"):
+            fields = [(*field, row) for field in field_rows(parse_metadata(text) or {})]
+            connection.executemany(INSERT_FIELD, fields)
+        writing.forget_changes()
+        for table in SUMMED if findings.all_mendable else ():  # else what is lost would not be missed any more
+            writing.put(table, writing.values(f"SELECT coalesce(sum(checksum), 0) FROM {table}")[0])  # noqa: S608
+    if store.path is not None and findings.indexes:
+        store.views.forget()
+        for kind in findings.indexes:
+            remove_index(store.path, kind)
 
 
 def _check(store: UnitStore, show_progress: bool) -> tuple[VerifyReport, Findings]:
     findings = Findings()
     counts: dict[str, Any] = {}
-    with store.connections.reading() as connection:
-        snapshot = Snapshot(connection)
+    with store.connections.reading() as snapshot:
         try:
             if is_sound(snapshot, findings):
                 counts = {name: snapshot.values(f"SELECT count(*) FROM {rows}")[0] for name, rows in _COUNTED.items()}  # noqa: S608
@@ -126,9 +154,8 @@ def _check_index(snapshot: Snapshot, path: Path, findings: Findings) -> bool:
     # Without a manifest they are what is left of files that were being written; they do not count, and are replaced.
     if not path.with_name(f"{path.name}.json").exists():
         return False
-    read: Any = read_lexical if path.name == LEXICAL else partial(read_vectors, mmap=True)
-    try:
-        state = read(path) or read(path)  # once more, in case another process was just writing them
+    try:  # twice, in case another process was just writing them
+        state = read_index(path, mmap=True) or read_index(path, mmap=True)
     except MissingDependencyError:  # without the engine there are no searches, and the database counts alone
         return False
     problem = None
@@ -142,20 +169,22 @@ def _check_index(snapshot: Snapshot, path: Path, findings: Findings) -> bool:
     return True
 
 
-def _difference(snapshot: Snapshot, state: IndexState[Any]) -> str | None:
+def _difference(snapshot: Snapshot, state: IndexState) -> str | None:
     """Return what an index of this generation says other than the database."""
     index: Any = state.index
     columns = snapshot.columns(state.granularity)
     ids = columns.distinct_vectors()
     if isinstance(index, VectorIndex) and index.dim != snapshot.meta.get("dim"):
         return f"holds vectors of {index.dim} dimensions: the next search builds it again"
-    if not np.array_equal(stacked(state.columns), stacked(columns)) or len(index) != len(ids):
+    known = index.ids if isinstance(index, VectorIndex) else ids
+    if (
+        not np.array_equal(stacked(state.columns), stacked(columns))
+        or len(index) != len(ids)
+        or not np.array_equal(known, ids)
+    ):
         return "holds other units than the database: searches would miss some"
-    if isinstance(index, VectorIndex):
-        if not np.array_equal(index.ids, ids):
-            return "holds other units than the database: searches would miss some"
-        if not all(_agree(index, *block) for block in snapshot.vector_blocks(ids)):
-            return "holds other vectors than the database: searches would be wrong"
+    if isinstance(index, VectorIndex) and not all(_agree(index, *block) for block in snapshot.vector_blocks(ids)):
+        return "holds other vectors than the database: searches would be wrong"
     return None
 
 

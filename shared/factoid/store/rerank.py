@@ -23,17 +23,11 @@ RERANK = "rerank"
 
 
 class _Candidates(NamedTuple):
-    """The input of the reranker for one query.
-
-    Attributes:
-        passages: Hits of the search.
-        units: The stored units of each passage; None if the reranker cuts them.
-        documents: By id, if hits are documents.
-    """
+    """The input of the reranker for one query."""
 
     passages: Sequence[Hit]
-    units: Sequence[Sequence[Unit]] | None
-    documents: Mapping[str, Unit]
+    units: Sequence[Sequence[Unit]] | None  # the stored units of each passage; None if the reranker cuts them
+    documents: Mapping[str, Unit]  # by id, if hits are documents
 
 
 def answer(
@@ -44,7 +38,7 @@ def answer(
     The reranker runs after the search has ended, so neither writes nor other searches wait for its model.
     """
     search_options = SearchOptions.of(options)
-    query = Query.of(search_options, texts, vectors, k, store.granularities, store.encoder, store.weights)
+    query = Query.of(store, search_options, texts, vectors, k)
     indexes = query.indexes(store.granularities)
     if search_options.rerank is None:
         return store.views.at(indexes, partial(find, query))

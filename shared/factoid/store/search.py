@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from factoid.encode import Encoder, Vectors
+from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.index import RowIds, Similarity, VectorIndex, prepare
 from factoid.index.lexical import QueryWords
@@ -36,49 +36,38 @@ from factoid.store.indexes.views import IndexState, Mask
 from factoid.store.options import SearchOptions, whole_number
 from factoid.units import Granularity, Hit, Unit, check_text
 
+if TYPE_CHECKING:
+    from factoid.store.unit_store import UnitStore
+
 _ROW = attrgetter("row")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for, and by what: made before indexes are brought up to date, as it tells which ones are needed.
+    """What is searched for, and by what: made before indexes are brought up to date, as it tells which ones are needed."""
 
-    Attributes:
-        vectors: Shape: (n, dim); None where words count alone.
-        texts: The questions; None where only vectors are known.
-        k: How many distinct hits for each.
-        options: What else the search was told.
-        searched: The granularities that are compared.
-        weights: What each channel counts; None where units are fused.
-    """
-
-    vectors: Vectors | None
-    texts: Sequence[str] | None
+    vectors: Vectors | None  # shape: (n, dim); None where words count alone
+    texts: Sequence[str] | None  # None where only vectors are known
     k: int
     options: SearchOptions
-    searched: Sequence[Granularity]
-    weights: Weights | None
+    searched: Sequence[Granularity]  # what is compared
+    weights: Weights | None  # None where units are fused
 
     @classmethod
     def of(
-        cls,
-        options: SearchOptions,
-        texts: Sequence[str] | None,
-        vectors: Vectors | None,
-        k: int,
-        granularities: Sequence[Granularity],
-        encoder: Encoder | None,
-        weights: Weights,
+        cls, store: UnitStore, options: SearchOptions, texts: Sequence[str] | None, vectors: Vectors | None, k: int
     ) -> Self:
-        """Return a checked query, by these weights if it names none; encode texts whose vectors are not given."""
-        searched, k = options.kinds(granularities), whole_number("k", k)
+        """Return a checked query; encode texts whose vectors are not given."""
+        searched, k = options.kinds(store.granularities), whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
-        blend = options.blend(weights, has_texts=texts is not None)
+        blend = options.blend(store.weights, has_texts=texts is not None)
         if blend is not None and blend.lexical == 1:
             vectors = None
         elif vectors is None:
-            vectors = _encoded(encoder, texts or ())
+            if store.encoder is None:
+                raise InvalidInputError("this store has no encoder: use search_by_vector, or give UnitStore an encoder")
+            vectors = np.asarray(store.encoder.encode_queries(texts or ()), np.float32)
         return cls(vectors, texts, k, options, searched, blend)
 
     def indexes(self, granularities: Sequence[Granularity]) -> list[str]:
@@ -109,16 +98,11 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
         if state.granularity == LEXICAL:
             lexical = QueryWords(state.index, query.texts or ())
             if query.vectors is None:
+                count, least = len(query.texts or ()), options.min_score
                 ranked = best_by_words(
-                    lexical,
-                    len(query.texts or ()),
-                    query.k,
-                    state.columns,
-                    level=level,
-                    allowed=mask,
-                    min_score=options.min_score,
+                    lexical, count, query.k, state.columns, level=level, allowed=mask, min_score=least
                 )
-                return _with_surroundings(snapshot, ranked, options, 1.0)
+                return _hits(snapshot, ranked, options, 1.0)
             continue
         kind = Granularity(state.granularity)
         views[kind] = View(kind, state.index, state.columns, partial(_exact, state.index, snapshot))
@@ -135,53 +119,25 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
     parameters = _parameters(views.values(), options.parameters) if options.parameters else {}
     limit = query.k if options.mmr is None else max(query.k, options.fetch_k)
     common: dict[str, Any] = {"level": level, "refine": options.refine, "min_score": options.min_score}
-    kind = searched[0].granularity
-    context = (
-        weights is not None and weights.passage and kind is not Granularity.PASSAGE and Granularity.PASSAGE in views
-    )
-    alone = len(searched) == 1 and not context and lexical is None
-    if weights is not None and not alone:
-        groups = best_blended(
-            searched,
-            views.get(Granularity.PASSAGE),
-            queries,
-            limit,
-            weights=weights,
-            lexical=lexical,
-            allowed=masks,
-            parameters=parameters,
-            **common,
-        )
-    elif alone:
-        groups = best_groups(
+    kind, passages = searched[0].granularity, views.get(Granularity.PASSAGE)
+    context = weights is not None and weights.passage and passages is not None and kind is not Granularity.PASSAGE
+    if len(searched) == 1 and lexical is None and not context:
+        best = best_groups(
             searched[0], queries, limit, allowed=masks.get(kind), parameters=parameters.get(kind), **common
         )
-        groups = [[group._replace(parts={str(kind): group.score}) for group in best] for best in groups]
+        groups = [[group._replace(parts={str(kind): group.score}) for group in of_query] for of_query in best]
     else:
-        groups = best_fused(
-            searched, queries, limit, method=options.fusion or "rrf", allowed=masks, parameters=parameters, **common
-        )
+        common |= {"allowed": masks, "parameters": parameters}
+        if weights is None:
+            groups = best_fused(searched, queries, limit, method=options.fusion or "rrf", **common)
+        else:
+            groups = best_blended(searched, passages, queries, limit, weights=weights, lexical=lexical, **common)
     if options.mmr is not None:
         groups = [
             diverse_groups(searched, vector, best, query.k, lambda_mult=options.mmr)
             for vector, best in zip(queries, groups, strict=True)
         ]
-    return _with_surroundings(snapshot, groups, options, highest)
-
-
-def _encoded(encoder: Encoder | None, queries: Sequence[str]) -> Vectors:
-    if encoder is None:
-        raise InvalidInputError("this store has no encoder: use search_by_vector, or give UnitStore an encoder")
-    return np.asarray(encoder.encode_queries(queries), np.float32)
-
-
-def _with_surroundings(
-    snapshot: Snapshot, groups: Sequence[Sequence[Group]], options: SearchOptions, highest: float
-) -> list[list[Hit]]:
-    hits = _hits(snapshot, groups, options.parents, highest)
-    if not options.expand:
-        return hits
-    return [[with_neighbours(snapshot, hit, options.expand) for hit in best] for best in hits]
+    return _hits(snapshot, groups, options, highest)
 
 
 def _exact(index: VectorIndex, snapshot: Snapshot, ids: RowIds) -> Vectors:
@@ -203,7 +159,10 @@ def _parameters(views: Iterable[View], parameters: Mapping[str, Any]) -> dict[Gr
     }
 
 
-def _hits(snapshot: Snapshot, groups: Sequence[Sequence[Group]], level: str, highest: float) -> list[list[Hit]]:
+def _hits(
+    snapshot: Snapshot, groups: Sequence[Sequence[Group]], options: SearchOptions, highest: float
+) -> list[list[Hit]]:
+    level = options.parents
     rows: set[int] = set()
     keys: set[int] = set()
     for group in chain.from_iterable(groups):
@@ -223,7 +182,8 @@ def _hits(snapshot: Snapshot, groups: Sequence[Sequence[Group]], level: str, hig
             matches: tuple[Hit, ...] = ()
             if level != "unit" or parent.granularity is Granularity.PASSAGE:
                 matches = _matches(group, units, highest)
-            of_query.append(Hit(parent, min(group.score, highest), matches, parts=dict(group.parts)))
+            hit = Hit(parent, min(group.score, highest), matches, parts=dict(group.parts))
+            of_query.append(with_neighbours(snapshot, hit, options.expand) if options.expand else hit)
         hits.append(of_query)
     return hits
 
@@ -248,9 +208,8 @@ def document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
                 f"the store holds units of document {document_id!r}, and not its text: parents='document' needs documents "
                 "that were added by add_documents; use parents='passage'"
             )
-        place = (document_id, document_id, 0, len(document.text))
-        described = (document.title, document.section, document.metadata)
-        units[row] = Unit(document_id, document.text, Granularity.DOCUMENT, *place, *described)
+        content = (document.text, Granularity.DOCUMENT, document_id, document_id, 0, len(document.text))
+        units[row] = Unit(document_id, *content, document.title, document.section, document.metadata)
     return units
 
 

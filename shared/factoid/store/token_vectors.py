@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -113,13 +114,13 @@ class TokenVectorCache:
         keys = {self._key(model, text): text for text in texts}
         stored, damaged = {}, 0
         with self._session() as connection:
-            digests = list(keys) if connection else []
-            for chunk in (digests[start : start + _CHUNK] for start in range(0, len(digests), _CHUNK)):
-                marks = ", ".join("?" * len(chunk))
-                sql = f"SELECT {_COLUMNS} FROM token_vectors WHERE key IN ({marks})"  # noqa: S608
-                for key, tokens, dim, windows, checksum, content in (
-                    connection.execute(sql, chunk) if connection else ()
-                ):
+            if connection is None:
+                return {}
+            digests = list(keys)
+            for start in range(0, len(digests), _CHUNK):
+                chunk = digests[start : start + _CHUNK]
+                sql = f"SELECT {_COLUMNS} FROM token_vectors WHERE key IN ({', '.join('?' * len(chunk))})"  # noqa: S608
+                for key, tokens, dim, windows, checksum, content in connection.execute(sql, chunk):
                     shape = (tokens, dim, windows)
                     if isinstance(content, bytes) and _checksum(key, shape, content) == checksum:
                         stored[keys[key]] = self._unpacked(shape, content)
@@ -234,11 +235,15 @@ class TokenVectorCache:
         if self.path.is_dir() and not (self.path / FILE).is_file():
             message = f"{self.path} is a folder without {FILE}: token vectors go into a file, or the folder of a store"
             raise StoreFormatError(message)
+        writable = self._writable()
         try:
-            if not file.exists() and not (create and self._writable()):
+            if not file.exists() and not (create and writable):
                 yield None
                 return
-            with closing(self._open(file)) as connection:
+            opened = sqlite.connect(file) if writable else sqlite.connect_read_only(file, partial(_check, file=file))
+            with closing(opened) as connection:
+                if writable:
+                    _prepare(connection, file)
                 yield connection
         except sqlite3.Error as error:
             if sqlite.is_damage(error):
@@ -246,27 +251,21 @@ class TokenVectorCache:
                 raise StoreFormatError(message) from error
             raise StoreError(f"the token vectors in {file} cannot be used: {sqlite.explain(error)}") from error
 
-    def _open(self, file: Path) -> sqlite3.Connection:
-        if not self._writable():
-            return sqlite.connect_read_only(file, lambda new: _check(new, file))
-        connection = sqlite.connect(file)
-        try:
-            if _check(connection, file):  # an empty file
-                sqlite.use_wal(connection)
-                with sqlite.committing(connection):
-                    if _check(connection, file):  # another process may have been faster
-                        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                        connection.execute(f"PRAGMA user_version = {FORMAT}")
-                        connection.execute(_TABLE)
-            connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last entries
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
     def _writable(self) -> bool:
         file = self.file
         return os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
+
+
+def _prepare(connection: sqlite3.Connection, file: Path) -> None:
+    """Make the table in an empty file."""
+    if _check(connection, file):
+        sqlite.use_wal(connection)
+        with sqlite.committing(connection):
+            if _check(connection, file):  # another process may have been faster
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                connection.execute(_TABLE)
+    connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last entries
 
 
 def _check(connection: sqlite3.Connection, file: Path) -> bool:

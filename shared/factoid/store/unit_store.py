@@ -39,7 +39,6 @@ from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
 from factoid.store.settings import (
     Settings,
-    check_dtype,
     check_identity,
     keep_settings,
     record_encoder,
@@ -112,7 +111,8 @@ class UnitStore:
         chosen = searched_granularities(granularities)
         requested: dict[str, Any] = {"similarity": similarity, "index": index, "shards": shards, "language": language}
         Settings().updated(**requested)  # refused before a file is made
-        check_dtype(dtype)
+        if dtype not in (None, "float32", "float16"):
+            raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
         if read_only and path is None:
             raise InvalidInputError("a store in memory cannot be read-only: it would stay empty. Give a path")
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
@@ -424,8 +424,9 @@ class UnitStore:
         """Do as `search_by_vector` for several queries. Shape: (n, dim)."""
         queries = np.asarray(vectors, dtype=np.float32)
         if queries.ndim != 2 or len(queries) != len(queries if texts is None else texts):
-            message = f"expected vectors of shape (n, dim), and n texts or None, got {queries.shape} and {texts!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                f"expected vectors of shape (n, dim), and n texts or None, got {queries.shape} and {texts!r}"
+            )
         return answer(self, texts, queries, k, options)
 
     def retry_failures(self) -> int:

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 def copy_to(store: UnitStore, path: str | Path) -> None:
     """Make another folder a copy of this store. What is there counts until the copy is complete, and never after.
 
-    Args:
-        store: The store.
-        path: A folder; made if absent. The store's own is left alone.
+    The folder is made if absent; the store's own is left alone.
 
     Raises:
         StoreFormatError: The path holds something that is not a store.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,14 +39,8 @@ def export(
 ) -> ExportReport:
     """Write all units and documents to files: `facts.jsonl`, and beside it `facts.documents.jsonl`.
 
-    One generation of the store is written; each file appears whole or not at all.
-
-    Args:
-        store: The store.
-        path: The file of units. A name that ends in .jsonl.gz is compressed.
-        format: "jsonl" or "parquet" (needs the extra `parquet`); None goes by the name.
-        vectors: Write the vectors, as float32.
-        show_progress: Show a progress bar.
+    One generation of the store is written; each file appears whole or not at all. Vectors are written as float32. The format
+    is "jsonl" or "parquet" (needs the extra `parquet`); None goes by the name, and one that ends in .jsonl.gz is compressed.
 
     Raises:
         InvalidInputError: A format that is unknown, or that cannot be told from the name.
@@ -57,11 +51,11 @@ def export(
     targets = (files.units, files.documents, files.about)
     counts = {"units": 0, "documents": 0}
 
-    def counted(items: Iterable[T], name: str, progress: Callable[[int], object]) -> Iterator[list[T]]:
+    def counted(items: Iterable[T], name: str) -> Iterator[list[T]]:
         for block in blocks(items):
             yield block
             counts[name] += len(block)
-            progress(len(block))
+            bar.update(len(block) if name == "units" else 0)
 
     try:
         with ExitStack() as stack:
@@ -69,8 +63,8 @@ def export(
             parts = [stack.enter_context(part_beside(file)) for file in targets]
             total = sum(snapshot.counts().values())
             with progress_bar(show=show_progress, unit=" units", total=total) as bar:
-                files.write_units(parts[0], counted(snapshot.stored_units(), "units", bar.update), vectors=vectors)
-                files.write_documents(parts[1], counted(snapshot.all_documents(), "documents", lambda _: None))
+                files.write_units(parts[0], counted(snapshot.stored_units(), "units"), vectors=vectors)
+                files.write_documents(parts[1], counted(snapshot.all_documents(), "documents"))
             about: dict[str, Any] = {name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")}
             about |= counts | {"similarity": str(store.similarity), "vectors": vectors}
             About(**about).write(parts[2])

@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What `UnitStore.import_from` read.
-
-    Attributes:
-        units: Units added or replaced.
-        documents: Documents added or replaced.
-        encoded: Units whose vectors were not in the file and were made here.
-    """
+    """What `UnitStore.import_from` added or replaced; `encoded` are the units whose vectors were made here."""
 
     units: int = 0
     documents: int = 0
@@ -44,14 +38,8 @@ def import_from(
 ) -> ImportReport:
     """Add what `export` wrote, or files of the same fields from elsewhere; units and documents replace those of their ids.
 
-    Units of records without the field `vector` are encoded here; null says that a unit is not to be found. Each block is
-    committed whole, and a call may be made again.
-
-    Args:
-        store: The store.
-        path: The file of units; documents are read from the one beside it, if it is there.
-        format: "jsonl" or "parquet"; None goes by the name.
-        show_progress: Show a progress bar.
+    Units of records without the field `vector` are encoded here; null says that a unit is not to be found. Documents are read
+    from the file beside that of units, if it is there. Each block is committed whole, and a call may be made again.
 
     Raises:
         EncoderMismatchError: The vectors were made by another encoder, of other texts, or have another dimension.
@@ -64,7 +52,16 @@ def import_from(
     files = Files.of(path, format)
     about = About.read(files.about)
     name, template = (about.encoder, about.embed_template) if about is not None and about.vectors else (None, None)
-    _check_fit(store, files, {"encoder": (name, encoder), "embed_template": (template, store.requested_template)})
+    with store.connections.reading() as snapshot:
+        meta = snapshot.meta
+    identity = {"encoder": (name, encoder), "embed_template": (template, store.requested_template)}
+    for key, (value, requested) in identity.items():
+        expected = meta.get(key) or requested
+        if value and expected and bare_name(value) != bare_name(expected):
+            raise EncoderMismatchError(
+                f"{files.units} holds vectors of the {key} {value!r}, and the store those of {expected!r}: "
+                "export without vectors"
+            )
     if template is not None:  # before units without vectors are encoded
         with store.connections.transaction() as writing:
             writing.put("embed_template", template)
@@ -100,16 +97,3 @@ def import_from(
             "export. What is there was added; export or copy them again"
         )
     return report
-
-
-def _check_fit(store: UnitStore, files: Files, identity: dict[str, tuple[str | None, str | None]]) -> None:
-    """Refuse vectors of another encoder or template than those of the store."""
-    with store.connections.reading() as snapshot:
-        meta = snapshot.meta
-    for key, (value, requested) in identity.items():
-        expected = meta.get(key) or requested
-        if value and expected and bare_name(value) != bare_name(expected):
-            raise EncoderMismatchError(
-                f"{files.units} holds vectors of the {key} {value!r}, and the store those of {expected!r}: "
-                "export without vectors"
-            )

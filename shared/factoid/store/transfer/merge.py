@@ -121,10 +121,9 @@ def _merge(target: Connections, source: Connections, on_conflict: OnConflict, sh
                     report += _add(writing, theirs, block, texts, replace=on_conflict == "replace")
                 bar.update(len(block))
         for group in blocks(theirs.all_documents()):  # once more, for those without units
+            texts = {text[0].id: text for text in group}
             with target.transaction() as writing:
-                report += _add(
-                    writing, theirs, [], {text[0].id: text for text in group}, replace=on_conflict == "replace"
-                )
+                report += _add(writing, theirs, [], texts, replace=on_conflict == "replace")
         return report + MergeReport(propositions=_merge_propositions(target, theirs.connection))
 
 
@@ -171,10 +170,8 @@ def _compared(mine: Snapshot, block: Sequence[StoredUnit]) -> tuple[set[str], se
     vectors = mine.vectors_by_id(list(units))
     same = set()
     for unit, vector in block:
-        mine_vector = vectors.get(unit.id)
-        if units.get(unit.id) == unit and (
-            vector is mine_vector if vector is None or mine_vector is None else np.array_equal(vector, mine_vector)
-        ):
+        # No vector is equal to no vector alone.
+        if units.get(unit.id) == unit and np.array_equal(vector, vectors.get(unit.id)):  # type: ignore[arg-type]
             same.add(unit.id)
     return same, units.keys() - same
 
@@ -214,8 +211,9 @@ def _check_fit(mine: Snapshot, theirs: Snapshot) -> None:
         pairs["similarity"] = (str(Settings.of(mine).similarity), str(Settings.of(theirs).similarity))
     for name, (here, there) in pairs.items():
         if here is not None and there is not None and bare_name(str(here)) != bare_name(str(there)):
-            message = f"the vectors of these stores do not go together: {name} is {here!r} here and {there!r} there"
-            raise EncoderMismatchError(message)
+            raise EncoderMismatchError(
+                f"the vectors of these stores do not go together: {name} is {here!r} here and {there!r} there"
+            )
 
 
 def _whole_documents(units: Iterable[StoredUnit]) -> Iterator[list[StoredUnit]]:

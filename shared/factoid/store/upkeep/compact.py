@@ -35,10 +35,6 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
     indexes that hide vectors which were removed are built anew. Each step leaves a whole store, so that a call may be killed
     at any moment and made again. Searches of this and of other processes go on meanwhile; writes wait.
 
-    Args:
-        store: The store.
-        show_progress: Show progress bars where indexes are built.
-
     Raises:
         StoreError: The store is read-only or closed, or the disk is full: SQLite writes the whole database once to the
             folder of temporary files (SQLITE_TMPDIR) and once beside the store.

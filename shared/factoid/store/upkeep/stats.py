@@ -19,23 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStats:
-    """What a store holds.
+    """What a store holds, and how; the names are those of `UnitStore`.
 
-    Attributes:
-        units: Units of each granularity.
-        documents: Documents whose texts are in the store.
-        vectors: Distinct vectors.
-        metadata: Distinct metadata.
-        encoder: The name of what made the vectors, if it has one.
-        embed_template: What was encoded of a unit; None where the vectors are the caller's own.
-        dim: Components of the vectors; None while there are none.
-        dtype: How vectors are kept.
-        similarity: What a score is.
-        kinds: The index kind of each granularity for which one was chosen.
-        bytes: Bytes of the database and its log.
-        index_bytes: Bytes of the index files of each granularity that has some.
-        token_vectors: Passages of which there are token vectors, for each model and dtype.
-        token_bytes: Bytes of their file.
+    `documents` are those whose texts are in the store; equal vectors and equal metadata count once. `embed_template` is None
+    where the vectors are the caller's own, and `kinds` has the granularities for which an index kind was chosen. `bytes` are
+    those of the database and its log; `token_vectors` counts passages, for each model and dtype.
     """
 
     units: Mapping[Granularity, int]

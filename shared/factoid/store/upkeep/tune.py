@@ -23,19 +23,10 @@ _HELD_OUT = 10  # at least so many vectors are searched for each that is held ou
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneReport:
-    """What `UnitStore.tune` measured.
+    """What `UnitStore.tune` measured: a row for each kind and setting, with so many queries each.
 
-    Attributes:
-        granularity: Whose vectors.
-        total: Distinct vectors of this granularity in the store.
-        vectors: How many of them were indexed.
-        dim: Their components.
-        similarity: What a score is.
-        queries: How many searches were made of each row.
-        held_out: Whether the queries were vectors of the store, left out of the index; else they were questions.
-        k, refine: As asked.
-        rows: A row for each kind and setting.
-        left_out: Kinds that need more vectors to be trained than there were, and how many.
+    Of `total` distinct vectors in the store, `vectors` were indexed. The queries were vectors of the store that were
+    `held_out` of the index, or else questions. `left_out` are kinds that need more vectors to be trained, and how many.
     """
 
     granularity: Granularity

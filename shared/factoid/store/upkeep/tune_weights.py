@@ -19,11 +19,8 @@ from factoid.words import stands_in
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
 
-_POOL = (
-    Weights(0.4, 0.01),
-    Weights(0.4, 0.2),
-    Weights(0.4, 0.6),
-)  # whose best passages are ranked again with other weights
+# The best passages by these are ranked again with other weights.
+_POOL = (Weights(0.4, 0.01), Weights(0.4, 0.2), Weights(0.4, 0.6))
 _DEPTH = 50
 _STEPS = [Weights(passage / 10, words / 20) for passage, words in product(range(11), range(17))]
 _FOLDS = 5
@@ -160,10 +157,8 @@ def _reciprocal_ranks(parts: Array, right: Array, choices: Sequence[Weights]) ->
     """Return 1 / the rank of the first right passage, 0 without one, by each choice of weights. Shape: (choices,)."""
     if not right.any():
         return np.zeros(len(choices))
-    shares = np.array([[1 - choice.passage, choice.passage] for choice in choices]) * [
-        [1 - choice.lexical] for choice in choices
-    ]
-    scores = np.column_stack([shares, [choice.lexical for choice in choices]]) @ parts.T
+    passage, lexical = np.array([(choice.passage, choice.lexical) for choice in choices]).T
+    scores = np.column_stack([(1 - passage) * (1 - lexical), passage * (1 - lexical), lexical]) @ parts.T
     first = scores[:, right].max(axis=1, keepdims=True)
     ranks: Array = 1 / (1 + (scores > first).sum(axis=1))
     return ranks

@@ -18,7 +18,6 @@ from factoid.search import Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot, write_meta
-from factoid.store.database.transaction import Transaction
 from factoid.store.options import whole_number
 from factoid.units import Granularity
 
@@ -134,18 +133,6 @@ def check_identity(
         raise EncoderMismatchError(message) from error
     message += ", which gives the same texts other vectors"
     raise EncoderMismatchError(message)
-
-
-def record_encoder(
-    writing: Transaction, encoder: Encoder | None, template: str | None, alias: Alias, settings: Settings
-) -> None:
-    """Note what made the vectors that were inserted; refuse those that do not go with what is stored, or with its indexes."""
-    name = check_identity(writing, encoder, template, alias)
-    settings.check(writing.meta["dim"])
-    if name and writing.meta.get("encoder") is None:
-        writing.put("encoder", name)
-    if encoder is not None and writing.meta.get("embed_template") is None:
-        writing.put("embed_template", template or EMBED_TEMPLATE)
 
 
 def _encodes_alike(snapshot: Snapshot, encoder: Encoder) -> bool:

@@ -41,9 +41,8 @@ _TABLE = """CREATE TABLE IF NOT EXISTS token_vectors (
     key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL, windows INTEGER NOT NULL,
     checksum INTEGER NOT NULL, content BLOB NOT NULL
 )"""
-_COLUMNS = "key, tokens, dim, windows, checksum, content"
+_SELECT = "SELECT tokens, dim, windows, checksum, content FROM token_vectors WHERE key = ?"
 _KEY_VERSION = 1  # raise when what is stored under a key changes its meaning
-_CHUNK = 500  # keys in one SQL statement
 _SPANS = np.dtype("<i4")
 _STEPS = 127  # of int8, on each side of 0
 
@@ -111,19 +110,14 @@ class TokenVectorCache:
             model: A fingerprint of all that the vectors depend on besides the text.
             texts: As they were encoded. A hundred tokens of 128 components take 50 KB of memory.
         """
-        keys = {self._key(model, text): text for text in texts}
         stored, damaged = {}, 0
         with self._session() as connection:
-            if connection is None:
-                return {}
-            digests = list(keys)
-            for start in range(0, len(digests), _CHUNK):
-                chunk = digests[start : start + _CHUNK]
-                sql = f"SELECT {_COLUMNS} FROM token_vectors WHERE key IN ({', '.join('?' * len(chunk))})"  # noqa: S608
-                for key, tokens, dim, windows, checksum, content in connection.execute(sql, chunk):
+            for text in texts if connection else ():
+                key = self._key(model, text)
+                for tokens, dim, windows, checksum, content in connection.execute(_SELECT, [key]):  # type: ignore[union-attr]
                     shape = (tokens, dim, windows)
                     if isinstance(content, bytes) and _checksum(key, shape, content) == checksum:
-                        stored[keys[key]] = self._unpacked(shape, content)
+                        stored[text] = self._unpacked(shape, content)
                     else:
                         damaged += 1
         if damaged:
@@ -233,8 +227,9 @@ class TokenVectorCache:
         """Open the file for a block; None if it does not exist and is not to be, or cannot be, created."""
         file = self.file
         if self.path.is_dir() and not (self.path / FILE).is_file():
-            message = f"{self.path} is a folder without {FILE}: token vectors go into a file, or the folder of a store"
-            raise StoreFormatError(message)
+            raise StoreFormatError(
+                f"{self.path} is a folder without {FILE}: token vectors go into a file, or the folder of a store"
+            )
         writable = self._writable()
         try:
             if not file.exists() and not (create and writable):
@@ -247,8 +242,9 @@ class TokenVectorCache:
                 yield connection
         except sqlite3.Error as error:
             if sqlite.is_damage(error):
-                message = f"{file} cannot be read as token vectors: {error}. Delete it, and passages are encoded again"
-                raise StoreFormatError(message) from error
+                raise StoreFormatError(
+                    f"{file} cannot be read as token vectors: {error}. Delete it, and passages are encoded again"
+                ) from error
             raise StoreError(f"the token vectors in {file} cannot be used: {sqlite.explain(error)}") from error
 
     def _writable(self) -> bool:

@@ -16,6 +16,7 @@ from factoid.errors import InvalidInputError
 from factoid.filters import Comparison, Filter, Tree, mismatch
 from factoid.index import AUTO, Similarity
 from factoid.index.gpu import check_device
+from factoid.index.lexical import has_tantivy
 from factoid.ingest import (
     GRANULARITIES,
     AddReport,
@@ -30,20 +31,14 @@ from factoid.ingest import (
 from factoid.propositions import PropositionCache, Propositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
-from factoid.search import Weights
-from factoid.store.database.connections import Connections, closed
+from factoid.search import LEXICAL, Weights
+from factoid.store.database.connections import Connections
 from factoid.store.database.transaction import Transaction, check_unit
-from factoid.store.indexes.build import VectorBuilder, builders_of
+from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
-from factoid.store.settings import (
-    Settings,
-    check_identity,
-    keep_settings,
-    record_encoder,
-    searched_granularities,
-)
+from factoid.store.settings import Settings, check_identity, keep_settings, searched_granularities
 from factoid.store.token_vectors import TokenVectorCache
 from factoid.store.transfer.copies import copy_to
 from factoid.store.transfer.export import export
@@ -131,7 +126,9 @@ class UnitStore:
             self.connections.close()
             raise
         vectors = VectorBuilder(self._settings, device, gpu_shard, gpu_float16, mmap)
-        builders = builders_of(vectors, self.granularities, on_disk=self.path is not None)
+        builders: dict[str, Builder] = dict.fromkeys(self.granularities, vectors)
+        if has_tantivy():
+            builders[LEXICAL] = LexicalBuilder(self._settings.language, on_disk=self.path is not None)
         self.views = Views(self.connections, builders)
 
     def __enter__(self) -> Self:
@@ -187,7 +184,6 @@ class UnitStore:
 
     def refresh(self, *, show_progress: bool = False) -> None:
         """Bring the indexes up to date now and write them, so that the next search finds them ready."""
-        self.check_open()
         self.views.refresh(show_progress=show_progress)
         self.views.save()
 
@@ -324,10 +320,7 @@ class UnitStore:
     ) -> int:
         """Set keys of the metadata of documents with all their units, or of units with those under them; return how many.
 
-        Args:
-            changes: Keys and their new values; others stay as they are.
-            ids: Of documents or units; None with a filter.
-            filter: Change the units whose metadata pass, in place of ids.
+        Other keys stay as they are. A filter, in place of ids, chooses the units whose metadata pass.
 
         Raises:
             InvalidInputError: Neither ids nor a filter, or both; a filter without conditions; metadata that JSON changes.
@@ -433,10 +426,7 @@ class UnitStore:
         """Have documents with failed passages decomposed again when they are added next, the failures forgotten.
 
         What failed is kept like any result, since a model would mostly fail again: use this when something else has changed.
-        A shared cache is to be told with `PropositionCache.forget(failures=True)`.
-
-        Returns:
-            The number of those documents.
+        A shared cache is to be told with `PropositionCache.forget(failures=True)`. Return the number of those documents.
         """
         with self.connections.transaction() as writing:
             count = writing.forget_failures()
@@ -474,11 +464,6 @@ class UnitStore:
             shutil.rmtree(folder, ignore_errors=True)  # so that the call can be made again
             raise
 
-    def check_open(self) -> None:
-        """Raise StoreError where the store was closed."""
-        if self._closed:
-            raise closed()
-
     def encode(self, units: Sequence[Unit]) -> dict[int, Vectors]:
         """Return the vector of each unit that is searched, by position. Shape of each: (dim,)."""
         recipe = Recipe(self.granularities, embed_template=self.embed_template)
@@ -487,7 +472,12 @@ class UnitStore:
     def _insert(self, writing: Transaction, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         writing.insert(units, vectors)
         if vectors:
-            record_encoder(writing, self.encoder, self.requested_template, self._alias, self._settings)
+            name = check_identity(writing, self.encoder, self.requested_template, self._alias)
+            self._settings.check(writing.meta["dim"])
+            if name and writing.meta.get("encoder") is None:
+                writing.put("encoder", name)
+            if self.encoder is not None and writing.meta.get("embed_template") is None:
+                writing.put("embed_template", self.requested_template or EMBED_TEMPLATE)
 
     def _close(self) -> None:
         self.connections.close()

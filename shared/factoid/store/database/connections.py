@@ -47,7 +47,7 @@ class Connections:
                     yield Snapshot(self._writing_connection())
                 return
             if self._closed:
-                raise closed()
+                raise _closed()
             try:
                 connection = self._idle.pop()
             except IndexError:
@@ -110,7 +110,7 @@ class Connections:
                 raise StoreError(
                     f"the store at {self.path} was opened with read_only=True: open it without to write to it"
                 )
-            raise closed()
+            raise _closed()
         return self._writer
 
     def _check_place(self) -> None:
@@ -141,7 +141,7 @@ class Connections:
         """Return the error to raise in place of one of `_FAILURES`."""
         place = f"the store in {self.path or 'memory'}"
         if isinstance(error, sqlite3.Error):
-            return closed() if self._closed else failure(place, error)
+            return _closed() if self._closed else failure(place, error)
         if isinstance(error, UnicodeEncodeError):
             character = error.object[error.start]
             return InvalidInputError(
@@ -151,6 +151,5 @@ class Connections:
         return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
 
 
-def closed() -> StoreError:
-    """Return the error to raise where a closed store is used."""
+def _closed() -> StoreError:
     return StoreError("the store is closed: open it again by its folder")

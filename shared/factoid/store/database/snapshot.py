@@ -65,8 +65,6 @@ class Snapshot:
         """How vectors are kept."""
         return np.dtype(self.meta.get("dtype") or "float32")
 
-    # Units and documents
-
     def units(self, rows: Sequence[int]) -> dict[int, Unit]:
         """Return units by row."""
         sql = f"SELECT {UNIT} FROM {FROM_UNITS} WHERE units.row {AMONG}"  # noqa: S608
@@ -156,8 +154,6 @@ class Snapshot:
         )
         return to_units((*reversed(before), *within, *after))
 
-    # Rows, for filters and searches
-
     def values(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         """Return the first column of what a statement selects."""
         return [row[0] for row in self.connection.execute(sql, parameters)]
@@ -171,8 +167,6 @@ class Snapshot:
         sql = """SELECT row FROM units WHERE id IN (SELECT value FROM json_each(:ids)) UNION
             SELECT row FROM units WHERE parent_id IN (SELECT value FROM json_each(:ids)) AND granularity <> 'passage'"""
         return _ascending(self.values(sql, {"ids": to_array(ids)}))
-
-    # Vectors
 
     def vectors(self, rows: RowIds) -> Vectors:
         """Return vectors by row, in that order; raise DamagedRowError for one absent or changed. Shape: (n, dim)."""
@@ -197,8 +191,6 @@ class Snapshot:
         rows = self.connection.execute(sql, [to_array(ids)])
         return {unit_id: np.frombuffer(intact(*rest), self.dtype).astype(np.float32) for unit_id, *rest in rows}
 
-    # What indexes are made of
-
     def columns(self, granularity: str) -> Columns:
         """Return what a search must know of all units of a granularity that have vectors.
 
@@ -213,15 +205,8 @@ class Snapshot:
                 raise DamagedRowError(passage_id, what="the index entry of passage")
         return columns
 
-    def follows(self, generation: int) -> bool:
-        """Tell whether this is the same store as at an earlier generation, with more written to it, and not filled anew."""
-        return bool(self.values("SELECT 1 FROM commits WHERE generation = ?", [generation]))
-
     def delta(self, granularity: str, since: int) -> tuple[RowIds, Columns] | None:
-        """Return the units that were removed or altered since a generation that this one follows, and the altered and new.
-
-        None if that is not known any more.
-        """
+        """Return the units removed or altered since a generation, and those altered or new; None if not known any more."""
         if since < int(self.meta.get("forgotten") or 0):
             return None
         commits, sound = self.commits(since)

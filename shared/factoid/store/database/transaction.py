@@ -200,8 +200,6 @@ class Transaction(Snapshot):
         self.put("forgotten", self._after)
         self.put("logged", 0)
 
-    # Rows that units share
-
     def _drop_unused(self, table: str, rows: Iterable[int], *, keep_texts: bool = False) -> None:
         """Delete those of the rows of documents, metadata or vectors that no unit names any more."""
         array = [json.dumps(list(rows))]
@@ -264,8 +262,6 @@ class Transaction(Snapshot):
             rows[position] = stored[0]
         return rows
 
-    # The record of changes
-
     def _mark_changed(self, documents: Iterable[int]) -> None:
         """Note that documents are no longer what was added: adding them again restores them."""
         sql = f"UPDATE documents SET digest = '' WHERE row {AMONG}"  # noqa: S608
@@ -306,13 +302,10 @@ def check_unit(unit: Unit) -> None:
         for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload"):
             check_text(getattr(unit, name), name)
     Granularity(unit.granularity)
-    problem = None
     if "\0" in "".join(ids):
-        problem = f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}"
+        raise InvalidInputError(f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}")
     if not isinstance(unit.metadata, Mapping):
-        problem = f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}"
+        raise InvalidInputError(f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}")
     for place in (unit.start, unit.end):
         if type(place) is not int or not -_LIMIT <= place < _LIMIT:
-            problem = f"the span of a unit must be two whole numbers, got {place!r} for {unit.id!r}"
-    if problem:
-        raise InvalidInputError(problem)
+            raise InvalidInputError(f"the span of a unit must be two whole numbers, got {place!r} for {unit.id!r}")

@@ -13,7 +13,7 @@ import numpy as np
 from factoid.encode import EMBED_TEMPLATE, with_heading
 from factoid.index import AUTO, RowIds, VectorIndex, check_kind, load, save, usable_kind, usable_memory
 from factoid.index.files import load_files, read_arrays, save_files
-from factoid.index.lexical import LexicalIndex, has_tantivy
+from factoid.index.lexical import LexicalIndex
 from factoid.index.vector_index import sample
 from factoid.progress import progress_bar
 from factoid.search import LEXICAL, Columns
@@ -73,13 +73,12 @@ class VectorBuilder:
 
     def holds_removed(self, state: IndexState) -> bool:
         """Tell whether an index hides vectors that were removed."""
-        return state.index is not None and state.index.hidden > 0
+        return bool(state.index is not None and state.index.hidden)
 
     def write(self, state: IndexState, path: Path) -> None:
         """Write the files of an index."""
-        if state.index is not None:
-            stamp = {"granularity": state.granularity, "generation": state.generation, "built_for": state.built_for}
-            save(state.index, path, stamp=stamp, arrays={"columns": stacked(state.columns)})
+        stamp = {"granularity": state.granularity, "generation": state.generation, "built_for": state.built_for}
+        save(state.index, path, stamp=stamp, arrays={"columns": stacked(state.columns)})
 
     def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int) -> bool:
         """Carry what has changed since a generation into an index; tell whether it is then as good as one built anew."""
@@ -94,7 +93,7 @@ class VectorBuilder:
         for rows, vectors in snapshot.vector_blocks(change.added):
             index.add(rows, vectors)
         state.columns = change.columns
-        return index.hidden <= _HIDDEN * (len(index) + index.hidden)
+        return bool(index.hidden <= _HIDDEN * (len(index) + index.hidden))
 
     def _build(self, state: IndexState, snapshot: Snapshot, *, show_progress: bool) -> None:
         columns = snapshot.columns(state.granularity)
@@ -159,7 +158,7 @@ class LexicalBuilder:
 
     def write(self, state: IndexState, path: Path) -> None:
         """Write the files of the index."""
-        files = {} if state.index is None else state.index.files()
+        files = state.index.files()
         manifest = {
             "language": self.language,
             "generation": state.generation,
@@ -171,14 +170,6 @@ class LexicalBuilder:
 
 
 Builder: TypeAlias = VectorBuilder | LexicalBuilder
-
-
-def builders_of(vectors: VectorBuilder, granularities: Sequence[Granularity], *, on_disk: bool) -> dict[str, Builder]:
-    """Return what makes each index of a store: those of vectors, and that of words where tantivy is installed."""
-    builders: dict[str, Builder] = dict.fromkeys(granularities, vectors)
-    if has_tantivy():
-        builders[LEXICAL] = LexicalBuilder(vectors.settings.language, on_disk)
-    return builders
 
 
 def read_index(path: Path, *, mmap: bool = False) -> IndexState | None:
@@ -217,11 +208,9 @@ def remove_index(folder: Path, name: str) -> None:
 
 
 def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change | None:
-    """Return what has changed since a generation, or None where that is not one of this store's, or not known any more."""
-    before, nothing = state.columns, np.empty(0, np.int64)
-    if since == snapshot.generation:
-        return _Change(nothing, nothing, before)
-    if not snapshot.follows(since):
+    """Return what has changed since a generation, or None where that is not one of this store as it is filled now."""
+    before = state.columns
+    if not snapshot.values("SELECT 1 FROM commits WHERE generation = ?", [since]):
         return None
     delta = snapshot.delta(state.granularity, since)
     if delta is None:  # ids of vectors are never given twice: those that are still there are the same
@@ -229,11 +218,11 @@ def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change 
         old, new = before.distinct_vectors(), after.distinct_vectors()
         removed, added = (np.setdiff1d(*pair, assume_unique=True) for pair in ((old, new), (new, old)))
         return _Change(removed, added, after)
-    rows, added = delta
-    if not len(rows) and not len(added):
-        return _Change(nothing, nothing, before)
-    after = before.replaced(rows, added)
-    touched = np.union1d(before.vectors[before.mask_of_rows(rows)], added.vectors)
+    rows, units = delta
+    if not len(rows) and not len(units):
+        return _Change(np.empty(0, np.int64), np.empty(0, np.int64), before)
+    after = before.replaced(rows, units)
+    touched = np.union1d(before.vectors[before.mask_of_rows(rows)], units.vectors)
     # By binary search: few vectors are looked up among many.
     positions = (columns.positions_of_vectors(touched)[1] for columns in (before, after))
     in_old, in_new = (np.bincount(known, minlength=len(touched)) > 0 for known in positions)

@@ -43,7 +43,7 @@ class IndexState:
     columns: Columns = field(default_factory=Columns.empty)
     built_for: int = 0  # vectors or texts when the index was built
     saved: bool = True  # whether the files on disk say the same
-    selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
+    selections: OrderedDict[str | None, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
 
     def selection(
         self,
@@ -55,23 +55,20 @@ class IndexState:
         """Return which units may be found, by one of these at least. Shape: (n,), as the columns."""
         masks: list[Mask] = []
         if condition is not None:
-            masks.append(self._passing(snapshot, condition))
+            key = None if callable(condition) else cache_key(to_tree(condition))
+            passing = self.selections.get(key)
+            if passing is None:
+                passing = self.columns.mask_of_metadata(passing_rows(snapshot.connection, condition))
+            if key is not None:
+                self.selections[key] = passing  # one operation, so that threads may do the same at once
+                while len(self.selections) > _SELECTIONS:
+                    self.selections.popitem(last=False)
+            masks.append(passing)
         if document_ids is not None:
             masks.append(self.columns.mask_of_documents(snapshot.document_rows(document_ids)))
         if unit_ids is not None:
             masks.append(self.columns.mask_of_rows(snapshot.unit_rows(unit_ids)))
         mask: Mask = np.logical_and.reduce(masks)
-        return mask
-
-    def _passing(self, snapshot: Snapshot, condition: Filter) -> Mask:
-        key = None if callable(condition) else cache_key(to_tree(condition))
-        if key is not None and (mask := self.selections.get(key)) is not None:
-            return mask
-        mask = self.columns.mask_of_metadata(passing_rows(snapshot.connection, condition))
-        if key is not None:
-            self.selections[key] = mask  # one operation, so that threads may do the same at once
-            while len(self.selections) > _SELECTIONS:
-                self.selections.popitem(last=False)
         return mask
 
 

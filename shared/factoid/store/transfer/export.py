@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from factoid.errors import StoreError
 from factoid.files.atomic import part_beside, sync_file, sync_folder
 from factoid.progress import progress_bar
-from factoid.store.transfer.formats import About, Files, T, blocks
+from factoid.store.transfer.formats import FORMAT, Files, T, blocks
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -65,9 +66,9 @@ def export(
             with progress_bar(show=show_progress, unit=" units", total=total) as bar:
                 files.write_units(parts[0], counted(snapshot.stored_units(), "units"), vectors=vectors)
                 files.write_documents(parts[1], counted(snapshot.all_documents(), "documents"))
-            about: dict[str, Any] = {name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")}
-            about |= counts | {"similarity": str(store.similarity), "vectors": vectors}
-            About(**about).write(parts[2])
+            identity = {name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")}
+            about = {"format": FORMAT, **counts, **identity, "similarity": str(store.similarity), "vectors": vectors}
+            parts[2].write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
             for part in parts:
                 sync_file(part)
             files.about.unlink(missing_ok=True)  # while the others are being replaced, it would be wrong

@@ -47,7 +47,6 @@ def import_from(
             committed before stays.
         InvalidInputError: A format that is unknown, or vectors are needed and there is no encoder.
     """
-    store.check_open()
     encoder: str | None = getattr(store.encoder, "name", None)
     files = Files.of(path, format)
     about = About.read(files.about)

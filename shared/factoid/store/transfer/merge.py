@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -95,20 +95,17 @@ def merge(
             nothing was changed.
         StoreFormatError: There is no store at the path.
     """
-    store.check_open()
-    if not isinstance(other, str | Path):
-        other.check_open()
-        return _merge(store.connections, other.connections, on_conflict, show_progress)
-    with closing(Connections(Path(other), read_only=True)) as source:
-        return _merge(store.connections, source, on_conflict, show_progress)
-
-
-def _merge(target: Connections, source: Connections, on_conflict: OnConflict, show_progress: bool) -> MergeReport:
     if on_conflict not in get_args(OnConflict):
         raise InvalidInputError(f"on_conflict must be 'replace', 'keep' or 'error', got {on_conflict!r}")
-    if target is source or (target.path and source.path and source.path.exists() and target.path.samefile(source.path)):
-        raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
-    with source.reading() as theirs:
+    target, replace = store.connections, on_conflict == "replace"
+    with ExitStack() as stack:
+        if isinstance(other, str | Path):
+            source = stack.enter_context(closing(Connections(Path(other), read_only=True)))
+        else:
+            source = other.connections
+        if target is source or (target.path and source.path and target.path.samefile(source.path)):
+            raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
+        theirs = stack.enter_context(source.reading())
         with target.reading() as mine:
             _check_fit(mine, theirs)
             if on_conflict == "error":
@@ -118,12 +115,12 @@ def _merge(target: Connections, source: Connections, on_conflict: OnConflict, sh
             for block in _whole_documents(theirs.stored_units(by_document=True)):
                 texts = theirs.documents_by_id({stored.unit.document_id for stored in block})
                 with target.transaction() as writing:
-                    report += _add(writing, theirs, block, texts, replace=on_conflict == "replace")
+                    report += _add(writing, theirs, block, texts, replace=replace)
                 bar.update(len(block))
         for group in blocks(theirs.all_documents()):  # once more, for those without units
             texts = {text[0].id: text for text in group}
             with target.transaction() as writing:
-                report += _add(writing, theirs, [], texts, replace=on_conflict == "replace")
+                report += _add(writing, theirs, [], texts, replace=replace)
         return report + MergeReport(propositions=_merge_propositions(target, theirs.connection))
 
 

@@ -64,7 +64,6 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
         MissingDependencyError: fsspec, or what it needs for the URL, is not installed.
         StoreError: The copy cannot be made or sent.
     """
-    store.check_open()
     store.views.save()
     system, root = _resolve(url, fs)
     try:

@@ -40,7 +40,6 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
             folder of temporary files (SQLITE_TMPDIR) and once beside the store.
     """
     connections, views = store.connections, store.views
-    store.check_open()
     with connections.reading() as snapshot:
         before = _size(snapshot.connection, connections.path)
     with connections.transaction() as writing:

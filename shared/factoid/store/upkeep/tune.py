@@ -88,7 +88,6 @@ def tune(
     whole_number("limit", limit)
     whole_number("refine", refine, least=0)
     granularity = Granularity(granularity)
-    store.check_open()
     vectors = None
     if questions is not None:
         if store.encoder is None:

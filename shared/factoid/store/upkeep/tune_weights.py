@@ -83,10 +83,11 @@ def tune_weights(
     """
     if keep:
         store.connections.check_writable()
-    pairs = list(questions.items() if isinstance(questions, Mapping) else questions)
+    items = questions.items() if isinstance(questions, Mapping) else questions
+    pairs = [(question, [answers] if isinstance(answers, str) else answers) for question, answers in items]
     pools = [_pool(store, text, granularity) for text, _ in progress(pairs, show=show_progress, unit=" questions")]
     right = [
-        np.array([any(stands_in(answer.casefold(), text) for answer in _listed(answers)) for text in texts])
+        np.array([any(stands_in(answer.casefold(), text) for answer in answers) for text in texts])
         for (_, answers), (texts, _) in zip(pairs, pools, strict=True)
     ]
     answerable = sum(bool(marks.any()) for marks in right)
@@ -120,10 +121,6 @@ def tune_weights(
         gain=(float(low), float(high)),
         applied=is_better,
     )
-
-
-def _listed(answers: str | Sequence[str]) -> Sequence[str]:
-    return [answers] if isinstance(answers, str) else answers
 
 
 def _pool(store: UnitStore, question: str, granularity: str | Sequence[str] | None) -> tuple[list[str], Array]:

@@ -81,7 +81,6 @@ def verify(store: UnitStore, *, repair: bool = False, show_progress: bool = Fals
     Raises:
         StoreError: The store is closed; or it is to be mended, and is read-only or cannot be written.
     """
-    store.check_open()
     report, findings = _check(store, show_progress)
     if not repair or not findings.mendable:
         return report

@@ -94,7 +94,7 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
             continue
         mask: Mask | None = None
         if filtered and (state.granularity in query.searched or query.vectors is None):
-            mask = state.selection(snapshot, options.filter, options.document_ids, options.unit_ids)
+            mask = state.selection(snapshot, options)
         if state.granularity == LEXICAL:
             lexical = QueryWords(state.index, query.texts or ())
             if query.vectors is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -13,7 +13,6 @@ from factoid.encode import EMBED_TEMPLATE, Encoder, bare_name, with_heading
 from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
 from factoid.index import AUTO, Similarity, check_factory, check_kind
 from factoid.index.lexical import check_language
-from factoid.ingest import GRANULARITIES
 from factoid.search import Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import DamagedRowError
@@ -78,16 +77,6 @@ class Settings:
         """Refuse kinds that FAISS does not know, or that cannot index vectors of so many dimensions."""
         for kind in set(self.kinds.values()) - {AUTO}:
             check_kind(kind, dim)
-
-
-def searched_granularities(names: Sequence[str] | None) -> tuple[Granularity, ...] | None:
-    """Return the granularities that a store is to search, None for those that it has vectors of."""
-    if names is None:
-        return None
-    chosen = () if isinstance(names, str) else tuple(Granularity(name) for name in names)
-    if not chosen or Granularity.DOCUMENT in chosen:
-        raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {names!r}")
-    return chosen
 
 
 def keep_settings(connections: Connections, *, dtype: str | None = None, **requested: Any) -> Settings:

@@ -38,7 +38,7 @@ from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
-from factoid.store.settings import Settings, check_identity, keep_settings, searched_granularities
+from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_vectors import TokenVectorCache
 from factoid.store.transfer.copies import copy_to
 from factoid.store.transfer.export import export
@@ -103,7 +103,9 @@ class UnitStore:
         mmap: bool = False,
         read_only: bool = False,
     ) -> None:
-        chosen = searched_granularities(granularities)
+        chosen = () if isinstance(granularities, str) else tuple(map(Granularity, granularities or ()))
+        if granularities is not None and (not chosen or Granularity.DOCUMENT in chosen):
+            raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}")
         requested: dict[str, Any] = {"similarity": similarity, "index": index, "shards": shards, "language": language}
         Settings().updated(**requested)  # refused before a file is made
         if dtype not in (None, "float32", "float16"):

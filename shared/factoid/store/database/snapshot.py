@@ -119,6 +119,11 @@ class Snapshot:
         except InvalidInputError as error:
             raise DamagedRowError([name for name, _ in counts], what="granularities") from error
 
+    def totals(self) -> dict[str, int]:
+        """Return the number of units, of documents with a text, and of distinct vectors and metadata."""
+        sources = {"units": "", "documents": " WHERE text IS NOT NULL", "vectors": "", "metadata": ""}
+        return {table: self.values(f"SELECT count(*) FROM {table}{where}")[0] for table, where in sources.items()}  # noqa: S608
+
     def searched(self) -> tuple[Granularity, ...]:
         """Return the granularities of which there are units with vectors, the coarsest first."""
         sql = "SELECT 1 FROM units WHERE granularity = ? AND vector IS NOT NULL LIMIT 1"

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.files.atomic import sweep
-from factoid.filters import Filter, cache_key, passing_rows, to_tree
+from factoid.filters import cache_key, passing_rows, to_tree
 from factoid.search import Columns
 from factoid.store.database.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from factoid.store.database.connections import Connections
     from factoid.store.indexes.build import Builder
+    from factoid.store.options import SearchOptions
 
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
@@ -45,14 +46,9 @@ class IndexState:
     saved: bool = True  # whether the files on disk say the same
     selections: OrderedDict[str | None, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
 
-    def selection(
-        self,
-        snapshot: Snapshot,
-        condition: Filter | None,
-        document_ids: Sequence[str] | None,
-        unit_ids: Sequence[str] | None,
-    ) -> Mask:
-        """Return which units may be found, by one of these at least. Shape: (n,), as the columns."""
+    def selection(self, snapshot: Snapshot, options: SearchOptions) -> Mask:
+        """Return which units the filter and the ids of a search, one of them at least, let be found. Shape: (n,)."""
+        condition, document_ids, unit_ids = options.filter, options.document_ids, options.unit_ids
         masks: list[Mask] = []
         if condition is not None:
             key = None if callable(condition) else cache_key(to_tree(condition))

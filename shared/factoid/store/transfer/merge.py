@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -59,9 +60,6 @@ class MergeReport:
     documents: int = 0
     propositions: int = 0
 
-    def __add__(self, other: MergeReport) -> MergeReport:
-        return MergeReport(**{name: count + getattr(other, name) for name, count in asdict(self).items()})
-
     def __str__(self) -> str:
         return (
             f"{self.units:,} units added, {self.replaced:,} replaced and {self.skipped:,} left out; {self.documents:,} "
@@ -98,6 +96,7 @@ def merge(
     if on_conflict not in get_args(OnConflict):
         raise InvalidInputError(f"on_conflict must be 'replace', 'keep' or 'error', got {on_conflict!r}")
     target, replace = store.connections, on_conflict == "replace"
+    target.check_writable()
     with ExitStack() as stack:
         if isinstance(other, str | Path):
             source = stack.enter_context(closing(Connections(Path(other), read_only=True)))
@@ -110,24 +109,24 @@ def merge(
             _check_fit(mine, theirs)
             if on_conflict == "error":
                 _refuse_conflicts(mine, theirs)
-        report = MergeReport()
+        counts: Counter[str] = Counter()
         with progress_bar(show=show_progress, unit=" units", total=sum(theirs.counts().values())) as bar:
             for block in _whole_documents(theirs.stored_units(by_document=True)):
                 texts = theirs.documents_by_id({stored.unit.document_id for stored in block})
                 with target.transaction() as writing:
-                    report += _add(writing, theirs, block, texts, replace=replace)
+                    counts.update(_add(writing, theirs, block, texts, replace=replace))
                 bar.update(len(block))
         for group in blocks(theirs.all_documents()):  # once more, for those without units
             texts = {text[0].id: text for text in group}
             with target.transaction() as writing:
-                report += _add(writing, theirs, [], texts, replace=replace)
-        return report + MergeReport(propositions=_merge_propositions(target, theirs.connection))
+                counts.update(_add(writing, theirs, [], texts, replace=replace))
+        return MergeReport(**counts, propositions=_merge_propositions(target, theirs.connection))
 
 
 def _add(
     writing: Transaction, theirs: Snapshot, block: Sequence[StoredUnit], texts: _Documents, *, replace: bool
-) -> MergeReport:
-    """Add units and the documents that they are of."""
+) -> dict[str, int]:
+    """Add units and the documents that they are of; return counts as in `MergeReport`."""
     _check_fit(writing, theirs)  # another process may have written meanwhile
     present = set(writing.stored(stored.unit.id for stored in block))
     differing = _differing(writing, texts)
@@ -153,12 +152,9 @@ def _add(
         if document_id not in known or (replace and known[document_id] != text):
             writing.put_document(*text)
     replaced = sum(stored.unit.id in present for stored in fresh)
-    return MergeReport(
-        units=len(fresh) - replaced,
-        replaced=replaced,
-        skipped=0 if replace else len(conflicting) + len(changed),
-        documents=len(texts.keys() - known),
-    )
+    skipped = 0 if replace else len(conflicting) + len(changed)
+    units, documents = len(fresh) - replaced, len(texts.keys() - known)
+    return {"units": units, "replaced": replaced, "skipped": skipped, "documents": documents}
 
 
 def _compared(mine: Snapshot, block: Sequence[StoredUnit]) -> tuple[set[str], set[str]]:

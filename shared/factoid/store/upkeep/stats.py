@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from factoid.files.sqlite import FILE
 from factoid.store.indexes.build import INDEXES, index_files
@@ -64,16 +64,12 @@ def stats(store: UnitStore) -> StoreStats:
     folder = store.path
     tokens = None if folder is None else TokenVectorCache(folder)
     with store.connections.reading() as snapshot:
-        sources = ("documents WHERE text IS NOT NULL", "vectors", "metadata")
-        documents, vectors, metadata = (snapshot.values(f"SELECT count(*) FROM {rows}")[0] for rows in sources)  # noqa: S608
         settings, meta = Settings.of(snapshot), snapshot.meta
         indexes = {} if folder is None else {kind: total_size(index_files(folder, kind)) for kind in INDEXES}
+        known: dict[str, Any] = {name: meta.get(name) for name in ("encoder", "embed_template", "dim")}
+        known |= snapshot.totals() | {"units": snapshot.counts()}
         return StoreStats(
-            units=snapshot.counts(),
-            documents=documents,
-            vectors=vectors,
-            metadata=metadata,
-            **{name: meta.get(name) for name in ("encoder", "embed_template", "dim")},
+            **known,
             dtype=str(snapshot.dtype),
             similarity=str(settings.similarity),
             kinds=dict(settings.kinds),

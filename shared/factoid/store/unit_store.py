@@ -41,14 +41,12 @@ from factoid.store.rerank import answer
 from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_vectors import TokenVectorCache
 from factoid.store.transfer.copies import copy_to
-from factoid.store.transfer.export import export
-from factoid.store.transfer.import_ import import_from
+from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
 from factoid.store.transfer.remote import load_from, save_to
 from factoid.store.upkeep.compact import compact
 from factoid.store.upkeep.stats import stats
-from factoid.store.upkeep.tune import tune
-from factoid.store.upkeep.tune_weights import tune_weights
+from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
 

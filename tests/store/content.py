@@ -73,9 +73,9 @@ def state(store):
     """Return all that a store holds: units in order, vectors, and documents with their digests."""
     ids = store.ids()
     vectors = {own: vector.tobytes() for own, vector in store.vectors(ids).items()}
-    with store.connections.reading() as connection:
+    with store.connections.reading() as snapshot:
         sql = "SELECT id, text, title, section, metadata, digest FROM documents WHERE text IS NOT NULL ORDER BY id"
-        documents = connection.execute(sql).fetchall()
+        documents = snapshot.connection.execute(sql).fetchall()
     return store.get(ids), vectors, documents
 
 

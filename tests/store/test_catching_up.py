@@ -135,8 +135,8 @@ def test_the_record_of_commits_does_not_grow_without_end(tmp_path, monkeypatch):
     with filled(tmp_path / "s", 1) as store:
         for number in range(1, 60):
             add(store, number, 1)
-        with store.connections.reading() as connection:
-            assert connection.execute("SELECT count(*) FROM commits").fetchone()[0] <= 22
+        with store.connections.reading() as snapshot:
+            assert snapshot.values("SELECT count(*) FROM commits")[0] <= 22
 
 
 def test_verify_does_not_look_at_files_that_are_being_written(tmp_path, monkeypatch):

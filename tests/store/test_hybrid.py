@@ -2,7 +2,6 @@
 
 import json
 import logging
-import threading
 
 import numpy as np
 import pytest
@@ -158,26 +157,6 @@ def test_a_store_with_propositions_alone_uses_the_words_of_their_passages():
         hits = store.search("warranty of the Swift", 2, lexical=0.5)
         assert hits[0].unit.title == "Swift"
         assert set(hits[0].parts) == {"proposition", "lexical"}
-
-
-def test_threads_search_beside_a_writer(store):
-    errors = []
-
-    def search():
-        try:
-            for _ in range(20):
-                assert titles(store.search("Heron volts", 1, lexical=0.5)) == ["Heron"]
-        except Exception as error:  # noqa: BLE001 - raised below
-            errors.append(error)
-
-    threads = [threading.Thread(target=search) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for number in range(5):
-        store.add_documents([Document(f"Note {number}.", id=f"note {number}")])
-    for thread in threads:
-        thread.join()
-    assert not errors
 
 
 FACTS = [

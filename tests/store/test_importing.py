@@ -133,9 +133,7 @@ def test_the_text_of_a_document_stays_when_its_only_unit_is_replaced(tmp_path):
 
 
 def put_aside(store, own):
-    from factoid.store.database.transaction import transaction
-
-    with transaction(store.connections) as writing:
+    with store.connections.transaction() as writing:
         writing.remove([own], under=False)
 
 

@@ -6,14 +6,12 @@ granularity, are caches of it that are read, built or brought up to date on the 
 
 from factoid.ingest import GRANULARITIES, AddReport
 from factoid.store.database.records import to_json
-from factoid.store.transfer.export import ExportReport
-from factoid.store.transfer.import_ import ImportReport
+from factoid.store.transfer.exports import ExportReport, ImportReport
 from factoid.store.transfer.merge import MergeReport
 from factoid.store.unit_store import UnitStore
 from factoid.store.upkeep.compact import CompactReport
 from factoid.store.upkeep.stats import StoreStats
-from factoid.store.upkeep.tune import TuneReport
-from factoid.store.upkeep.tune_weights import WeightsReport
+from factoid.store.upkeep.tune import TuneReport, WeightsReport
 from factoid.store.upkeep.verify import VerifyReport
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Self, SupportsFloat, get_args, runtime_checkable
 
 from factoid._optional import require
@@ -98,8 +98,9 @@ class SearchOptions:
         if self.parents not in get_args(Parents):
             raise InvalidInputError(f"parents must be 'passage', 'document' or 'unit', got {self.parents!r}")
         if not isinstance(self.weights, Weights | None):
-            message = f"weights must be None or factoid.Weights(passage=..., lexical=...), got {self.weights!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                f"weights must be None or factoid.Weights(passage=..., lexical=...), got {self.weights!r}"
+            )
         if self.lexical is not None:
             Weights(lexical=self.lexical)  # refuses what is out of range
         if self.fusion is not None:
@@ -118,8 +119,9 @@ class SearchOptions:
                 object.__setattr__(self, name, whole_number(name, value, least=least))
         if self.rerank is not None:
             if not isinstance(self.rerank, Reranker):
-                message = f"rerank must be a ranker such as factoid.AnyGranularityRanker(model), got {self.rerank!r}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(
+                    f"rerank must be a ranker such as factoid.AnyGranularityRanker(model), got {self.rerank!r}"
+                )
             if self.mmr is not None:
                 raise InvalidInputError("rerank and mmr each choose the order of the hits: leave one of them out")
         if self.parameters is not None and not isinstance(self.parameters, Mapping):
@@ -134,52 +136,40 @@ class SearchOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
-        """Return options from keyword arguments.
-
-        Raises:
-            TypeError: An option that no search has.
-            InvalidInputError: See the class.
-        """
-        try:
-            return cls(**options)
-        except TypeError:
-            known = {field.name for field in fields(cls)}
-            if options.keys() <= known:
-                raise
-            message = f"unknown options {sorted(options.keys() - known)} of a search: expected some of {sorted(known)}"
-            raise TypeError(message) from None
+        """Return options from keyword arguments; raise TypeError for one that no search has."""
+        known = cls.__dataclass_fields__.keys()
+        if unknown := options.keys() - known:
+            raise TypeError(f"unknown options {sorted(unknown)} of a search: expected some of {sorted(known)}")
+        return cls(**options)
 
     def blend(self, default: Weights, *, has_texts: bool) -> Weights | None:
-        """Return the weight of each channel, or None if units are fused.
-
-        Raises:
-            InvalidInputError: Words have a weight, but the query has no text.
-            MissingDependencyError: Words have a weight, but tantivy is not installed.
-        """
+        """Return the weight of each channel, or None if units are fused; refuse weights of words that cannot be searched."""
         if self.fusion is not None:
             return None
-        weights = self.weights
+        weights = self.weights or default
         if self.lexical is not None:
-            weights = replace(weights or default, lexical=self.lexical)
-        elif weights is None:
-            weights = _usable(default, has_texts=has_texts)
+            weights = replace(weights, lexical=self.lexical)
+        elif self.weights is None and weights.lexical and not (has_texts and has_tantivy()):
+            if has_texts:
+                message = (
+                    'this search weighs vectors alone. To weigh the words of the query as well: pip install "factoid[lexical]"; '
+                    "to do without them: lexical=0"
+                )
+                warnings.warn(message, stacklevel=2)  # Python shows it once
+            weights = replace(weights, lexical=0)
         if not weights.lexical:
             return weights
         if not has_texts:
             raise InvalidInputError(f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0")
         require("tantivy", extra="lexical")
         if weights.lexical == 1 and self.mmr is not None:
-            message = "mmr compares vectors, and lexical=1 searches by words alone: lower lexical, or leave mmr out"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                "mmr compares vectors, and lexical=1 searches by words alone: lower lexical, or leave mmr out"
+            )
         return weights
 
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
-        """Return the granularities to compare with the query.
-
-        Raises:
-            InvalidInputError: No granularity, an unknown one, one that the store does not search, or several together with
-                `rerank`.
-        """
+        """Return the granularities to compare with the query; raise InvalidInputError for those that cannot be."""
         if self.rerank is not None:
             kind = self.ranked(searched)
             return [kind if kind in searched else _finest(searched)]
@@ -189,8 +179,9 @@ class SearchOptions:
             return list(searched)
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
         if not isinstance(names, Iterable):
-            message = f"granularity must be one of {', '.join(searched)}, a list of them, or {MIXED!r}, got {names!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                f"granularity must be one of {', '.join(searched)}, a list of them, or {MIXED!r}, got {names!r}"
+            )
         kinds = list(dict.fromkeys(map(Granularity, names)))
         if not kinds or not set(kinds) <= set(searched):
             missing = next((f"it has no index of {kind}s" for kind in kinds if kind not in searched), None)
@@ -210,19 +201,3 @@ class SearchOptions:
 
 def _finest(searched: Sequence[Granularity]) -> Granularity:
     return next(kind for kind in FINEST_FIRST if kind in searched)
-
-
-def _usable(weights: Weights, *, has_texts: bool) -> Weights:
-    """Return the default weights, without words where these cannot be searched."""
-    if not weights.lexical:
-        return weights
-    if not has_texts:
-        return replace(weights, lexical=0)
-    if not has_tantivy():
-        message = (
-            'this search weighs vectors alone. To weigh the words of the query as well: pip install "factoid[lexical]"; to '
-            "do without them: lexical=0"
-        )
-        warnings.warn(message, stacklevel=2)  # Python shows it once
-        return replace(weights, lexical=0)
-    return weights

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
@@ -22,18 +22,8 @@ RERANK = "rerank"
 """The reranker's score among the parts of a hit."""
 
 
-class _Candidates(NamedTuple):
-    """The input of the reranker for one query.
-
-    Attributes:
-        passages: Hits of the search.
-        units: The stored units of each passage; None if the reranker cuts them.
-        documents: By id, if hits are documents.
-    """
-
-    passages: Sequence[Hit]
-    units: Sequence[Sequence[Unit]] | None
-    documents: Mapping[str, Unit]
+Children = Mapping[str, Sequence[Unit]]
+"""The stored units of passages, by the passage's id."""
 
 
 def answer(
@@ -44,7 +34,7 @@ def answer(
     The reranker runs after the search has ended, so neither writes nor other searches wait for its model.
     """
     search_options = SearchOptions.of(options)
-    query = Query.of(search_options, texts, vectors, k, store.granularities, store.encoder, store.weights)
+    query = Query.of(store, search_options, texts, vectors, k)
     indexes = query.indexes(store.granularities)
     if search_options.rerank is None:
         return store.views.at(indexes, partial(find, query))
@@ -52,19 +42,22 @@ def answer(
         raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
     kind = search_options.ranked(store.granularities)
     stored = kind in store.granularities and kind is not Granularity.PASSAGE
-    candidates = store.views.at(indexes, partial(_candidates, query, kind if stored else None))
-    ranked = [_ranked(text, of_query, query, kind) for text, of_query in zip(texts, candidates, strict=True)]
+    results, children, documents = store.views.at(indexes, partial(_candidates, query, kind if stored else None))
+    ranked = [_ranked(text, query, kind, hits, children, documents) for text, hits in zip(texts, results, strict=True)]
     if not search_options.expand:
         return ranked
-    with store.connections.reading() as connection:
-        snapshot = Snapshot(connection)
+    with store.connections.reading() as snapshot:
         return [[with_neighbours(snapshot, hit, search_options.expand) for hit in hits] for hits in ranked]
 
 
 def _candidates(
-    query: Query, kind: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState[Any]]
-) -> list[_Candidates]:
-    """Return the best passages of a search and, for document hits, the best passage of each further document."""
+    query: Query, kind: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState]
+) -> tuple[list[list[Hit]], Children | None, dict[str, Unit]]:
+    """Return the best passages for each query, what is ranked of them, and for document hits the documents by id.
+
+    For document hits, the best passage of each further document is a candidate, too. Without a kind, the reranker cuts the
+    passages itself.
+    """
     options = replace(query.options, parents="passage", min_score=None, expand=0, rerank=None)
     first = replace(query, k=max(query.k, options.candidates), options=options)
     results = find(first, snapshot, states)
@@ -80,16 +73,13 @@ def _candidates(
         rows = snapshot.document_rows(sorted(ids)).tolist()
         documents = {unit.id: unit for unit in document_units(snapshot, rows).values()}
     if kind is None:
-        return [_Candidates(passages, None, documents) for passages in results]
-    ids = {hit.unit.id for passages in results for hit in passages}
+        return results, None, documents
+    parents = {hit.unit.id: hit.unit for passages in results for hit in passages}
     children: dict[str, list[Unit]] = {}
-    for unit in snapshot.searched_units(sorted(ids), kind, options.filter, options.unit_ids):
+    for unit in snapshot.searched_units(sorted(parents), kind, options.filter, options.unit_ids):
         children.setdefault(unit.parent_id, []).append(unit)
     # A unit whose passage is not stored was found as its own passage.
-    return [
-        _Candidates(passages, [children.get(hit.unit.id, [hit.unit]) for hit in passages], documents)
-        for passages in results
-    ]
+    return results, {unit_id: children.get(unit_id, [unit]) for unit_id, unit in parents.items()}, documents
 
 
 def _of_others(snapshot: Snapshot, passages: Sequence[Hit], best: Sequence[Hit]) -> list[Hit]:
@@ -104,19 +94,26 @@ def _of_others(snapshot: Snapshot, passages: Sequence[Hit], best: Sequence[Hit])
     return hits
 
 
-def _ranked(text: str, candidates: _Candidates, query: Query, kind: Granularity) -> list[Hit]:
+def _ranked(
+    text: str,
+    query: Query,
+    kind: Granularity,
+    candidates: Sequence[Hit],
+    children: Children | None,
+    documents: Mapping[str, Unit],
+) -> list[Hit]:
     """Return the k best reranked hits, as hits of the search."""
     options = query.options
-    if options.rerank is None or not candidates.passages:
+    if options.rerank is None or not candidates:
         return []
-    by_id = {hit.unit.id: hit for hit in candidates.passages}
-    originals = {unit.id: unit for of_passage in candidates.units or () for unit in of_passage}
-    passages = [_placed(hit.unit) for hit in candidates.passages]
-    units = None
-    if candidates.units is not None:
+    by_id = {hit.unit.id: hit for hit in candidates}
+    passages = [_placed(hit.unit) for hit in candidates]
+    units, originals = None, {}
+    if children is not None:
+        originals = {unit.id: unit for passage_id in by_id for unit in children[passage_id]}
         units = [
-            [_within(unit, hit.unit, passage) for unit in of_passage]
-            for of_passage, hit, passage in zip(candidates.units, candidates.passages, passages, strict=True)
+            [_within(unit, hit.unit, passage) for unit in children[passage.id]]
+            for hit, passage in zip(candidates, passages, strict=True)
         ]
     level: RankedParents = "unit" if options.parents == "unit" else "passage"
     hits: dict[str, Hit] = {}
@@ -125,7 +122,7 @@ def _ranked(text: str, candidates: _Candidates, query: Query, kind: Granularity)
         unit = candidate.unit if hit.unit.id in by_id else originals.get(hit.unit.id, hit.unit)
         matches = tuple(Hit(originals.get(match.unit.id, match.unit), match.score) for match in hit.matches)
         if options.parents == "document":
-            unit, matches = candidates.documents[candidate.unit.document_id], matches or (Hit(unit, hit.score),)
+            unit, matches = documents[candidate.unit.document_id], matches or (Hit(unit, hit.score),)
         elif kind is Granularity.PASSAGE:
             matches = candidate.matches
         ranked = {f"{RERANK} {name}": part for name, part in hit.parts.items()} if len(hit.parts) > 1 else {}

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from factoid.encode import Encoder, Vectors
+from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.index import RowIds, Similarity, VectorIndex, prepare
 from factoid.index.kinds import NAMES
@@ -35,49 +35,38 @@ from factoid.store.indexes.views import IndexState, Mask
 from factoid.store.options import SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, whole_number
 
+if TYPE_CHECKING:
+    from factoid.store.unit_store import UnitStore
+
 _ROW = attrgetter("row")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for, and by what: made before indexes are brought up to date, as it tells which ones are needed.
+    """What is searched for, and by what: made before indexes are brought up to date, as it tells which ones are needed."""
 
-    Attributes:
-        vectors: Shape: (n, dim); None where words count alone.
-        texts: The questions; None where only vectors are known.
-        k: How many distinct hits for each.
-        options: What else the search was told.
-        searched: The granularities that are compared.
-        weights: What each channel counts; None where units are fused.
-    """
-
-    vectors: Vectors | None
-    texts: Sequence[str] | None
+    vectors: Vectors | None  # shape: (n, dim); None where words count alone
+    texts: Sequence[str] | None  # None where only vectors are known
     k: int
     options: SearchOptions
-    searched: Sequence[Granularity]
-    weights: Weights | None
+    searched: Sequence[Granularity]  # what is compared
+    weights: Weights | None  # None where units are fused
 
     @classmethod
     def of(
-        cls,
-        options: SearchOptions,
-        texts: Sequence[str] | None,
-        vectors: Vectors | None,
-        k: int,
-        granularities: Sequence[Granularity],
-        encoder: Encoder | None,
-        weights: Weights,
+        cls, store: UnitStore, options: SearchOptions, texts: Sequence[str] | None, vectors: Vectors | None, k: int
     ) -> Self:
-        """Return a checked query, by these weights if it names none; encode texts whose vectors are not given."""
-        searched, k = options.kinds(granularities), whole_number("k", k)
+        """Return a checked query; encode texts whose vectors are not given."""
+        searched, k = options.kinds(store.granularities), whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
-        blend = options.blend(weights, has_texts=texts is not None)
+        blend = options.blend(store.weights, has_texts=texts is not None)
         if blend is not None and blend.lexical == 1:
             vectors = None
         elif vectors is None:
-            vectors = _encoded(encoder, texts or ())
+            if store.encoder is None:
+                raise InvalidInputError("this store has no encoder: use search_by_vector, or give UnitStore an encoder")
+            vectors = np.asarray(store.encoder.encode_queries(texts or ()), np.float32)
         return cls(vectors, texts, k, options, searched, blend)
 
     def indexes(self, granularities: Sequence[Granularity]) -> list[str]:
@@ -90,7 +79,7 @@ class Query:
         return [*names, LEXICAL] if self.weights.lexical else names
 
 
-def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) -> list[list[Hit]]:
+def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
     """Return the k best hits for each query in a snapshot and the indexes it needs, of the same generation."""
     options, weights = query.options, query.weights
     filtered = not (options.filter is None and options.document_ids is None and options.unit_ids is None)
@@ -103,20 +92,15 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
             continue
         mask: Mask | None = None
         if filtered and (state.granularity in query.searched or query.vectors is None):
-            mask = state.selection(snapshot, options.filter, options.document_ids, options.unit_ids)
+            mask = state.selection(snapshot, options)
         if state.granularity == LEXICAL:
             lexical = state.index
             if query.vectors is None:
+                least = options.min_score
                 ranked = best_by_words(
-                    state.index,
-                    query.texts or (),
-                    query.k,
-                    state.columns,
-                    level=level,
-                    allowed=mask,
-                    min_score=options.min_score,
+                    lexical, query.texts or (), query.k, state.columns, level=level, allowed=mask, min_score=least
                 )
-                return _with_surroundings(snapshot, ranked, options, 1.0)
+                return _hits(snapshot, ranked, options, 1.0)
             continue
         kind = Granularity(state.granularity)
         exact = partial(_exact, state.index, snapshot)
@@ -133,48 +117,22 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState[Any]]) ->
     queries = searched[0].index.prepare(query.vectors)  # all compare vectors in the same way
     limit = query.k if options.mmr is None else max(query.k, options.fetch_k)
     common: dict[str, Any] = {"level": level, "min_score": options.min_score}
-    kind = searched[0].granularity
-    context = (
-        weights is not None and weights.passage and kind is not Granularity.PASSAGE and Granularity.PASSAGE in views
-    )
-    alone = len(searched) == 1 and not context and lexical is None
-    if weights is not None and not alone:
-        groups = best_blended(
-            searched,
-            views.get(Granularity.PASSAGE),
-            queries,
-            limit,
-            weights=weights,
-            lexical=lexical,
-            texts=query.texts or (),
-            **common,
-        )
-    elif alone:
-        groups = best_groups(searched[0], queries, limit, **common)
-        groups = [[group._replace(parts={str(kind): group.score}) for group in best] for best in groups]
-    else:
+    kind, passages = searched[0].granularity, views.get(Granularity.PASSAGE)
+    context = weights is not None and weights.passage and passages is not None and kind is not Granularity.PASSAGE
+    if len(searched) == 1 and lexical is None and not context:
+        best = best_groups(searched[0], queries, limit, **common)
+        groups = [[group._replace(parts={str(kind): group.score}) for group in of_query] for of_query in best]
+    elif weights is None:
         groups = best_fused(searched, queries, limit, method=options.fusion or "rrf", **common)
+    else:
+        common |= {"weights": weights, "lexical": lexical, "texts": query.texts or ()}
+        groups = best_blended(searched, passages, queries, limit, **common)
     if options.mmr is not None:
         groups = [
             diverse_groups(searched, vector, best, query.k, lambda_mult=options.mmr)
             for vector, best in zip(queries, groups, strict=True)
         ]
-    return _with_surroundings(snapshot, groups, options, highest)
-
-
-def _encoded(encoder: Encoder | None, queries: Sequence[str]) -> Vectors:
-    if encoder is None:
-        raise InvalidInputError("this store has no encoder: use search_by_vector, or give UnitStore an encoder")
-    return np.asarray(encoder.encode_queries(queries), np.float32)
-
-
-def _with_surroundings(
-    snapshot: Snapshot, groups: Sequence[Sequence[Group]], options: SearchOptions, highest: float
-) -> list[list[Hit]]:
-    hits = _hits(snapshot, groups, options.parents, highest)
-    if not options.expand:
-        return hits
-    return [[with_neighbours(snapshot, hit, options.expand) for hit in best] for best in hits]
+    return _hits(snapshot, groups, options, highest)
 
 
 def _exact(index: VectorIndex, snapshot: Snapshot, ids: RowIds) -> Vectors:
@@ -197,7 +155,10 @@ def _with_parameters(views: Mapping[str, View], parameters: Mapping[str, Any]) -
     return views_with_parameters
 
 
-def _hits(snapshot: Snapshot, groups: Sequence[Sequence[Group]], level: str, highest: float) -> list[list[Hit]]:
+def _hits(
+    snapshot: Snapshot, groups: Sequence[Sequence[Group]], options: SearchOptions, highest: float
+) -> list[list[Hit]]:
+    level = options.parents
     rows: set[int] = set()
     keys: set[int] = set()
     for group in chain.from_iterable(groups):
@@ -217,7 +178,8 @@ def _hits(snapshot: Snapshot, groups: Sequence[Sequence[Group]], level: str, hig
             matches: tuple[Hit, ...] = ()
             if level != "unit" or parent.granularity is Granularity.PASSAGE:
                 matches = _matches(group, units, highest)
-            of_query.append(Hit(parent, min(group.score, highest), matches, parts=dict(group.parts)))
+            hit = Hit(parent, min(group.score, highest), matches, parts=dict(group.parts))
+            of_query.append(with_neighbours(snapshot, hit, options.expand) if options.expand else hit)
         hits.append(of_query)
     return hits
 
@@ -242,9 +204,8 @@ def document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
                 f"the store holds units of document {document_id!r}, and not its text: parents='document' needs documents "
                 "that were added by add_documents; use parents='passage'"
             )
-        place = (document_id, document_id, 0, len(document.text))
-        described = (document.title, document.section, document.metadata)
-        units[row] = Unit(document_id, document.text, Granularity.DOCUMENT, *place, *described)
+        content = (document.text, Granularity.DOCUMENT, document_id, document_id, 0, len(document.text))
+        units[row] = Unit(document_id, *content, document.title, document.section, document.metadata)
     return units
 
 

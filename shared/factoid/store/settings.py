@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -13,12 +13,10 @@ from factoid.encode import EMBED_TEMPLATE, Encoder, bare_name, with_heading
 from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
 from factoid.index import AUTO, Similarity, check_factory, check_kind
 from factoid.index.lexical import check_language
-from factoid.ingest import GRANULARITIES
 from factoid.search import Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot, write_meta
-from factoid.store.database.transaction import Transaction
 from factoid.units import Granularity, whole_number
 
 _PROBES = 3  # stored units that an encoder of another name has to give their vectors
@@ -29,21 +27,13 @@ Alias = tuple[str | None, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a store's vectors are compared and indexed.
-
-    Attributes:
-        similarity: What a score is.
-        kinds: The index kind of each granularity, a FAISS factory string or "auto"; "auto" for those not named.
-        shards: Parts that an index is cut into, which are searched side by side (Dense X Retrieval, Appendix C).
-        language: The language of the texts, for the lexical index.
-        weights: What a search weighs by that names no weights.
-    """
+    """How a store's vectors are compared and indexed; the options are those of `UnitStore`."""
 
     similarity: Similarity = Similarity.INNER_PRODUCT
-    kinds: Mapping[Granularity, str] = field(default_factory=dict)
+    kinds: Mapping[Granularity, str] = field(default_factory=dict)  # "auto" for those not named
     shards: int = 1
     language: str = "en"
-    weights: Weights = field(default_factory=Weights)
+    weights: Weights = field(default_factory=Weights)  # of a search that names none
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self:
@@ -66,18 +56,15 @@ class Settings:
         language: str | None = None,
         weights: Weights | None = None,
     ) -> Settings:
-        """Return these settings with those that are not None in their place.
-
-        Raises:
-            InvalidInputError: An unknown similarity, granularity, kind of index or language, or no shard.
-        """
+        """Return these settings with those that are not None in their place; raise InvalidInputError for unknown ones."""
         kinds = dict(self.kinds)
         if isinstance(index, str):
             kinds = dict.fromkeys(Granularity, index)
         elif index is not None:
             if not isinstance(index, Mapping) or not all(isinstance(kind, str) for kind in index.values()):
-                message = f"index must be a FAISS factory string, or a dict of one for each granularity, got {index!r}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(
+                    f"index must be a FAISS factory string, or a dict of one for each granularity, got {index!r}"
+                )
             kinds |= {Granularity(name): kind for name, kind in index.items()}
         for kind in set(kinds.values()) - {AUTO, *self.kinds.values()}:
             check_factory(kind)
@@ -90,51 +77,22 @@ class Settings:
         for kind in set(self.kinds.values()) - {AUTO}:
             check_kind(kind, dim)
 
-    def to_json(self) -> str:
-        """Return the settings as a store keeps them."""
-        kinds = {str(granularity): kind for granularity, kind in self.kinds.items()}
-        record = {"similarity": self.similarity, "kinds": kinds, "shards": self.shards, "language": self.language}
-        return json.dumps(record | {"weights": asdict(self.weights)})
-
-
-def searched_granularities(names: Sequence[str] | None) -> tuple[Granularity, ...] | None:
-    """Return the granularities that a store is to search, None for those that it has vectors of.
-
-    Raises:
-        InvalidInputError: None of them, an unknown one, or documents, which have no vectors.
-    """
-    if names is None:
-        return None
-    chosen = () if isinstance(names, str) else tuple(Granularity(name) for name in names)
-    if not chosen or Granularity.DOCUMENT in chosen:
-        raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {names!r}")
-    return chosen
-
-
-def check_dtype(dtype: str | None) -> None:
-    """Refuse a type that vectors are not kept as."""
-    if dtype not in (None, "float32", "float16"):
-        raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
-
 
 def keep_settings(connections: Connections, *, dtype: str | None = None, **requested: Any) -> Settings:
-    """Return the settings of a store with those requested in their place, and keep them unless it is read-only.
-
-    Raises:
-        InvalidInputError: A kind of index that does not fit the vectors, or another dtype than that of a filled store.
-    """
-    with connections.reading() as connection:
-        snapshot = Snapshot(connection)
+    """Return the settings of a store with those requested in their place, and keep them unless it is read-only."""
+    with connections.reading() as snapshot:
         stored, stored_dtype, dim = Settings.of(snapshot), str(snapshot.dtype), snapshot.meta.get("dim")
     settings = stored.updated(**requested)
     if dim is not None and settings != stored:
         settings.check(dim)
-    if dim is not None and dtype not in (None, stored_dtype):
-        message = f"the store at {connections.path} keeps vectors as {stored_dtype}: that cannot be changed"
-        raise InvalidInputError(message)
-    if not connections.read_only and (settings != stored or dtype not in (None, stored_dtype)):
+    new_dtype = dtype not in (None, stored_dtype)
+    if dim is not None and new_dtype:
+        raise InvalidInputError(
+            f"the store at {connections.path} keeps vectors as {stored_dtype}: that cannot be changed"
+        )
+    if not connections.read_only and (settings != stored or new_dtype):
         with connections.writing() as connection:
-            write_meta(connection, settings=settings.to_json(), dtype=dtype or stored_dtype)
+            write_meta(connection, settings=json.dumps(asdict(settings)), dtype=dtype or stored_dtype)
     return settings
 
 
@@ -144,16 +102,7 @@ def check_identity(
     """Return the name by which a store knows an encoder; refuse another encoder or template than made its vectors.
 
     An encoder of another name is the same if it gives stored units their vectors. So a model may be named with or without
-    its owner, or by its folder.
-
-    Args:
-        snapshot: The store.
-        encoder: What is to encode from now on.
-        template: What it is to encode of a unit; None for what the store has.
-        alias: The encoder's name and that in the store, where they were checked before.
-
-    Raises:
-        EncoderMismatchError: Says what the store was built with.
+    its owner, or by its folder. `alias` is the encoder's name and that in the store, where they were checked before.
     """
     stored = snapshot.meta.get("embed_template")
     if template and stored and stored != template:
@@ -172,23 +121,6 @@ def check_identity(
         raise EncoderMismatchError(message) from error
     message += ", which gives the same texts other vectors"
     raise EncoderMismatchError(message)
-
-
-def record_encoder(
-    writing: Transaction, encoder: Encoder | None, template: str | None, alias: Alias, settings: Settings
-) -> None:
-    """Note what made the vectors that were inserted; the arguments are those of `check_identity`.
-
-    Raises:
-        EncoderMismatchError: The store holds those of another encoder, or of other texts.
-        InvalidInputError: An index of the kind that was set cannot hold them.
-    """
-    name = check_identity(writing, encoder, template, alias)
-    settings.check(writing.meta["dim"])
-    if name and writing.meta.get("encoder") is None:
-        writing.put("encoder", name)
-    if encoder is not None and writing.meta.get("embed_template") is None:
-        writing.put("embed_template", template or EMBED_TEMPLATE)
 
 
 def _encodes_alike(snapshot: Snapshot, encoder: Encoder) -> bool:

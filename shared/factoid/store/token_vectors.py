@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -40,9 +41,8 @@ _TABLE = """CREATE TABLE IF NOT EXISTS token_vectors (
     key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL, windows INTEGER NOT NULL,
     checksum INTEGER NOT NULL, content BLOB NOT NULL
 )"""
-_COLUMNS = "key, tokens, dim, windows, checksum, content"
+_SELECT = "SELECT tokens, dim, windows, checksum, content FROM token_vectors WHERE key = ?"
 _KEY_VERSION = 1  # raise when what is stored under a key changes its meaning
-_CHUNK = 500  # keys in one SQL statement
 _SPANS = np.dtype("<i4")
 _STEPS = 127  # of int8, on each side of 0
 
@@ -110,19 +110,14 @@ class TokenVectorCache:
             model: A fingerprint of all that the vectors depend on besides the text.
             texts: As they were encoded. A hundred tokens of 128 components take 50 KB of memory.
         """
-        keys = {self._key(model, text): text for text in texts}
         stored, damaged = {}, 0
         with self._session() as connection:
-            digests = list(keys) if connection else []
-            for chunk in (digests[start : start + _CHUNK] for start in range(0, len(digests), _CHUNK)):
-                marks = ", ".join("?" * len(chunk))
-                sql = f"SELECT {_COLUMNS} FROM token_vectors WHERE key IN ({marks})"  # noqa: S608
-                for key, tokens, dim, windows, checksum, content in (
-                    connection.execute(sql, chunk) if connection else ()
-                ):
+            for text in texts if connection else ():
+                key = self._key(model, text)
+                for tokens, dim, windows, checksum, content in connection.execute(_SELECT, [key]):  # type: ignore[union-attr]
                     shape = (tokens, dim, windows)
                     if isinstance(content, bytes) and _checksum(key, shape, content) == checksum:
-                        stored[keys[key]] = self._unpacked(shape, content)
+                        stored[text] = self._unpacked(shape, content)
                     else:
                         damaged += 1
         if damaged:
@@ -232,41 +227,41 @@ class TokenVectorCache:
         """Open the file for a block; None if it does not exist and is not to be, or cannot be, created."""
         file = self.file
         if self.path.is_dir() and not (self.path / FILE).is_file():
-            message = f"{self.path} is a folder without {FILE}: token vectors go into a file, or the folder of a store"
-            raise StoreFormatError(message)
+            raise StoreFormatError(
+                f"{self.path} is a folder without {FILE}: token vectors go into a file, or the folder of a store"
+            )
+        writable = self._writable()
         try:
-            if not file.exists() and not (create and self._writable()):
+            if not file.exists() and not (create and writable):
                 yield None
                 return
-            with closing(self._open(file)) as connection:
+            opened = sqlite.connect(file) if writable else sqlite.connect_read_only(file, partial(_check, file=file))
+            with closing(opened) as connection:
+                if writable:
+                    _prepare(connection, file)
                 yield connection
         except sqlite3.Error as error:
             if sqlite.is_damage(error):
-                message = f"{file} cannot be read as token vectors: {error}. Delete it, and passages are encoded again"
-                raise StoreFormatError(message) from error
+                raise StoreFormatError(
+                    f"{file} cannot be read as token vectors: {error}. Delete it, and passages are encoded again"
+                ) from error
             raise StoreError(f"the token vectors in {file} cannot be used: {sqlite.explain(error)}") from error
-
-    def _open(self, file: Path) -> sqlite3.Connection:
-        if not self._writable():
-            return sqlite.connect_read_only(file, lambda new: _check(new, file))
-        connection = sqlite.connect(file)
-        try:
-            if _check(connection, file):  # an empty file
-                sqlite.use_wal(connection)
-                with sqlite.committing(connection):
-                    if _check(connection, file):  # another process may have been faster
-                        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                        connection.execute(f"PRAGMA user_version = {FORMAT}")
-                        connection.execute(_TABLE)
-            connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last entries
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
     def _writable(self) -> bool:
         file = self.file
         return os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
+
+
+def _prepare(connection: sqlite3.Connection, file: Path) -> None:
+    """Make the table in an empty file."""
+    if _check(connection, file):
+        sqlite.use_wal(connection)
+        with sqlite.committing(connection):
+            if _check(connection, file):  # another process may have been faster
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                connection.execute(_TABLE)
+    connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last entries
 
 
 def _check(connection: sqlite3.Connection, file: Path) -> bool:

@@ -16,6 +16,7 @@ from factoid.errors import InvalidInputError
 from factoid.filters import Comparison, Filter, Tree, mismatch
 from factoid.index import AUTO, Similarity
 from factoid.index.gpu import check_device
+from factoid.index.lexical import has_tantivy
 from factoid.ingest import (
     GRANULARITIES,
     AddReport,
@@ -30,33 +31,22 @@ from factoid.ingest import (
 from factoid.propositions import PropositionCache, Propositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
-from factoid.search import Weights
-from factoid.store.database.connections import Connections, closed
-from factoid.store.database.snapshot import Snapshot
-from factoid.store.database.transaction import Transaction, check_unit, transaction
-from factoid.store.indexes.build import VectorBuilder, builders_of
+from factoid.search import LEXICAL, Weights
+from factoid.store.database.connections import Connections
+from factoid.store.database.transaction import Transaction, check_unit
+from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
-from factoid.store.settings import (
-    Settings,
-    check_dtype,
-    check_identity,
-    keep_settings,
-    record_encoder,
-    searched_granularities,
-)
+from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_vectors import TokenVectorCache
 from factoid.store.transfer.copies import copy_to
-from factoid.store.transfer.export import export
-from factoid.store.transfer.import_ import import_from
+from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
 from factoid.store.transfer.remote import load_from, save_to
 from factoid.store.upkeep.compact import compact
-from factoid.store.upkeep.repair import retry_failures
 from factoid.store.upkeep.stats import stats
-from factoid.store.upkeep.tune import tune
-from factoid.store.upkeep.tune_weights import tune_weights
+from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
 
@@ -111,10 +101,13 @@ class UnitStore:
         mmap: bool = False,
         read_only: bool = False,
     ) -> None:
-        chosen = searched_granularities(granularities)
+        chosen = () if isinstance(granularities, str) else tuple(map(Granularity, granularities or ()))
+        if granularities is not None and (not chosen or Granularity.DOCUMENT in chosen):
+            raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}")
         requested: dict[str, Any] = {"similarity": similarity, "index": index, "shards": shards, "language": language}
         Settings().updated(**requested)  # refused before a file is made
-        check_dtype(dtype)
+        if dtype not in (None, "float32", "float16"):
+            raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
         if read_only and path is None:
             raise InvalidInputError("a store in memory cannot be read-only: it would stay empty. Give a path")
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
@@ -125,8 +118,7 @@ class UnitStore:
         self._closed = False
         self.connections = Connections(self.path, read_only=read_only)
         try:
-            with self.connections.reading() as connection:
-                snapshot = Snapshot(connection)
+            with self.connections.reading() as snapshot:
                 self._alias = getattr(encoder, "name", None), check_identity(snapshot, encoder, self.requested_template)
                 self.granularities = chosen or snapshot.searched() or GRANULARITIES
             self._settings = keep_settings(self.connections, dtype=dtype, **requested)
@@ -134,7 +126,9 @@ class UnitStore:
             self.connections.close()
             raise
         vectors = VectorBuilder(self._settings, device, gpu_shard, gpu_float16, mmap)
-        builders = builders_of(vectors, self.granularities, on_disk=self.path is not None)
+        builders: dict[str, Builder] = dict.fromkeys(self.granularities, vectors)
+        if has_tantivy():
+            builders[LEXICAL] = LexicalBuilder(self._settings.language, on_disk=self.path is not None)
         self.views = Views(self.connections, builders)
 
     def __enter__(self) -> Self:
@@ -159,14 +153,14 @@ class UnitStore:
     @property
     def encoder_name(self) -> str | None:
         """The name of the encoder that the stored vectors are of; None where it was not named, or nothing is stored."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).meta.get("encoder")
+        with self.connections.reading() as snapshot:
+            return snapshot.meta.get("encoder")
 
     @property
     def embed_template(self) -> str:
         """What is encoded of a unit."""
-        with self.connections.reading() as connection:
-            return self.requested_template or Snapshot(connection).meta.get("embed_template") or EMBED_TEMPLATE
+        with self.connections.reading() as snapshot:
+            return self.requested_template or snapshot.meta.get("embed_template") or EMBED_TEMPLATE
 
     @property
     def weights(self) -> Weights:
@@ -190,7 +184,6 @@ class UnitStore:
 
     def refresh(self, *, show_progress: bool = False) -> None:
         """Bring the indexes up to date now and write them, so that the next search finds them ready."""
-        self.check_open()
         self.views.refresh(show_progress=show_progress)
         self.views.save()
 
@@ -267,7 +260,7 @@ class UnitStore:
         else:
             chosen = enumerate(vectors[position] for position in last.values())
             encoded = {place: np.asarray(vector, np.float32) for place, vector in chosen if vector is not None}
-        with transaction(self.connections) as writing:
+        with self.connections.transaction() as writing:
             # Units may come before their passage: one that is not there replaces nothing.
             writing.remove(writing.stored(unit.id for unit in distinct), under=not keep_children)
             self._insert(writing, distinct, encoded)
@@ -275,13 +268,13 @@ class UnitStore:
 
     def changed(self, batch: Sequence[Split]) -> list[Split]:
         """Return the documents that are not stored as they are given. A step of `factoid.ingest`."""
-        with self.connections.reading() as connection:
-            stored = Snapshot(connection).digests([split.document.id for split in batch])
+        with self.connections.reading() as snapshot:
+            stored = snapshot.digests([split.document.id for split in batch])
         return [split for split in batch if stored.get(split.document.id) != split.digest]
 
     def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Commit documents with their units in place of what is stored of them. A step of `factoid.ingest`."""
-        with transaction(self.connections) as writing:
+        with self.connections.transaction() as writing:
             writing.remove([split.document.id for split in batch])
             for split in batch:
                 writing.put_document(split.document, split.digest)
@@ -311,7 +304,7 @@ class UnitStore:
             raise InvalidInputError(
                 f"delete takes a list of ids, or unit_ids or a filter in its place, got {ids=}, {unit_ids=}, {filter=}"
             )
-        with transaction(self.connections) as writing:
+        with self.connections.transaction() as writing:
             if ids is not None:
                 return writing.remove(ids)
             rows = writing.unit_rows(unit_ids).tolist() if unit_ids is not None else writing.rows_passing(filter or {})
@@ -327,42 +320,39 @@ class UnitStore:
     ) -> int:
         """Set keys of the metadata of documents with all their units, or of units with those under them; return how many.
 
-        Args:
-            changes: Keys and their new values; others stay as they are.
-            ids: Of documents or units; None with a filter.
-            filter: Change the units whose metadata pass, in place of ids.
+        Other keys stay as they are. A filter, in place of ids, chooses the units whose metadata pass.
 
         Raises:
             InvalidInputError: Neither ids nor a filter, or both; a filter without conditions; metadata that JSON changes.
         """
         if (ids is None) == (filter is None):
             raise InvalidInputError(f"give a list of ids, or a filter in their place, got {ids=} and {filter=}")
-        with transaction(self.connections) as writing:
+        with self.connections.transaction() as writing:
             rows = writing.chosen_rows(ids) if ids is not None else writing.rows_passing(filter or {})
             writing.describe(rows, changes)
             return len(rows)
 
     def clear(self) -> None:
         """Delete everything, cached propositions and token vectors included; another encoder may then fill the store."""
-        with transaction(self.connections) as writing:
+        with self.connections.transaction() as writing:
             writing.clear()
         if self.path is not None:
             TokenVectorCache(self.path).clear()
 
     def ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
         """Return the ids of all units, oldest first, or of those whose metadata pass a filter."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).ids(filter or {})
+        with self.connections.reading() as snapshot:
+            return snapshot.ids(filter or {})
 
     def mismatch(self, tree: Tree) -> tuple[Comparison, Any] | None:
         """Return a comparison of a filter that cannot be made with some stored value, and that value, or None."""
-        with self.connections.reading() as connection:
-            return mismatch(connection, tree)
+        with self.connections.reading() as snapshot:
+            return mismatch(snapshot.connection, tree)
 
     def get(self, ids: Sequence[str]) -> list[Unit]:
         """Return the units with these ids, in this order; unknown ids are left out."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).units_by_id(ids)
+        with self.connections.reading() as snapshot:
+            return snapshot.units_by_id(ids)
 
     def searches(self, unit: Unit) -> bool:
         """Tell whether a unit is encoded: it is of a searched granularity, and more than white space."""
@@ -370,8 +360,8 @@ class UnitStore:
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of these units by id; without those that have none. Shape of each: (dim,)."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).vectors_by_id(ids)
+        with self.connections.reading() as snapshot:
+            return snapshot.vectors_by_id(ids)
 
     def document(self, document_id: str) -> Document | None:
         """Return a document that `add_documents` stored, or None."""
@@ -379,20 +369,21 @@ class UnitStore:
 
     def documents(self, ids: Sequence[str]) -> list[Document]:
         """Return the documents with these ids that `add_documents` stored, in this order; unknown ids are left out."""
-        with self.connections.reading() as connection:
-            documents = Snapshot(connection).documents_by_id(ids)
+        with self.connections.reading() as snapshot:
+            documents = snapshot.documents_by_id(ids)
         return [documents[document_id][0] for document_id in ids if document_id in documents]
 
     @property
     def lacks_texts(self) -> bool:
         """Whether the store holds units whose documents it does not have; told by the first document."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).lacks_texts()
+        with self.connections.reading() as snapshot:
+            sql = "SELECT 1 FROM (SELECT text FROM documents ORDER BY row LIMIT 1) WHERE text IS NULL"
+            return bool(snapshot.values(sql))
 
     def counts(self) -> dict[Granularity, int]:
         """Return the number of units of each granularity."""
-        with self.connections.reading() as connection:
-            return Snapshot(connection).counts()
+        with self.connections.reading() as snapshot:
+            return snapshot.counts()
 
     def search(self, query: str, k: int = 5, **options: Any) -> list[Hit]:
         """Return the k best hits for a query, best first.
@@ -426,14 +417,26 @@ class UnitStore:
         """Do as `search_by_vector` for several queries. Shape: (n, dim)."""
         queries = np.asarray(vectors, dtype=np.float32)
         if queries.ndim != 2 or len(queries) != len(queries if texts is None else texts):
-            message = f"expected vectors of shape (n, dim), and n texts or None, got {queries.shape} and {texts!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                f"expected vectors of shape (n, dim), and n texts or None, got {queries.shape} and {texts!r}"
+            )
         return answer(self, texts, queries, k, options)
+
+    def retry_failures(self) -> int:
+        """Have documents with failed passages decomposed again when they are added next, the failures forgotten.
+
+        What failed is kept like any result, since a model would mostly fail again: use this when something else has changed.
+        A shared cache is to be told with `PropositionCache.forget(failures=True)`. Return the number of those documents.
+        """
+        with self.connections.transaction() as writing:
+            count = writing.forget_failures()
+        if self.path is not None:
+            PropositionCache(self.path).forget(failures=True)
+        return count
 
     stats = stats
     tune = tune
     tune_weights = tune_weights
-    retry_failures = retry_failures
     verify = verify
     compact = compact
     export = export
@@ -461,11 +464,6 @@ class UnitStore:
             shutil.rmtree(folder, ignore_errors=True)  # so that the call can be made again
             raise
 
-    def check_open(self) -> None:
-        """Raise StoreError where the store was closed."""
-        if self._closed:
-            raise closed()
-
     def encode(self, units: Sequence[Unit]) -> dict[int, Vectors]:
         """Return the vector of each unit that is searched, by position. Shape of each: (dim,)."""
         return encode(self, units)
@@ -473,7 +471,12 @@ class UnitStore:
     def _insert(self, writing: Transaction, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         writing.insert(units, vectors)
         if vectors:
-            record_encoder(writing, self.encoder, self.requested_template, self._alias, self._settings)
+            name = check_identity(writing, self.encoder, self.requested_template, self._alias)
+            self._settings.check(writing.meta["dim"])
+            if name and writing.meta.get("encoder") is None:
+                writing.put("encoder", name)
+            if self.encoder is not None and writing.meta.get("embed_template") is None:
+                writing.put("embed_template", self.requested_template or EMBED_TEMPLATE)
 
     def _close(self) -> None:
         self.connections.close()

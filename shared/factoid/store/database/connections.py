@@ -13,6 +13,8 @@ from factoid.errors import FactoidError, InvalidInputError, StoreError, StoreFor
 from factoid.files.sqlite import FILE, committing
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.schema import failure, open_reader, prepare
+from factoid.store.database.snapshot import Snapshot
+from factoid.store.database.transaction import Transaction
 
 _IDLE = 8  # connections kept for the next reader
 _FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError, UnicodeEncodeError)
@@ -36,22 +38,22 @@ class Connections:
             self._file = None if path is None else (path / FILE).stat()
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection that sees one generation throughout the block, whatever is committed meanwhile."""
+    def reading(self) -> Iterator[Snapshot]:
+        """Give a snapshot, which stays at one generation throughout the block, whatever is committed meanwhile."""
         connection, sound = None, False
         try:
             if self.path is None:
                 with self._lock:
-                    yield self._writing_connection()
+                    yield Snapshot(self._writing_connection())
                 return
             if self._closed:
-                raise closed()
+                raise _closed()
             try:
                 connection = self._idle.pop()
             except IndexError:
                 connection = open_reader(self.path, read_only=self.read_only)
             connection.execute("BEGIN")
-            yield connection
+            yield Snapshot(connection)
             connection.execute("COMMIT")
             sound = True
         except _FAILURES as error:
@@ -67,6 +69,14 @@ class Connections:
             self._check_place()
             with committing(connection):
                 yield connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Commit all writes of the block as one generation, or none of them."""
+        with self.writing() as connection:
+            writing = Transaction(connection)
+            yield writing
+            writing.finish()
 
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:
@@ -97,9 +107,10 @@ class Connections:
     def _writing_connection(self) -> sqlite3.Connection:
         if self._writer is None:
             if self.read_only and not self._closed:
-                message = f"the store at {self.path} was opened with read_only=True: open it without to write to it"
-                raise StoreError(message)
-            raise closed()
+                raise StoreError(
+                    f"the store at {self.path} was opened with read_only=True: open it without to write to it"
+                )
+            raise _closed()
         return self._writer
 
     def _check_place(self) -> None:
@@ -130,7 +141,7 @@ class Connections:
         """Return the error to raise in place of one of `_FAILURES`."""
         place = f"the store in {self.path or 'memory'}"
         if isinstance(error, sqlite3.Error):
-            return closed() if self._closed else failure(place, error)
+            return _closed() if self._closed else failure(place, error)
         if isinstance(error, UnicodeEncodeError):
             character = error.object[error.start]
             return InvalidInputError(
@@ -140,6 +151,5 @@ class Connections:
         return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
 
 
-def closed() -> StoreError:
-    """Return the error to raise where a closed store is used."""
+def _closed() -> StoreError:
     return StoreError("the store is closed: open it again by its folder")

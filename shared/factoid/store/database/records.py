@@ -19,14 +19,14 @@ class DamagedRowError(Exception):
         super().__init__(f"{what} {row!r} is not what was written")
 
 
+def checksum(*texts: str) -> int:
+    """Return the checksum of a document's id, text, title, section and metadata as JSON, or of a unit's texts."""
+    return zlib.crc32("\0".join(texts).encode())
+
+
 def unit_checksum(row: int, vector: int | None, start: int, end: int, *texts: str) -> int:
     """Return the checksum of a unit's numbers and of all texts that `snapshot.UNIT` selects."""
-    return zlib.crc32("\0".join((f"{row:d} {vector} {start:d} {end:d}", *texts)).encode())
-
-
-def document_checksum(*texts: str) -> int:
-    """Return the checksum of a document's id, text, title, section and metadata as JSON."""
-    return zlib.crc32("\0".join(texts).encode())
+    return checksum(f"{row:d} {vector} {start:d} {end:d}", *texts)
 
 
 def commit_checksum(generation: int, last: int, rows: Iterable[int]) -> int:
@@ -47,12 +47,12 @@ def intact(row: int, blob: bytes, written: bytes) -> bytes:
 
 
 def to_document(row: Sequence[Any]) -> Document | None:
-    """Return the document of a row of `snapshot.DOCUMENT`, if it was written so; None for one of which only units were added."""
-    checksum, document_id, text, title, section, metadata = row
+    """Return the document of a row of `snapshot.DOCUMENT`, or None where only its units were added."""
+    written, document_id, text, title, section, metadata = row
     try:
-        if text is None and not checksum:
+        if text is None and not written:
             return None
-        if document_checksum(document_id, text, title, section, metadata) != checksum:
+        if checksum(document_id, text, title, section, metadata) != written:
             raise ValueError
         return Document(text, title, section, document_id, json.loads(metadata))
     except (ValueError, TypeError) as error:
@@ -72,11 +72,7 @@ def to_array(values: Iterable[Any]) -> str:
     """Return rows or ids as an array for `json_each`, which reads a string up to a NUL: no stored id holds one."""
     if isinstance(values, str):
         raise InvalidInputError(f"expected a list of ids, got the string {values!r}")
-    values = list(values)
-    array = json.dumps(values)
-    if "\\u0000" in array:
-        array = json.dumps([value for value in values if not (isinstance(value, str) and "\0" in value)])
-    return array
+    return json.dumps([value for value in values if not (isinstance(value, str) and "\0" in value)])
 
 
 def to_json(metadata: Metadata) -> str:

@@ -52,7 +52,6 @@ _SUMS = [
 ]
 SCHEMA = (*(statement.strip() for statement in _TABLES.split(";")), *(_SUM.format(*event) for event in _SUMS))
 
-
 _SECTOR = 512  # bytes of the smallest page
 _PAGE = 8192  # five vectors of 384 dimensions to a page; SQLite's own 4096 leaves a quarter of it empty
 
@@ -95,8 +94,9 @@ def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
             opened = sqlite.connect_read_only(file, _format) if read_only else sqlite.connect(file)
             connection = stack.enter_context(closing(opened))
             if _format(connection) != FORMAT:
-                message = f"the store at {path} is empty: open it for writing once, which makes its tables"
-                raise StoreFormatError(message)
+                raise StoreFormatError(
+                    f"the store at {path} is empty: open it for writing once, which makes its tables"
+                )
             connection.execute("PRAGMA query_only = ON")
             stack.pop_all()
     except sqlite3.Error as error:

@@ -34,13 +34,6 @@ SUMMED = ("units", "documents")  # tables of which `meta` holds the sum of all c
 _BLOCK = 10_000  # vectors read at a time
 
 
-class Delta(NamedTuple):
-    """What has changed since an earlier generation: units to be forgotten, and units to be known."""
-
-    removed: RowIds
-    added: Columns
-
-
 class StoredUnit(NamedTuple):
     """A unit and its vector of shape (dim,), or None for one that is not searched."""
 
@@ -71,8 +64,6 @@ class Snapshot:
     def dtype(self) -> np.dtype[Any]:
         """How vectors are kept."""
         return np.dtype(self.meta.get("dtype") or "float32")
-
-    # Units and documents
 
     def units(self, rows: Sequence[int]) -> dict[int, Unit]:
         """Return units by row."""
@@ -120,11 +111,6 @@ class Snapshot:
         sql = f"SELECT id, digest FROM documents WHERE text IS NOT NULL AND id {AMONG}"  # noqa: S608
         return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
 
-    def lacks_texts(self) -> bool:
-        """Tell whether the first document is one of which only units were added."""
-        sql = "SELECT 1 FROM (SELECT text FROM documents ORDER BY row LIMIT 1) WHERE text IS NULL"
-        return bool(self.values(sql))
-
     def counts(self) -> dict[Granularity, int]:
         """Return the number of units of each granularity."""
         counts = self.connection.execute("SELECT granularity, count(*) FROM units GROUP BY granularity").fetchall()
@@ -132,6 +118,11 @@ class Snapshot:
             return {Granularity(name): count for name, count in counts}
         except InvalidInputError as error:
             raise DamagedRowError([name for name, _ in counts], what="granularities") from error
+
+    def totals(self) -> dict[str, int]:
+        """Return the number of units, of documents with a text, and of distinct vectors and metadata."""
+        sources = {"units": "", "documents": " WHERE text IS NOT NULL", "vectors": "", "metadata": ""}
+        return {table: self.values(f"SELECT count(*) FROM {table}{where}")[0] for table, where in sources.items()}  # noqa: S608
 
     def searched(self) -> tuple[Granularity, ...]:
         """Return the granularities of which there are units with vectors, the coarsest first."""
@@ -168,8 +159,6 @@ class Snapshot:
         )
         return to_units((*reversed(before), *within, *after))
 
-    # Rows, for filters and searches
-
     def values(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         """Return the first column of what a statement selects."""
         return [row[0] for row in self.connection.execute(sql, parameters)]
@@ -184,16 +173,14 @@ class Snapshot:
             SELECT row FROM units WHERE parent_id IN (SELECT value FROM json_each(:ids)) AND granularity <> 'passage'"""
         return _ascending(self.values(sql, {"ids": to_array(ids)}))
 
-    # Vectors
-
     def vectors(self, rows: RowIds) -> Vectors:
         """Return vectors by row, in that order; raise DamagedRowError for one absent or changed. Shape: (n, dim)."""
         sql = f"SELECT row, vector, digest FROM vectors WHERE row {AMONG}"  # noqa: S608
-        wanted = rows.tolist()
-        blobs = {row: intact(row, *rest) for row, *rest in self.connection.execute(sql, [json.dumps(wanted)])}
-        if missing := set(wanted) - blobs.keys():
+        numbers = rows.tolist()
+        blobs = {row: intact(row, *rest) for row, *rest in self.connection.execute(sql, [json.dumps(numbers)])}
+        if missing := set(numbers) - blobs.keys():
             raise DamagedRowError(min(missing), what="vector")
-        flat = np.frombuffer(b"".join([blobs[row] for row in wanted]), self.dtype)
+        flat = np.frombuffer(b"".join([blobs[row] for row in numbers]), self.dtype)
         return flat.reshape(len(rows), -1).astype(np.float32, copy=False)
 
     def vector_blocks(self, rows: RowIds) -> Iterator[tuple[RowIds, Vectors]]:
@@ -209,8 +196,6 @@ class Snapshot:
         rows = self.connection.execute(sql, [to_array(ids)])
         return {unit_id: np.frombuffer(intact(*rest), self.dtype).astype(np.float32) for unit_id, *rest in rows}
 
-    # What indexes are made of
-
     def columns(self, granularity: str) -> Columns:
         """Return what a search must know of all units of a granularity that have vectors.
 
@@ -225,12 +210,8 @@ class Snapshot:
                 raise DamagedRowError(passage_id, what="the index entry of passage")
         return columns
 
-    def follows(self, generation: int) -> bool:
-        """Tell whether this is the same store as at an earlier generation, with more written to it, and not filled anew."""
-        return bool(self.values("SELECT 1 FROM commits WHERE generation = ?", [generation]))
-
-    def delta(self, granularity: str, since: int) -> Delta | None:
-        """Return what has changed since a generation that this one follows, or None if that is not known any more."""
+    def delta(self, granularity: str, since: int) -> tuple[RowIds, Columns] | None:
+        """Return the units removed or altered since a generation, and those altered or new; None if not known any more."""
         if since < int(self.meta.get("forgotten") or 0):
             return None
         commits, sound = self.commits(since)
@@ -240,7 +221,7 @@ class Snapshot:
         where = """units.granularity = :kind AND units.row IN (
             SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed))"""
         values = {"last": commits[since], "changed": json.dumps(changed.tolist())}
-        return Delta(changed, self._columns(granularity, where, values))
+        return changed, self._columns(granularity, where, values)
 
     def commits(self, since: int) -> tuple[dict[int, int], bool]:
         """Return the last unit of each commit from a generation on, and whether what is known of them is what was written."""

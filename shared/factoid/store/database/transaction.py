@@ -6,8 +6,7 @@ import json
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,11 +15,10 @@ from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows
 from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
-from factoid.store.database.connections import Connections
 from factoid.store.database.records import (
+    checksum,
     commit_checksum,
     digest,
-    document_checksum,
     parse_metadata,
     to_array,
     to_json,
@@ -38,17 +36,8 @@ _LOGGED = 200_000
 _LIMIT = 1 << 63  # of whole numbers in SQLite
 
 
-@contextmanager
-def transaction(connections: Connections) -> Iterator[Transaction]:
-    """Commit all writes of the block as one generation, or none of them."""
-    with connections.writing() as connection:
-        writing = Transaction(connection)
-        yield writing
-        writing.finish()
-
-
 class Transaction(Snapshot):
-    """A snapshot that can be written to, and sees its own writes. Made by `transaction`."""
+    """A snapshot that can be written to, and sees its own writes. Made by `Connections.transaction`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
@@ -68,7 +57,7 @@ class Transaction(Snapshot):
             ON CONFLICT (id) DO UPDATE SET (text, title, section, metadata, digest, checksum) =
             (excluded.text, excluded.title, excluded.section, excluded.metadata, excluded.digest, excluded.checksum)"""
         texts = [document.id, document.text, document.title, document.section, to_json(document.metadata)]
-        self.connection.execute(sql, [*texts, recipe, document_checksum(*texts)])
+        self.connection.execute(sql, [*texts, recipe, checksum(*texts)])
 
     def insert(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Insert units that are not there and passed `check_unit`, with the vectors of those that are searched by position."""
@@ -83,26 +72,19 @@ class Transaction(Snapshot):
             span, headings = (unit.start, unit.end), (unit.title, unit.section)
             content = (unit.id, unit.text, unit.granularity)
             named = (*content, unit.document_id, unit.parent_id, *headings, metadata, unit.payload)
-            checksum = unit_checksum(row, vector, *span, *named)
-            self._sum += checksum
+            content_sum = unit_checksum(row, vector, *span, *named)
+            self._sum += content_sum
             place = (documents[unit.document_id], unit.parent_id, *span)
-            rows.append((row, *content, *place, *headings, metadata_rows[metadata], vector, unit.payload, checksum))
+            rows.append((row, *content, *place, *headings, metadata_rows[metadata], vector, unit.payload, content_sum))
         self.connection.executemany("INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         self._log_children([unit.id for unit in units if unit.granularity is Granularity.PASSAGE])
 
     def put_units(self, block: Iterable[StoredUnit]) -> None:
         """Insert units in place of those with the same ids; units under them stay, and so do the texts of documents."""
         block = list({stored.unit.id: stored for stored in block}.values())
-        replaced = self.stored(stored.unit.id for stored in block)
-        # A document goes with its last unit; here its text is to stay, since units of it come back.
-        sql = f"""SELECT DISTINCT documents.id FROM units JOIN documents ON documents.row = units.document
-            WHERE units.id {AMONG}"""  # noqa: S608
-        documents = self.documents_by_id(self.values(sql, [to_array(replaced)]))
-        self.remove(replaced, under=False)
+        self.remove_rows(self.chosen_rows((stored.unit.id for stored in block), under=False), keep_texts=True)
         vectors = {position: stored.vector for position, stored in enumerate(block) if stored.vector is not None}
         self.insert([stored.unit for stored in block], vectors)
-        for document_id in documents.keys() - self.documents_by_id(documents):
-            self.put_document(documents[document_id][0], "")
 
     def stored(self, ids: Iterable[str]) -> list[str]:
         """Return those of the ids under which a unit is stored."""
@@ -132,31 +114,25 @@ class Transaction(Snapshot):
             self.connection.execute(f"DELETE FROM documents WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
         return len(rows)
 
-    def remove_rows(self, rows: Sequence[int]) -> None:
-        """Remove units by row, and what was there for them only."""
+    def remove_rows(self, rows: Sequence[int], *, keep_texts: bool = False) -> None:
+        """Remove units by row, and what was there for them only; with `keep_texts`, documents with a text stay."""
         if not rows:
             return
         array = [json.dumps(rows)]
         self._log_children(self.values(f"SELECT id FROM units WHERE row {AMONG}", array))  # noqa: S608
         sql = f"DELETE FROM units WHERE row {AMONG} RETURNING document, metadata, vector, checksum"  # noqa: S608
         removed = self.connection.execute(sql, array).fetchall()
-        self._sum -= sum(checksum for *_, checksum in removed)
+        self._sum -= sum(content_sum for *_, content_sum in removed)
         self._log(rows)
         self._mark_changed(document for document, *_ in removed)
         for column, table in enumerate(USES):
-            self.drop_unused(table, {row[column] for row in removed} - {None})
+            self._drop_unused(table, {row[column] for row in removed} - {None}, keep_texts=keep_texts)
 
-    def drop_unused(self, table: str, rows: Iterable[int]) -> None:
-        """Delete those of the rows of documents, metadata or vectors that no unit names any more."""
-        array = [json.dumps(list(rows))]
-        unused = f"row {AMONG} AND NOT EXISTS (SELECT 1 FROM units WHERE units.{USES[table]} = {table}.row)"  # noqa: S608
-        if table == "metadata":
-            sql = f"SELECT row, json FROM metadata WHERE {unused}"  # noqa: S608
-            for row, text in self.connection.execute(sql, array).fetchall():
-                # What stays of fields of damaged metadata is found by `verify`.
-                fields = field_rows(parse_metadata(text) or {})
-                self.connection.executemany(DELETE_FIELD, [(*field, row) for field in fields])
-        self.connection.execute(f"DELETE FROM {table} WHERE {unused}", array)  # noqa: S608
+    def drop_all_unused(self) -> None:
+        """Delete the documents without text, the metadata with their fields, and the vectors that no unit names."""
+        self.connection.execute("DELETE FROM fields WHERE metadata NOT IN (SELECT metadata FROM units)")
+        for table in USES:
+            self.connection.execute(f"DELETE FROM {table} WHERE {unused(table)}")  # noqa: S608
 
     def describe(self, rows: Sequence[int], changes: Metadata) -> None:
         """Set keys of the metadata of units, and of the documents of which they are all units."""
@@ -167,13 +143,13 @@ class Transaction(Snapshot):
         texts = {old: to_json({**unit.metadata, **changes}) for (_, old, *_), unit in zip(before, units, strict=True)}
         metadata = self._metadata_rows(texts.values())
         described = []
-        for _, old, checksum, row, *columns, _, payload in before:
-            new = unit_checksum(row, *columns, texts[old], payload)
-            described.append((metadata[texts[old]], new, row))
-            self._sum += new - checksum
+        for _, old, old_sum, row, *columns, _, payload in before:
+            new_sum = unit_checksum(row, *columns, texts[old], payload)
+            described.append((metadata[texts[old]], new_sum, row))
+            self._sum += new_sum - old_sum
         self.connection.executemany("UPDATE units SET metadata = ?, checksum = ? WHERE row = ?", described)
         self._log(rows)
-        self.drop_unused("metadata", texts)
+        self._drop_unused("metadata", texts)
         # A document is as its units are: one of which all units were altered is altered with them.
         altered = Counter(document for document, *_ in before)
         self._mark_changed(altered)
@@ -187,10 +163,11 @@ class Transaction(Snapshot):
         """Remove everything, and forget encoder, template and dimension."""
         cache = self.values("SELECT name FROM sqlite_master WHERE name = 'propositions'")
         tables = ("units", "documents", "vectors", "fields", "metadata", "changes", "commits", *cache)
-        for table in (*tables, "meta WHERE key IN ('encoder', 'embed_template', 'dim')"):
+        for table in tables:
             self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
         for key in ("encoder", "embed_template", "dim"):
             self.meta.pop(key, None)
+            self.connection.execute("DELETE FROM meta WHERE key = ?", [key])
         self._changed.clear()
         self._sum = -self._summed()
 
@@ -210,8 +187,8 @@ class Transaction(Snapshot):
         self.meta |= {"logged": logged, "units": self._summed() + self._sum, "generation": self._after}
         write_meta(self.connection, **{key: self.meta[key] for key in ("logged", "units", "generation")})
         last = self._last_row("units")
-        checksum = commit_checksum(self._after, last, self._changed)
-        self.connection.execute("INSERT INTO commits VALUES (?, ?, ?)", [self._after, last, checksum])
+        commit = [self._after, last, commit_checksum(self._after, last, self._changed)]
+        self.connection.execute("INSERT INTO commits VALUES (?, ?, ?)", commit)
 
     def forget_changes(self) -> None:
         """Drop the log of changes: readers of earlier generations then compare all that they know with what is there."""
@@ -223,7 +200,17 @@ class Transaction(Snapshot):
         self.put("forgotten", self._after)
         self.put("logged", 0)
 
-    # Rows that units share
+    def _drop_unused(self, table: str, rows: Iterable[int], *, keep_texts: bool = False) -> None:
+        """Delete those of the rows of documents, metadata or vectors that no unit names any more."""
+        array = [json.dumps(list(rows))]
+        condition = f"row {AMONG} AND {unused(table, keep_texts=keep_texts)}"
+        if table == "metadata":
+            sql = f"SELECT row, json FROM metadata WHERE {condition}"  # noqa: S608
+            for row, text in self.connection.execute(sql, array).fetchall():
+                # What stays of fields of damaged metadata is found by `verify`.
+                fields = field_rows(parse_metadata(text) or {})
+                self.connection.executemany(DELETE_FIELD, [(*field, row) for field in fields])
+        self.connection.execute(f"DELETE FROM {table} WHERE {condition}", array)  # noqa: S608
 
     def _document_rows(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the rows of documents by id; those that are not there get one, without text."""
@@ -248,24 +235,24 @@ class Transaction(Snapshot):
         dtype, dim, rows = self.dtype, self.meta.get("dim"), {}
         for position, vector in vectors.items():
             problem, unit = None, units[position]
+            with np.errstate(over="ignore"):
+                cast = vector.astype(dtype)
             if vector.ndim != 1:
                 problem = f"expected one vector for each unit, got shape {vector.shape} for the unit {unit.id!r}"
-            elif dim is None:
-                dim = len(vector)
-                self.put("dim", dim)
-            elif len(vector) != dim:
+            elif dim not in (None, len(vector)):
                 problem = (
                     f"this store holds vectors of {dim} dimensions, got {len(vector)} for the unit {unit.id!r}: "
                     "use the same encoder"
                 )
-            with np.errstate(over="ignore"):
-                cast = vector.astype(dtype)
-            if not problem and not np.isfinite(vector).all():
+            elif not np.isfinite(vector).all():
                 problem = f"the vector of {unit.text[:60]!r} is not finite: the encoder failed on this text"
-            elif not problem and not np.isfinite(cast).all():
+            elif not np.isfinite(cast).all():
                 problem = f"a vector has components beyond what {dtype} holds: make the store with dtype='float32'"
             if problem:
                 raise EncoderMismatchError(problem)
+            if dim is None:
+                dim = len(vector)
+                self.put("dim", dim)
             blob = cast.tobytes()
             key = digest(blob)
             stored = self.connection.execute("SELECT row FROM vectors WHERE digest = ?", [key]).fetchone()
@@ -274,8 +261,6 @@ class Transaction(Snapshot):
                 stored = [self.connection.execute(sql, [key, blob]).lastrowid]
             rows[position] = stored[0]
         return rows
-
-    # The record of changes
 
     def _mark_changed(self, documents: Iterable[int]) -> None:
         """Note that documents are no longer what was added: adding them again restores them."""
@@ -302,6 +287,12 @@ class Transaction(Snapshot):
         self._log(self.values(f"SELECT row FROM units WHERE parent_id {AMONG}", [to_array(parents)]))  # noqa: S608
 
 
+def unused(table: str, *, keep_texts: bool = True) -> str:
+    """Return the condition for rows that no unit names; with `keep_texts`, a document is needed for its text, too."""
+    without_text = " AND text IS NULL" if keep_texts and table == "documents" else ""
+    return f"NOT EXISTS (SELECT 1 FROM units WHERE units.{USES[table]} = {table}.row){without_text}"  # noqa: S608
+
+
 def check_unit(unit: Unit) -> None:
     """Raise InvalidInputError for a unit that could not be read back: it would make all of the store look damaged."""
     ids = (unit.id, unit.parent_id, unit.document_id)
@@ -311,13 +302,10 @@ def check_unit(unit: Unit) -> None:
         for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload"):
             check_text(getattr(unit, name), name)
     Granularity(unit.granularity)
-    problem = None
     if "\0" in "".join(ids):
-        problem = f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}"
+        raise InvalidInputError(f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}")
     if not isinstance(unit.metadata, Mapping):
-        problem = f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}"
+        raise InvalidInputError(f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}")
     for place in (unit.start, unit.end):
         if type(place) is not int or not -_LIMIT <= place < _LIMIT:
-            problem = f"the span of a unit must be two whole numbers, got {place!r} for {unit.id!r}"
-    if problem:
-        raise InvalidInputError(problem)
+            raise InvalidInputError(f"the span of a unit must be two whole numbers, got {place!r} for {unit.id!r}")

@@ -6,25 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, with_heading
 from factoid.index import AUTO, RowIds, VectorIndex, check_kind, load, save, usable_kind, usable_memory
 from factoid.index.files import load_files, read_arrays, save_files
-from factoid.index.lexical import LexicalIndex, has_tantivy
+from factoid.index.lexical import LexicalIndex
 from factoid.index.part import membership
 from factoid.index.vector_index import sample
 from factoid.progress import progress_bar
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.views import Builder, IndexState
+from factoid.store.indexes.views import IndexState
 from factoid.store.settings import Settings
 from factoid.units import Granularity
-
-State = IndexState[VectorIndex]
-LexicalState = IndexState[LexicalIndex]
 
 INDEXES = (*Granularity, LEXICAL)  # names of what may lie beside the database
 
@@ -59,10 +56,10 @@ class VectorBuilder:
     gpu_float16: bool = False
     mmap: bool = False
 
-    def read(self, path: Path, snapshot: Snapshot) -> State | None:
+    def read(self, path: Path, snapshot: Snapshot) -> IndexState | None:
         """Return what the files of an index hold, if they are of this store as it is set."""
-        state = read_vectors(path, mmap=self.mmap)
-        if state is None or state.index is None:
+        state = read_index(path, mmap=self.mmap)
+        if state is None:
             return None
         wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity, self.settings.shards)
         if (state.granularity, state.index.dim, state.index.similarity, state.index.shards) != wanted:
@@ -70,44 +67,36 @@ class VectorBuilder:
         state.index = self._placed(state.index)
         return state
 
-    def update(self, state: State, snapshot: Snapshot, since: int | None, *, show_progress: bool = False) -> None:
+    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, show_progress: bool = False) -> None:
         """Bring an index from a generation to that of a snapshot, by the shortest way; None builds it anew."""
         if since is None or not self._caught_up(state, snapshot, since):
             self._build(state, snapshot, show_progress=show_progress)
 
-    def holds_removed(self, state: State) -> bool:
+    def holds_removed(self, state: IndexState) -> bool:
         """Tell whether an index hides vectors that were removed."""
-        return state.index is not None and state.index.hidden > 0
+        return bool(state.index is not None and state.index.hidden)
 
-    def write(self, state: State, path: Path) -> None:
+    def write(self, state: IndexState, path: Path) -> None:
         """Write the files of an index."""
-        if state.index is not None:
-            stamp = {"granularity": state.granularity, "generation": state.generation, "built_for": state.built_for}
-            save(state.index, path, stamp=stamp, arrays={"columns": stacked(state.columns)})
+        stamp = {"granularity": state.granularity, "generation": state.generation, "built_for": state.built_for}
+        save(state.index, path, stamp=stamp, arrays={"columns": stacked(state.columns)})
 
-    def _caught_up(self, state: State, snapshot: Snapshot, since: int) -> bool:
+    def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int) -> bool:
         """Carry what has changed since a generation into an index; tell whether it is then as good as one built anew."""
-        index, change = state.index, change_since(state, snapshot, since)
-        if (
-            index is None
-            or change is None
-            or not self._fits(state, index, len(index) + len(change.added) - len(change.removed))
-        ):
+        index, change = state.index, _change_since(state, snapshot, since)
+        if index is None or change is None:
+            return False
+        count = len(index) + len(change.added) - len(change.removed)
+        kinds = {self._kind(state.granularity, size, index.dim) for size in (count, int(count * _MARGIN))}
+        if index.kind not in kinds or not (index.exact or count <= _GROWN * max(state.built_for, 1)):
             return False
         index.remove(change.removed)
         for rows, vectors in snapshot.vector_blocks(change.added):
             index.add(rows, vectors)
         state.columns = change.columns
-        return index.hidden <= _HIDDEN * (len(index) + index.hidden)
+        return bool(index.hidden <= _HIDDEN * (len(index) + index.hidden))
 
-    def _fits(self, state: State, index: VectorIndex, count: int) -> bool:
-        """Tell whether an index is of the kind that is wanted for so many vectors, or for somewhat more of them."""
-        wanted = {self._kind(state.granularity, size, index.dim) for size in (count, int(count * _MARGIN))}
-        if index.kind not in wanted:
-            return False
-        return index.exact or count <= _GROWN * max(state.built_for, 1)
-
-    def _build(self, state: State, snapshot: Snapshot, *, show_progress: bool) -> None:
+    def _build(self, state: IndexState, snapshot: Snapshot, *, show_progress: bool) -> None:
         columns = snapshot.columns(state.granularity)
         ids = columns.distinct_vectors()
         state.index, state.columns, state.built_for = None, columns, len(ids)
@@ -144,16 +133,14 @@ class LexicalBuilder:
     language: str
     on_disk: bool
 
-    def read(self, path: Path, _: Snapshot) -> LexicalState | None:
+    def read(self, path: Path, _: Snapshot) -> IndexState | None:
         """Return what the files hold, if they are of this language."""
-        state = read_lexical(path)
-        return state if state is not None and state.index and state.index.language == self.language else None
+        state = read_index(path)
+        return state if state is not None and state.index.language == self.language else None
 
-    def update(
-        self, state: LexicalState, snapshot: Snapshot, since: int | None, *, show_progress: bool = False
-    ) -> None:
+    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, show_progress: bool = False) -> None:
         """Carry into an index what has changed since a generation; build it anew where it holds too much that is gone."""
-        change = None if state.index is None or since is None else change_since(state, snapshot, since)
+        change = None if state.index is None or since is None else _change_since(state, snapshot, since)
         if change is not None:
             gone = state.built_for + len(change.added) - len(change.columns)
             change = change if gone <= _REMOVED * len(change.columns) else None
@@ -166,13 +153,13 @@ class LexicalBuilder:
                 state.index.update(change.removed, change.added, _texts(snapshot, change.added, bar))
         state.columns, state.built_for = change.columns, state.built_for + len(change.added)
 
-    def holds_removed(self, state: LexicalState) -> bool:
+    def holds_removed(self, state: IndexState) -> bool:
         """Tell whether the statistics of words count removed passages."""
         return state.built_for > len(state.columns)
 
-    def write(self, state: LexicalState, path: Path) -> None:
+    def write(self, state: IndexState, path: Path) -> None:
         """Write the files of the index."""
-        files = {} if state.index is None else state.index.files()
+        files = state.index.files()
         manifest = {
             "language": self.language,
             "generation": state.generation,
@@ -183,16 +170,13 @@ class LexicalBuilder:
         save_files(path, {}, arrays, manifest)
 
 
-def builders_of(vectors: VectorBuilder, granularities: Sequence[Granularity], *, on_disk: bool) -> dict[str, Builder]:
-    """Return what makes each index of a store: those of vectors, and that of words where tantivy is installed."""
-    builders: dict[str, Builder] = dict.fromkeys(granularities, vectors)
-    if has_tantivy():
-        builders[LEXICAL] = LexicalBuilder(vectors.settings.language, on_disk)
-    return builders
+Builder: TypeAlias = VectorBuilder | LexicalBuilder
 
 
-def read_vectors(path: Path, *, mmap: bool = False) -> State | None:
-    """Return what `VectorBuilder.write` wrote, or None where there is nothing that can be trusted."""
+def read_index(path: Path, *, mmap: bool = False) -> IndexState | None:
+    """Return an index with its columns as it was written, or None where there is nothing that can be trusted."""
+    if path.name == LEXICAL:
+        return load_files(path, partial(_read_lexical, path))
     cache = load(path, mmap=mmap)
     if cache is None:
         return None
@@ -200,12 +184,7 @@ def read_vectors(path: Path, *, mmap: bool = False) -> State | None:
     return IndexState(cache.stamp["granularity"], generation, cache.index, Columns(*cache.arrays["columns"]), built_for)
 
 
-def read_lexical(path: Path) -> LexicalState | None:
-    """Return what `LexicalBuilder.write` wrote, or None where there is nothing that can be trusted."""
-    return load_files(path, partial(_read_lexical, path))
-
-
-def _read_lexical(path: Path, manifest: dict[str, Any]) -> LexicalState:
+def _read_lexical(path: Path, manifest: dict[str, Any]) -> IndexState:
     arrays = read_arrays(path, manifest)
     names, sizes = zip(*manifest["members"], strict=True)
     files = dict(zip(names, np.split(arrays["files"], np.cumsum(sizes)[:-1]), strict=True))
@@ -229,12 +208,10 @@ def remove_index(folder: Path, name: str) -> None:
         file.unlink(missing_ok=True)
 
 
-def change_since(state: IndexState[Any], snapshot: Snapshot, since: int) -> _Change | None:
-    """Return what has changed since a generation, or None where that is not one of this store's, or not known any more."""
-    before, nothing = state.columns, np.empty(0, np.int64)
-    if since == snapshot.generation:
-        return _Change(nothing, nothing, before)
-    if not snapshot.follows(since):
+def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change | None:
+    """Return what has changed since a generation, or None where that is not one of this store as it is filled now."""
+    before = state.columns
+    if not snapshot.values("SELECT 1 FROM commits WHERE generation = ?", [since]):
         return None
     delta = snapshot.delta(state.granularity, since)
     if delta is None:  # ids of vectors are never given twice: those that are still there are the same
@@ -242,17 +219,15 @@ def change_since(state: IndexState[Any], snapshot: Snapshot, since: int) -> _Cha
         old, new = before.distinct_vectors(), after.distinct_vectors()
         removed, added = (np.setdiff1d(*pair, assume_unique=True) for pair in ((old, new), (new, old)))
         return _Change(removed, added, after)
-    if not len(delta.removed) and not len(delta.added):
-        return _Change(nothing, nothing, before)
-    after = before.replaced(delta.removed, delta.added)
-    touched = np.union1d(before.vectors[membership(before.rows, delta.removed)], delta.added.vectors)
-    in_old, in_new = _among(touched, before), _among(touched, after)
+    rows, units = delta
+    if not len(rows) and not len(units):
+        return _Change(np.empty(0, np.int64), np.empty(0, np.int64), before)
+    after = before.replaced(rows, units)
+    touched = np.union1d(before.vectors[membership(before.rows, rows)], units.vectors)
+    # By binary search: few vectors are looked up among many.
+    positions = (columns.positions_of_vectors(touched)[1] for columns in (before, after))
+    in_old, in_new = (np.bincount(known, minlength=len(touched)) > 0 for known in positions)
     return _Change(touched[in_old & ~in_new], touched[in_new & ~in_old], after)
-
-
-def _among(ids: RowIds, columns: Columns) -> np.ndarray:
-    """Return which of the vectors some unit has. Shape: (len(ids),)."""
-    return np.bincount(columns.positions_of_vectors(ids)[1], minlength=len(ids)) > 0
 
 
 def _texts(snapshot: Snapshot, rows: RowIds, bar: Any) -> Iterator[str]:

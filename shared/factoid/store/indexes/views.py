@@ -7,26 +7,25 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid.files.atomic import sweep
-from factoid.filters import Filter, parse_filter, passing_rows
+from factoid.filters import parse_filter, passing_rows
 from factoid.index.part import membership
 from factoid.search import Columns
 from factoid.store.database.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from factoid.store.database.connections import Connections
+    from factoid.store.indexes.build import Builder
+    from factoid.store.options import SearchOptions
 
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
-Index = TypeVar("Index")
 
 _SELECTIONS = 16  # kept for filters that come again
 _STRIPES = 32  # more searches than this at a time wait for each other
@@ -37,63 +36,37 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class IndexState(Generic[Index]):
+class IndexState:
     """One index in memory, and what is known of its units. Changed only by who holds the lock alone."""
 
     granularity: str  # or `LEXICAL`, for the words of passages
     generation: int | None = None  # of which all else is; None before anything was read or built
-    index: Index | None = None  # None while there is nothing to index
+    index: Any = None  # a `VectorIndex` or `LexicalIndex`; None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)
     built_for: int = 0  # vectors or texts when the index was built
     saved: bool = True  # whether the files on disk say the same
-    selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
+    selections: OrderedDict[str | None, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
 
-    def selection(
-        self,
-        snapshot: Snapshot,
-        condition: Filter | None,
-        document_ids: Sequence[str] | None,
-        unit_ids: Sequence[str] | None,
-    ) -> Mask:
-        """Return which units may be found, by one of these at least. Shape: (n,), as the columns."""
+    def selection(self, snapshot: Snapshot, options: SearchOptions) -> Mask:
+        """Return which units the filter and the ids of a search, one of them at least, let be found. Shape: (n,)."""
+        condition, document_ids, unit_ids = options.filter, options.document_ids, options.unit_ids
         masks: list[Mask] = []
         if condition is not None:
-            masks.append(self._passing(snapshot, condition))
+            key = None if callable(condition) else repr(parse_filter(condition))
+            passing = self.selections.get(key)
+            if passing is None:
+                passing = membership(self.columns.metadata, passing_rows(snapshot.connection, condition))
+            if key is not None:
+                self.selections[key] = passing  # one operation, so that threads may do the same at once
+                while len(self.selections) > _SELECTIONS:
+                    self.selections.popitem(last=False)
+            masks.append(passing)
         if document_ids is not None:
             masks.append(membership(self.columns.documents, snapshot.document_rows(document_ids)))
         if unit_ids is not None:
             masks.append(membership(self.columns.rows, snapshot.unit_rows(unit_ids)))
         mask: Mask = np.logical_and.reduce(masks)
         return mask
-
-    def _passing(self, snapshot: Snapshot, condition: Filter) -> Mask:
-        key = None if callable(condition) else repr(parse_filter(condition))
-        if key is not None and (mask := self.selections.get(key)) is not None:
-            return mask
-        mask = membership(self.columns.metadata, passing_rows(snapshot.connection, condition))
-        if key is not None:
-            self.selections[key] = mask  # one operation, so that threads may do the same at once
-            while len(self.selections) > _SELECTIONS:
-                self.selections.popitem(last=False)
-        return mask
-
-
-class Builder(Protocol):
-    """Makes an index from the database, and keeps its files."""
-
-    def read(self, path: Path, snapshot: Snapshot) -> IndexState[Any] | None:
-        """Return what the files of an index hold, if they are of this store as it is set."""
-
-    def update(
-        self, state: IndexState[Any], snapshot: Snapshot, since: int | None, *, show_progress: bool = False
-    ) -> None:
-        """Bring an index from a generation to that of a snapshot, by the shortest way; None builds it anew."""
-
-    def holds_removed(self, state: IndexState[Any]) -> bool:
-        """Tell whether an up-to-date index still holds what was removed."""
-
-    def write(self, state: IndexState[Any], path: Path) -> None:
-        """Write the files of an index."""
 
 
 class Views:
@@ -107,20 +80,20 @@ class Views:
     def __init__(self, connections: Connections, builders: Mapping[str, Builder]) -> None:
         self._connections = connections
         self._builders = builders
-        self.states: dict[str, IndexState[Any]] = {name: IndexState(name) for name in builders}
+        self.states: dict[str, IndexState] = {name: IndexState(name) for name in builders}
         self._gate = threading.RLock()  # of who works alone
         self._alone: int | None = None  # that thread
         self._stripes = [threading.RLock() for _ in range(_STRIPES)]  # each search holds the one of its thread
 
-    def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState[Any]]], T]) -> T:
+    def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""
         stripe = self._stripes[_thread.stripe]
         while True:
             with stripe:
                 if self._alone in (None, threading.get_ident()):
                     # Begun after the lock was taken: no index can be of a later generation than the snapshot.
-                    with self._connections.reading() as connection:
-                        snapshot, states = Snapshot(connection), []
+                    with self._connections.reading() as snapshot:
+                        states = []
                         for kind in kinds:
                             state = self.states[kind]
                             if state.generation != snapshot.meta["generation"]:
@@ -145,31 +118,16 @@ class Views:
             finally:
                 self._alone = None
 
-    def refresh(self, *, show_progress: bool = False) -> None:
-        """Bring all indexes up to date."""
-        for kind in self.states:
-            self._refreshed([kind], lambda *_: None, show_progress=show_progress)
-
-    def renew(self, *, show_progress: bool = False) -> None:
-        """Bring the indexes that there are up to date, and build those anew that still hold what was removed."""
-
-        def renew(snapshot: Snapshot, states: list[IndexState[Any]]) -> None:
-            (state,) = states
-            state.saved = False
-            if self._builders[state.granularity].holds_removed(state):
-                generation, state.generation = state.generation, None
-                self._builders[state.granularity].update(state, snapshot, None, show_progress=show_progress)
-                state.generation = generation
-
+    def refresh(self, *, renew: bool = False, show_progress: bool = False) -> None:
+        """Bring all indexes up to date; with `renew`, those that there are, anew where they still hold what was removed."""
         folder = self._connections.path
         for kind, state in list(self.states.items()):
-            if state.generation is not None or (folder is not None and (folder / f"{kind}.json").exists()):
-                self._refreshed([kind], renew, show_progress=show_progress)
+            if not renew or state.generation is not None or (folder is not None and (folder / f"{kind}.json").exists()):
+                self._refreshed([kind], lambda *_: None, renew=renew, show_progress=show_progress)
 
     def save(self) -> None:
         """Write the indexes that are newer than their files. One that cannot be written will be built again."""
-        if self._connections.path is not None and not self._connections.read_only:
-            self.alone(partial(self._save, self._connections.path))
+        self.alone(self._save)
 
     def forget(self) -> None:
         """Drop what is in memory; files stay."""
@@ -178,23 +136,23 @@ class Views:
     def _refreshed(
         self,
         kinds: Sequence[str],
-        work: Callable[[Snapshot, list[IndexState[Any]]], T],
-        *,
-        show_progress: bool = False,
+        work: Callable[[Snapshot, list[IndexState]], T],
+        **options: bool,
     ) -> T:
-        """Do some work alone with indexes that were brought up to date."""
+        """Do some work alone with indexes that were brought up to date, with the options of `refresh`."""
 
         def refreshed() -> T:
-            with self._connections.reading() as connection:
-                snapshot = Snapshot(connection)
-                return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
+            with self._connections.reading() as snapshot:
+                return work(snapshot, [self._refresh(kind, snapshot, **options) for kind in kinds])
 
         return self.alone(refreshed)
 
-    def _refresh(self, kind: str, snapshot: Snapshot, show_progress: bool) -> IndexState[Any]:
+    def _refresh(
+        self, kind: str, snapshot: Snapshot, *, renew: bool = False, show_progress: bool = False
+    ) -> IndexState:
         """Return an index brought to the generation of a snapshot, by the shortest way that there is."""
         state, builder, folder = self.states[kind], self._builders[kind], self._connections.path
-        if state.generation == snapshot.generation:
+        if state.generation == snapshot.generation and not renew:
             return state
         if state.generation is None:
             stored = None if folder is None else builder.read(folder / kind, snapshot)
@@ -203,11 +161,16 @@ class Views:
         state.selections.clear()
         columns = state.columns
         builder.update(state, snapshot, since, show_progress=show_progress)
-        state.saved = state.saved and state.columns is columns
+        if renew and builder.holds_removed(state):
+            builder.update(state, snapshot, None, show_progress=show_progress)
+        state.saved = state.saved and state.columns is columns and not renew
         state.generation = snapshot.generation
         return state
 
-    def _save(self, folder: Path) -> None:
+    def _save(self) -> None:
+        folder = self._connections.path
+        if folder is None or self._connections.read_only:
+            return
         for kind, state in self.states.items():
             path = folder / kind
             if state.saved or state.index is None or state.generation is None:

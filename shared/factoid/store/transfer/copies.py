@@ -23,15 +23,12 @@ if TYPE_CHECKING:
 def copy_to(store: UnitStore, path: str | Path) -> None:
     """Make another folder a copy of this store. What is there counts until the copy is complete, and never after.
 
-    Args:
-        store: The store.
-        path: A folder; made if absent. The store's own is left alone.
+    The folder is made if absent; the store's own is left alone.
 
     Raises:
         StoreFormatError: The path holds something that is not a store.
         StoreError: The copy cannot be written.
     """
-    store.check_open()
     store.views.save()
     target = Path(path)
     if store.path is not None and target.exists() and store.path.samefile(target):
@@ -39,8 +36,6 @@ def copy_to(store: UnitStore, path: str | Path) -> None:
     try:
         if (target / FILE).exists():
             with closing(prepare(target)) as database:  # its open readers see one commit like any other
-                for kind in INDEXES:
-                    remove_index(target, kind)
                 _back_up(store.connections, database, target)
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return
@@ -82,8 +77,10 @@ def _back_up(connections: Connections, target: sqlite3.Connection, folder: Path)
     copies: list[Path] = []
     with connections.reading() as source:
         try:
-            source.execute("SELECT value FROM meta").fetchall()  # the generation is chosen by what is read first
-            source.backup(target)
+            source.values("SELECT value FROM meta")  # the generation is chosen by what is read first
+            for kind in INDEXES:
+                remove_index(folder, kind)
+            source.connection.backup(target)
         except sqlite3.Error as error:  # the target's, not the store's
             raise _failure(folder, error) from error
         # Each names its generation, so those of an earlier one do no harm.

@@ -129,19 +129,12 @@ class About:
             remedy = f"factoid export writes format {FORMAT}. Export again, or delete this file"
             raise UnreadableFileError(f"{file} is not what was exported ({error!r}): {remedy}") from error
 
-    def write(self, file: Path) -> None:
-        """Write the file."""
-        file.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=2) + "\n", encoding="utf-8")
-
 
 def blocks(items: Iterable[T]) -> Iterator[list[T]]:
     """Yield items in lists of so many as are read, written or committed together, the last one shorter."""
     iterator = iter(items)
     while block := list(islice(iterator, BLOCK)):
         yield block
-
-
-# JSON lines
 
 
 def _write_jsonl(part: Path, names: Sequence[str], blocks: Iterable[list[Record]], *, compressed: bool) -> None:
@@ -172,9 +165,6 @@ def _read_jsonl(path: Path) -> Iterator[tuple[Record, str]]:
         with located(place):
             record = parse_object(line)
         yield record, place
-
-
-# Parquet
 
 
 def _write_parquet(part: Path, names: Sequence[str], blocks: Iterable[list[Record]]) -> None:
@@ -216,9 +206,6 @@ def _read_parquet(path: Path) -> Iterator[tuple[Record, str]]:
         raise UnreadableFileError(f"{path} cannot be read as Parquet: {reason}") from error
 
 
-# Records
-
-
 def _unit_record(unit: Unit, vector: Vectors | None) -> Record:
     record = {name: getattr(unit, name) for name in _UNIT_FIELDS}
     return record | {"granularity": str(unit.granularity), "metadata": dict(unit.metadata), "vector": vector}
@@ -227,8 +214,9 @@ def _unit_record(unit: Unit, vector: Vectors | None) -> Record:
 def _content(record: Record, known: tuple[str, ...], required: tuple[str, ...]) -> Record:
     """Return the fields of a record that have a value, if they are the known ones."""
     for name in record.keys() - set(known):
-        message = f"unknown field {name!r}: expected {', '.join(known)}; put your own fields into metadata"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"unknown field {name!r}: expected {', '.join(known)}; put your own fields into metadata"
+        )
     content = {name: value for name, value in record.items() if value is not None}
     for name in required:
         if name not in content:

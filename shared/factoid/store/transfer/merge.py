@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -20,7 +21,7 @@ from factoid.propositions import PropositionCache
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import to_array
 from factoid.store.database.snapshot import AMONG, Snapshot, StoredUnit
-from factoid.store.database.transaction import Transaction, transaction
+from factoid.store.database.transaction import Transaction
 from factoid.store.settings import Settings
 from factoid.store.transfer.formats import BLOCK, blocks
 from factoid.units import Document, Granularity
@@ -59,9 +60,6 @@ class MergeReport:
     documents: int = 0
     propositions: int = 0
 
-    def __add__(self, other: MergeReport) -> MergeReport:
-        return MergeReport(**{name: count + getattr(other, name) for name, count in asdict(self).items()})
-
     def __str__(self) -> str:
         return (
             f"{self.units:,} units added, {self.replaced:,} replaced and {self.skipped:,} left out; {self.documents:,} "
@@ -95,45 +93,40 @@ def merge(
             nothing was changed.
         StoreFormatError: There is no store at the path.
     """
-    store.check_open()
-    if not isinstance(other, str | Path):
-        other.check_open()
-        return _merge(store.connections, other.connections, on_conflict, show_progress)
-    with closing(Connections(Path(other), read_only=True)) as source:
-        return _merge(store.connections, source, on_conflict, show_progress)
-
-
-def _merge(target: Connections, source: Connections, on_conflict: OnConflict, show_progress: bool) -> MergeReport:
     if on_conflict not in get_args(OnConflict):
         raise InvalidInputError(f"on_conflict must be 'replace', 'keep' or 'error', got {on_conflict!r}")
-    if target is source or (target.path and source.path and source.path.exists() and target.path.samefile(source.path)):
-        raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
-    with source.reading() as connection:
-        theirs = Snapshot(connection)
-        with target.reading() as reading:
-            mine = Snapshot(reading)
+    target, replace = store.connections, on_conflict == "replace"
+    target.check_writable()
+    with ExitStack() as stack:
+        if isinstance(other, str | Path):
+            source = stack.enter_context(closing(Connections(Path(other), read_only=True)))
+        else:
+            source = other.connections
+        if target is source or (target.path and source.path and target.path.samefile(source.path)):
+            raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
+        theirs = stack.enter_context(source.reading())
+        with target.reading() as mine:
             _check_fit(mine, theirs)
             if on_conflict == "error":
                 _refuse_conflicts(mine, theirs)
-        report = MergeReport()
+        counts: Counter[str] = Counter()
         with progress_bar(show=show_progress, unit=" units", total=sum(theirs.counts().values())) as bar:
             for block in _whole_documents(theirs.stored_units(by_document=True)):
                 texts = theirs.documents_by_id({stored.unit.document_id for stored in block})
-                with transaction(target) as writing:
-                    report += _add(writing, theirs, block, texts, replace=on_conflict == "replace")
+                with target.transaction() as writing:
+                    counts.update(_add(writing, theirs, block, texts, replace=replace))
                 bar.update(len(block))
         for group in blocks(theirs.all_documents()):  # once more, for those without units
-            with transaction(target) as writing:
-                report += _add(
-                    writing, theirs, [], {text[0].id: text for text in group}, replace=on_conflict == "replace"
-                )
-        return report + MergeReport(propositions=_merge_propositions(target, theirs.connection))
+            texts = {text[0].id: text for text in group}
+            with target.transaction() as writing:
+                counts.update(_add(writing, theirs, [], texts, replace=replace))
+        return MergeReport(**counts, propositions=_merge_propositions(target, theirs.connection))
 
 
 def _add(
     writing: Transaction, theirs: Snapshot, block: Sequence[StoredUnit], texts: _Documents, *, replace: bool
-) -> MergeReport:
-    """Add units and the documents that they are of."""
+) -> dict[str, int]:
+    """Add units and the documents that they are of; return counts as in `MergeReport`."""
     _check_fit(writing, theirs)  # another process may have written meanwhile
     present = set(writing.stored(stored.unit.id for stored in block))
     differing = _differing(writing, texts)
@@ -159,12 +152,9 @@ def _add(
         if document_id not in known or (replace and known[document_id] != text):
             writing.put_document(*text)
     replaced = sum(stored.unit.id in present for stored in fresh)
-    return MergeReport(
-        units=len(fresh) - replaced,
-        replaced=replaced,
-        skipped=0 if replace else len(conflicting) + len(changed),
-        documents=len(texts.keys() - known),
-    )
+    skipped = 0 if replace else len(conflicting) + len(changed)
+    units, documents = len(fresh) - replaced, len(texts.keys() - known)
+    return {"units": units, "replaced": replaced, "skipped": skipped, "documents": documents}
 
 
 def _compared(mine: Snapshot, block: Sequence[StoredUnit]) -> tuple[set[str], set[str]]:
@@ -173,10 +163,8 @@ def _compared(mine: Snapshot, block: Sequence[StoredUnit]) -> tuple[set[str], se
     vectors = mine.vectors_by_id(list(units))
     same = set()
     for unit, vector in block:
-        mine_vector = vectors.get(unit.id)
-        if units.get(unit.id) == unit and (
-            vector is mine_vector if vector is None or mine_vector is None else np.array_equal(vector, mine_vector)
-        ):
+        # No vector is equal to no vector alone.
+        if units.get(unit.id) == unit and np.array_equal(vector, vectors.get(unit.id)):  # type: ignore[arg-type]
             same.add(unit.id)
     return same, units.keys() - same
 
@@ -216,8 +204,9 @@ def _check_fit(mine: Snapshot, theirs: Snapshot) -> None:
         pairs["similarity"] = (str(Settings.of(mine).similarity), str(Settings.of(theirs).similarity))
     for name, (here, there) in pairs.items():
         if here is not None and there is not None and bare_name(str(here)) != bare_name(str(there)):
-            message = f"the vectors of these stores do not go together: {name} is {here!r} here and {there!r} there"
-            raise EncoderMismatchError(message)
+            raise EncoderMismatchError(
+                f"the vectors of these stores do not go together: {name} is {here!r} here and {there!r} there"
+            )
 
 
 def _whole_documents(units: Iterable[StoredUnit]) -> Iterator[list[StoredUnit]]:

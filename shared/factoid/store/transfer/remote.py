@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Sent(NamedTuple):
-    """A file of a remote store: its name, its bytes and their checksum."""
+    """A file of a remote store."""
 
     name: str
     size: int
@@ -54,23 +54,16 @@ class _Sent(NamedTuple):
 
 
 def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> None:
-    """Send a copy of this store to any file system that fsspec knows, such as "s3://bucket/facts".
+    """Send a copy of this store to any file system that fsspec knows, such as "s3://bucket/facts"; with `fs`, a path in it.
 
     A store that is there is replaced when all has come. The copy that is sent is made in the folder of temporary files
     (TMPDIR) first. Needs the extra `remote`.
-
-    Args:
-        store: The store.
-        url: Such as "s3://bucket/facts"; with `fs`, a path in it.
-        fs: The file system; None for the one that the URL names.
-        show_progress: Show a progress bar over bytes.
 
     Raises:
         InvalidInputError: fsspec does not know the URL's protocol.
         MissingDependencyError: fsspec, or what it needs for the URL, is not installed.
         StoreError: The copy cannot be made or sent.
     """
-    store.check_open()
     store.views.save()
     system, root = _resolve(url, fs)
     try:
@@ -90,16 +83,9 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
 
 
 def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> Path:
-    """Fetch a store that `save_to` sent into a new local folder, which appears when all has come and is checked.
+    """Fetch a store that `save_to` sent into a new or empty local folder, which is filled when all has come and is checked.
 
-    Args:
-        url: Where it is; with `fs`, a path in it.
-        path: The folder to make; it may be there and be empty.
-        fs: The file system; None for the one that the URL names.
-        show_progress: Show a progress bar over bytes.
-
-    Returns:
-        The folder.
+    Return the folder.
 
     Raises:
         InvalidInputError: The folder is not empty, or fsspec does not know the URL's protocol.
@@ -207,8 +193,9 @@ def _manifest(system: Any, root: str, url: str) -> tuple[str, list[_Sent]]:
     try:
         manifest = json.loads(system.cat_file(f"{root}/{MANIFEST}"))
         if manifest["format"] != FORMAT:
-            message = f"the store at {url} is of format {manifest['format']!r}, and this factoid reads {FORMAT}: update factoid"
-            raise StoreFormatError(message)
+            raise StoreFormatError(
+                f"the store at {url} is of format {manifest['format']!r}, and this factoid reads {FORMAT}: update factoid"
+            )
         folder, files = manifest["folder"], [_Sent(**file) for file in manifest["files"]]
         names = [file.name for file in files]
         # Names become paths: nothing that leads elsewhere, and nothing that is no part of a store.
@@ -216,11 +203,13 @@ def _manifest(system: Any, root: str, url: str) -> tuple[str, list[_Sent]]:
         if not known or FILE not in names or len(set(names)) < len(names):
             raise ValueError
     except FileNotFoundError as error:
-        message = f"there is no store at {url}, or it has not been sent to its end: {MANIFEST} is missing"
-        raise StoreFormatError(message) from error
+        raise StoreFormatError(
+            f"there is no store at {url}, or it has not been sent to its end: {MANIFEST} is missing"
+        ) from error
     except OSError as error:
         raise StoreError(f"the store at {url} cannot be read: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError) as error:
-        message = f"{MANIFEST} at {url} is damaged, or no manifest of a store: send the store again"
-        raise StoreFormatError(message) from error
+        raise StoreFormatError(
+            f"{MANIFEST} at {url} is damaged, or no manifest of a store: send the store again"
+        ) from error
     return folder, files

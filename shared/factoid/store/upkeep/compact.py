@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 from factoid.errors import StoreError
 from factoid.files.sqlite import FILE
-from factoid.store.database.transaction import transaction
 from factoid.store.indexes.build import INDEXES, index_files
 from factoid.store.token_vectors import TokenVectorCache
-from factoid.store.upkeep.repair import drop_all_unused
 from factoid.store.upkeep.stats import total_size
 
 if TYPE_CHECKING:
@@ -37,27 +35,22 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
     indexes that hide vectors which were removed are built anew. Each step leaves a whole store, so that a call may be killed
     at any moment and made again. Searches of this and of other processes go on meanwhile; writes wait.
 
-    Args:
-        store: The store.
-        show_progress: Show progress bars where indexes are built.
-
     Raises:
         StoreError: The store is read-only or closed, or the disk is full: SQLite writes the whole database once to the
             folder of temporary files (SQLITE_TMPDIR) and once beside the store.
     """
     connections, views = store.connections, store.views
-    store.check_open()
-    with connections.reading() as connection:
-        before = _size(connection, connections.path)
-    with transaction(connections) as writing:
-        drop_all_unused(writing)
+    with connections.reading() as snapshot:
+        before = _size(snapshot.connection, connections.path)
+    with connections.transaction() as writing:
+        writing.drop_all_unused()
         writing.forget_changes()
-    views.renew(show_progress=show_progress)
+    views.refresh(renew=True, show_progress=show_progress)
     views.save()
     tokens = None if connections.path is None else TokenVectorCache(connections.path)
     if tokens and tokens.size():
-        with connections.reading() as connection:
-            passages = connection.execute("SELECT text FROM units WHERE granularity = 'passage'")
+        with connections.reading() as snapshot:
+            passages = snapshot.connection.execute("SELECT text FROM units WHERE granularity = 'passage'")
             tokens.keep_only(text for (text,) in passages)
     with connections.alone() as connection:
         try:

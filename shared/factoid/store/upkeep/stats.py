@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from factoid.files.sqlite import FILE
-from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.build import INDEXES, index_files
 from factoid.store.settings import Settings
 from factoid.store.token_vectors import TokenVectorCache
@@ -20,23 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStats:
-    """What a store holds.
+    """What a store holds, and how; the names are those of `UnitStore`.
 
-    Attributes:
-        units: Units of each granularity.
-        documents: Documents whose texts are in the store.
-        vectors: Distinct vectors.
-        metadata: Distinct metadata.
-        encoder: The name of what made the vectors, if it has one.
-        embed_template: What was encoded of a unit; None where the vectors are the caller's own.
-        dim: Components of the vectors; None while there are none.
-        dtype: How vectors are kept.
-        similarity: What a score is.
-        kinds: The index kind of each granularity for which one was chosen.
-        bytes: Bytes of the database and its log.
-        index_bytes: Bytes of the index files of each granularity that has some.
-        token_vectors: Passages of which there are token vectors, for each model and dtype.
-        token_bytes: Bytes of their file.
+    `documents` are those whose texts are in the store; equal vectors and equal metadata count once. `embed_template` is None
+    where the vectors are the caller's own, and `kinds` has the granularities for which an index kind was chosen. `bytes` are
+    those of the database and its log; `token_vectors` counts passages, for each model and dtype.
     """
 
     units: Mapping[Granularity, int]
@@ -76,18 +63,13 @@ def stats(store: UnitStore) -> StoreStats:
     """
     folder = store.path
     tokens = None if folder is None else TokenVectorCache(folder)
-    with store.connections.reading() as connection:
-        snapshot = Snapshot(connection)
-        sources = ("documents WHERE text IS NOT NULL", "vectors", "metadata")
-        documents, vectors, metadata = (snapshot.values(f"SELECT count(*) FROM {rows}")[0] for rows in sources)  # noqa: S608
+    with store.connections.reading() as snapshot:
         settings, meta = Settings.of(snapshot), snapshot.meta
         indexes = {} if folder is None else {kind: total_size(index_files(folder, kind)) for kind in INDEXES}
+        known: dict[str, Any] = {name: meta.get(name) for name in ("encoder", "embed_template", "dim")}
+        known |= snapshot.totals() | {"units": snapshot.counts()}
         return StoreStats(
-            units=snapshot.counts(),
-            documents=documents,
-            vectors=vectors,
-            metadata=metadata,
-            **{name: meta.get(name) for name in ("encoder", "embed_template", "dim")},
+            **known,
             dtype=str(snapshot.dtype),
             similarity=str(settings.similarity),
             kinds=dict(settings.kinds),

@@ -1,10 +1,10 @@
-"""Whether a store is whole: its database, what its rows say of each other, and its index files."""
+"""Check that a store is whole, and mend what follows from the rest of it."""
 
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,39 +12,35 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import MissingDependencyError
+from factoid.filters import INSERT_FIELD, field_rows
 from factoid.index import RowIds, VectorIndex, prepare
 from factoid.progress import progress_bar
-from factoid.search import LEXICAL
-from factoid.store.database.records import DamagedRowError
-from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.build import INDEXES, read_lexical, read_vectors, stacked
+from factoid.store.database.records import DamagedRowError, digest, parse_metadata, to_document
+from factoid.store.database.schema import SCHEMA
+from factoid.store.database.snapshot import DOCUMENT, SUMMED, UNIT, Snapshot, to_units
+from factoid.store.database.transaction import USES, unused
+from factoid.store.indexes.build import INDEXES, read_index, remove_index, stacked
 from factoid.store.indexes.views import IndexState
-from factoid.store.upkeep.checks import Findings, check_metadata, check_rows, check_texts, check_vectors, is_sound
-from factoid.store.upkeep.repair import repair as mend
+from factoid.units import Granularity
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
 
-_COUNTED = {
-    "units": "units",
-    "documents": "documents WHERE text IS NOT NULL",
-    "vectors": "vectors",
-    "metadata": "metadata",
-}
+_NUMBERED = ("documents", "metadata", "vectors", "units")  # tables whose rows are never given twice
+_SHOWN = 3  # examples that a problem names
+_UNREADABLE = 1000  # rows of damaged metadata that are left out of the count of fields
+_LOST = "Restore the store from a backup, or export what can still be read and index the rest again"
+_MEND = "Mend it with verify(repair=True), or factoid store verify --repair"
+_AGAIN = "Add them again with their texts and vectors, or delete them"
+
+_Progress = Callable[[int], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What `UnitStore.verify` found.
+    """What `UnitStore.verify` found: how much was checked, what is wrong and what to do about it, and what was mended.
 
-    Attributes:
-        units: Units that were checked.
-        documents: Documents whose texts are in the store.
-        vectors: Distinct vectors that were checked.
-        metadata: Distinct metadata that were checked.
-        indexes: Index files that were checked.
-        problems: What is wrong and what to do about it, in plain words.
-        repaired: What was wrong and has been mended.
+    `documents` are those whose texts are in the store; equal vectors and equal metadata count once.
     """
 
     units: int = 0
@@ -72,42 +68,55 @@ class VerifyReport:
 def verify(store: UnitStore, *, repair: bool = False, show_progress: bool = False) -> VerifyReport:
     """Check that the store is whole: the database, every vector, all references, metadata and index files.
 
-    One generation is checked; memory for some thousand rows is needed, and for one index at a time.
-
-    Args:
-        store: The store.
-        repair: Mend what follows from the rest of the store, and check again: the index of metadata, rows that nothing
-            uses, row numbers, and damaged index files, which are removed. Units and vectors are never made up.
-        show_progress: Show a progress bar over rows.
-
-    Returns:
-        Counts, and what is wrong in plain words with what to do; `ok` if there is nothing.
+    One generation is checked; memory for one index at a time is needed. With `repair`, what follows from the rest of the
+    store is mended, and all is checked again: the index of metadata, rows that nothing uses, row numbers, and damaged index
+    files, which are removed. Units and vectors are never made up.
 
     Raises:
         StoreError: The store is closed; or it is to be mended, and is read-only or cannot be written.
     """
-    store.check_open()
     report, findings = _check(store, show_progress)
     if not repair or not findings.mendable:
         return report
-    mend(store, findings)
+    _repair(store, findings)
     after, _ = _check(store, show_progress)
     return replace(after, repaired=tuple(findings.mendable))
 
 
-def _check(store: UnitStore, show_progress: bool) -> tuple[VerifyReport, Findings]:
-    findings = Findings()
+def _repair(store: UnitStore, findings: _Findings) -> None:
+    """Make anew what follows from the rest of the store; indexes that are wrong lose their files and are built again."""
+    with store.connections.transaction() as writing:
+        connection = writing.connection
+        for table in _NUMBERED:
+            last = max(_last_rows(writing, table))
+            connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", [table])
+            connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [table, last])
+        writing.drop_all_unused()
+        connection.execute("DELETE FROM fields")
+        for row, text in connection.execute("SELECT row, json FROM metadata"):
+            fields = [(*field, row) for field in field_rows(parse_metadata(text) or {})]
+            connection.executemany(INSERT_FIELD, fields)
+        writing.forget_changes()
+        for table in SUMMED if findings.all_mendable else ():  # else what is lost would not be missed any more
+            writing.put(table, writing.values(f"SELECT coalesce(sum(checksum), 0) FROM {table}")[0])  # noqa: S608
+    if store.path is not None and findings.indexes:
+        store.views.forget()
+        for kind in findings.indexes:
+            remove_index(store.path, kind)
+
+
+def _check(store: UnitStore, show_progress: bool) -> tuple[VerifyReport, _Findings]:
+    findings = _Findings()
     counts: dict[str, Any] = {}
-    with store.connections.reading() as connection:
-        snapshot = Snapshot(connection)
+    with store.connections.reading() as snapshot:
         try:
-            if is_sound(snapshot, findings):
-                counts = {name: snapshot.values(f"SELECT count(*) FROM {rows}")[0] for name, rows in _COUNTED.items()}  # noqa: S608
-                check_rows(snapshot, findings)
+            if _is_sound(snapshot, findings):
+                counts = snapshot.totals()
+                _check_rows(snapshot, findings)
                 with progress_bar(show=show_progress, unit=" rows", total=sum(counts.values())) as bar:
-                    check_texts(snapshot, findings, bar.update)
-                    check_vectors(snapshot, findings, bar.update)
-                    check_metadata(snapshot, findings, bar.update)
+                    _check_texts(snapshot, findings, bar.update)
+                    _check_vectors(snapshot, findings, bar.update)
+                    _check_metadata(snapshot, findings, bar.update)
                 if store.path and findings.all_mendable:  # else indexes have no measure
                     counts["indexes"] = sum(  # no file is written here meanwhile
                         store.views.at([], lambda *_, path=store.path / name: _check_index(snapshot, path, findings))
@@ -118,7 +127,7 @@ def _check(store: UnitStore, show_progress: bool) -> tuple[VerifyReport, Finding
     return VerifyReport(**counts, problems=tuple(findings.problems)), findings
 
 
-def _check_index(snapshot: Snapshot, path: Path, findings: Findings) -> bool:
+def _check_index(snapshot: Snapshot, path: Path, findings: _Findings) -> bool:
     """Check the files of an index against the database; tell whether there are any.
 
     Files of another generation are brought up to date when they are read next, and are checked for being readable.
@@ -126,9 +135,8 @@ def _check_index(snapshot: Snapshot, path: Path, findings: Findings) -> bool:
     # Without a manifest they are what is left of files that were being written; they do not count, and are replaced.
     if not path.with_name(f"{path.name}.json").exists():
         return False
-    read: Any = read_lexical if path.name == LEXICAL else partial(read_vectors, mmap=True)
-    try:
-        state = read(path) or read(path)  # once more, in case another process was just writing them
+    try:  # twice, in case another process was just writing them
+        state = read_index(path, mmap=True) or read_index(path, mmap=True)
     except MissingDependencyError:  # without the engine there are no searches, and the database counts alone
         return False
     problem = None
@@ -142,20 +150,22 @@ def _check_index(snapshot: Snapshot, path: Path, findings: Findings) -> bool:
     return True
 
 
-def _difference(snapshot: Snapshot, state: IndexState[Any]) -> str | None:
+def _difference(snapshot: Snapshot, state: IndexState) -> str | None:
     """Return what an index of this generation says other than the database."""
     index: Any = state.index
     columns = snapshot.columns(state.granularity)
     ids = columns.distinct_vectors()
     if isinstance(index, VectorIndex) and index.dim != snapshot.meta.get("dim"):
         return f"holds vectors of {index.dim} dimensions: the next search builds it again"
-    if not np.array_equal(stacked(state.columns), stacked(columns)) or len(index) != len(ids):
+    known = index.ids if isinstance(index, VectorIndex) else ids
+    if (
+        not np.array_equal(stacked(state.columns), stacked(columns))
+        or len(index) != len(ids)
+        or not np.array_equal(known, ids)
+    ):
         return "holds other units than the database: searches would miss some"
-    if isinstance(index, VectorIndex):
-        if not np.array_equal(index.ids, ids):
-            return "holds other units than the database: searches would miss some"
-        if not all(_agree(index, *block) for block in snapshot.vector_blocks(ids)):
-            return "holds other vectors than the database: searches would be wrong"
+    if isinstance(index, VectorIndex) and not all(_agree(index, *block) for block in snapshot.vector_blocks(ids)):
+        return "holds other vectors than the database: searches would be wrong"
     return None
 
 
@@ -163,3 +173,148 @@ def _agree(index: VectorIndex, ids: RowIds, vectors: Vectors) -> bool:
     """Tell whether an index holds these vectors, as far as it holds any exactly."""
     indexed = index.vectors(ids)
     return indexed is None or np.allclose(indexed, prepare(vectors, index.similarity), rtol=1e-5, atol=1e-7)
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What is wrong with a store: problems with what to do, those that can be mended, and the indexes to be removed."""
+
+    problems: list[str] = field(default_factory=list)
+    mendable: list[str] = field(default_factory=list)
+    indexes: list[str] = field(default_factory=list)
+
+    def add(self, problem: str, remedy: str = _LOST) -> None:
+        """Note what only a person can mend."""
+        self.problems.append(f"{problem}. {remedy}")
+
+    def add_mendable(self, problem: str, remedy: str = _MEND) -> None:
+        """Note what `verify(repair=True)` makes anew."""
+        self.mendable.append(problem)
+        self.add(problem, remedy)
+
+    @property
+    def all_mendable(self) -> bool:
+        """Whether nothing is wrong that only a person can mend."""
+        return len(self.problems) == len(self.mendable)
+
+
+def _last_rows(snapshot: Snapshot, table: str) -> tuple[int, int]:
+    """Return the last row number that a table gave by SQLite's record, and the largest that it holds."""
+    recorded = snapshot.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])
+    largest = snapshot.values(f"SELECT coalesce(max(row), 0) FROM {table}")  # noqa: S608
+    return max(map(int, recorded), default=0), largest[0]
+
+
+def _is_sound(snapshot: Snapshot, findings: _Findings) -> bool:
+    """Let SQLite check its own file; tell whether it is worth reading further."""
+    lines = snapshot.values(f"PRAGMA integrity_check({_SHOWN})")
+    present = {" ".join(sql.split()) for sql in snapshot.values("SELECT sql FROM sqlite_master") if sql}
+    lines += [f"altered: {sql}" for sql in SCHEMA if " ".join(sql.split()) not in present]
+    if lines != ["ok"]:
+        findings.add(f"the database is damaged ({'; '.join(' '.join(line.split()) for line in lines)})")
+    return lines == ["ok"]
+
+
+def _check_rows(snapshot: Snapshot, findings: _Findings) -> None:
+    """Check that what rows name is there, and that all of it is needed."""
+    known = ", ".join(map(repr, map(str, Granularity)))
+    conditions = {"are of an unknown granularity": f"granularity NOT IN ({known})"}
+    for table, column in USES.items():
+        condition = f"{column} IS NOT NULL AND {column} NOT IN (SELECT row FROM {table})"  # noqa: S608
+        conditions[f"name {table} that are not there"] = condition
+    for problem, condition in conditions.items():
+        if count := _count(snapshot, f"units WHERE {condition}"):
+            findings.add(f"{count:,} units {problem} ({_ids(snapshot, condition)})", _AGAIN)
+    spare = {table: _count(snapshot, f"{table} WHERE {unused(table)}") for table in USES}
+    if any(spare.values()):
+        counts = ", ".join(f"{count:,} of {table}" for table, count in spare.items() if count)
+        findings.add_mendable(f"rows are left that no unit uses ({counts})")
+    if not snapshot.commits(int(snapshot.meta.get("forgotten") or 0))[1]:
+        findings.add_mendable("what open readers are told of commits is not what was written")
+    last = {table: _last_rows(snapshot, table) for table in _NUMBERED}
+    behind = ", ".join(table for table, (recorded, largest) in last.items() if recorded < largest)
+    if behind:
+        findings.add_mendable(f"row numbers of {behind} would be given a second time")
+    if snapshot.meta.get("dim") is None and _count(snapshot, "vectors"):
+        findings.add("the store holds vectors, and not their dimension")
+
+
+def _check_texts(snapshot: Snapshot, findings: _Findings, progress: _Progress) -> None:
+    """Check every unit and document against its checksum, and that none of them is lost."""
+    units = f"""SELECT units.id, {UNIT} FROM units NOT INDEXED LEFT JOIN documents ON documents.row = units.document
+        LEFT JOIN metadata ON metadata.row = units.metadata ORDER BY units.row"""  # noqa: S608
+    documents = f"SELECT id, {DOCUMENT} FROM documents NOT INDEXED ORDER BY row"  # noqa: S608
+    for table, sql in (("units", units), ("documents", documents)):
+        changed, total = [], 0
+        for row_id, *content in snapshot.connection.execute(sql):
+            try:
+                if table == "units":
+                    to_units([content])
+                else:
+                    to_document(content)
+                total += content[0]
+            except DamagedRowError:
+                changed.append(row_id)
+            progress(1)
+        if changed:
+            findings.add(f"{len(changed):,} {table} changed on disk ({_some(changed)})", _AGAIN)
+        elif total != snapshot.meta.get(table):
+            remedy = "Add what is missing again; verify(repair=True) then takes what is there for all"
+            findings.add_mendable(f"{table} were lost: there are others than were written", remedy)
+
+
+def _check_vectors(snapshot: Snapshot, findings: _Findings, progress: _Progress) -> None:
+    """Check every vector against its digest, its length against the store's, and that it is finite."""
+    dtype = snapshot.dtype
+    size = int(snapshot.meta.get("dim") or 0) * dtype.itemsize
+    damaged: dict[str, list[int]] = {}
+    for row, written, blob in snapshot.connection.execute("SELECT row, digest, vector FROM vectors ORDER BY row"):
+        if not isinstance(blob, bytes) or digest(blob) != written:
+            damaged.setdefault("changed on disk", []).append(row)
+        elif len(blob) != size:
+            damaged.setdefault("are of another dimension", []).append(row)
+        elif not np.isfinite(np.frombuffer(blob, dtype)).all():
+            damaged.setdefault("are not finite", []).append(row)
+        progress(1)
+    for what, rows in damaged.items():
+        ids = _ids(snapshot, f"vector IN ({', '.join(map(str, rows[:_SHOWN]))})")
+        findings.add(f"{len(rows):,} vectors {what} (of units such as {ids})", _AGAIN)
+
+
+def _check_metadata(snapshot: Snapshot, findings: _Findings, progress: _Progress) -> None:
+    """Check the metadata of units, and the fields by which filters find them."""
+    expected = missing = 0
+    unreadable: list[int] = []
+    sql = "SELECT count(*) FROM fields WHERE key = ? AND kind = ? AND value = ? AND metadata = ?"
+    for row, text in snapshot.connection.execute("SELECT row, json FROM metadata ORDER BY row"):
+        metadata = parse_metadata(text)
+        if metadata is None:
+            unreadable.append(row)
+        for columns in field_rows(metadata or {}):
+            expected += 1
+            missing += not snapshot.values(sql, [*columns, row])[0]
+        progress(1)
+    if unreadable:
+        remedy = "Add the units that have them again, or delete them"
+        findings.add(f"{len(unreadable):,} metadata are no JSON objects (rows {_some(unreadable)})", remedy)
+    # What the fields of unreadable metadata were is not known.
+    known = f"fields WHERE metadata NOT IN ({', '.join(map(str, unreadable[:_UNREADABLE]))})"
+    surplus = _count(snapshot, known) - (expected - missing)
+    if missing or surplus > 0:
+        findings.add_mendable(
+            f"filters would miss {missing:,} fields of metadata, and find {max(surplus, 0):,} too many"
+        )
+
+
+def _count(snapshot: Snapshot, source: str) -> int:
+    return int(snapshot.values(f"SELECT count(*) FROM {source}")[0])  # noqa: S608
+
+
+def _ids(snapshot: Snapshot, where: str) -> str:
+    """Return some ids of the units that meet a condition."""
+    return _some(snapshot.values(f"SELECT id FROM units WHERE {where} ORDER BY row LIMIT {_SHOWN + 1}"))  # noqa: S608
+
+
+def _some(values: Sequence[object]) -> str:
+    """Return the first values as text, with dots where there are more."""
+    return ", ".join([*map(repr, values[:_SHOWN]), *(["…"] if len(values) > _SHOWN else [])])

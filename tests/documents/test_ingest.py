@@ -7,7 +7,7 @@ import pytest
 from factoid import UnitStore
 from factoid.documents import clean, read_markdown, regions
 from factoid.documents.ingest import aadd_layout, add_layout, summary_documents
-from factoid.documents.loaded import read_loaded
+from factoid.documents.read import read_loaded
 from factoid.documents.summarize import TableSummarizer
 from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder, ScriptedPropositionizer

@@ -42,26 +42,15 @@ _MARKS = re.compile(rf"(?<![ \t])[ \t]*+{TICK}(?:[ \t]*+{TICK})*+[ \t]*+")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a document.
+    """A part of a document."""
 
-    Attributes:
-        kind: What it is. Running text and items of lists are "text".
-        text: Its text; of a figure its caption, of a table nothing.
-        level: Of a heading: its level in Markdown or its depth in the service's tree, from 1. Of text: that of the heading that
-            it was taken for.
-        table: Of a table: the table.
-        inside: Of a figure: what is written in the picture.
-        body: Of a figure that is text: its paragraphs.
-        section: Path of headings, outermost first.
-    """
-
-    kind: Kind
-    text: TracedText = _NOTHING
-    level: int = 0
+    kind: Kind  # running text and items of lists are "text"
+    text: TracedText = _NOTHING  # of a figure its caption, of a table nothing
+    level: int = 0  # of a heading, in Markdown or in the service's tree, from 1; of text, that of a false heading
     table: Table | None = None
-    inside: str = ""
-    body: tuple[TracedText, ...] = ()
-    section: tuple[str, ...] = ()
+    inside: str = ""  # of a figure: what is written in the picture
+    body: tuple[TracedText, ...] = ()  # of a figure that is text: its paragraphs
+    section: tuple[str, ...] = ()  # path of headings, outermost first
 
 
 def without_marks(text: TracedText) -> TracedText:
@@ -77,19 +66,12 @@ def without_marks(text: TracedText) -> TracedText:
 
 
 def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[Block], int]:
-    """Return the blocks of a layout, and the number of selection marks that were taken out of them.
-
-    Args:
-        layout: The layout.
-        marks: Take out selection marks.
-    """
+    """Return the blocks of a layout and, if `marks` are to be taken out of them, the number of selection marks."""
     blocks = list(_markdown_blocks(layout, marks) if layout.is_markdown else _element_blocks(layout))
     count = len(SELECTION.findall(layout.content)) if marks else 0
     if count:
-        blocks = [
-            block if block.kind == "code" else replace(block, text=without_marks(block.text).strip())
-            for block in blocks
-        ]
+        texts = [block.text if block.kind == "code" else without_marks(block.text).strip() for block in blocks]
+        blocks = [replace(block, text=text) for block, text in zip(blocks, texts, strict=True)]
         blocks = [block for block in blocks if block.text.text or block.kind in ("table", "figure")]
     return blocks, count
 
@@ -99,38 +81,30 @@ def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[Block], int]:
 
 def _markdown_blocks(layout: Layout, marks: bool) -> Iterator[Block]:
     content = layout.content
-    tables = _tables(layout)
-    islands: list[tuple[Span, Kind, Table | None]] = [(table.span, "table", table) for table in tables if table.span]
-    islands += [(table.caption_span, "caption", None) for table in tables if table.caption_span]
-    patterns: dict[Kind, re.Pattern[str]] = {"figure": _FIGURE, "comment": COMMENT, "code": FENCE}
-    for kind, pattern in patterns.items():
-        matches = pattern.finditer(content)
-        islands += [(match.span(), kind, None) for match in matches if match["unclosed"] is None]
+    islands: list[tuple[Span, Block]] = []
+    for table in _tables(layout):
+        if table.span:
+            islands.append((table.span, Block("table", table=table)))
+        if table.caption_span:
+            islands.append((table.caption_span, Block("caption", TracedText.of(content, *table.caption_span))))
+    for pattern, read in ((_FIGURE, _figure), (COMMENT, _comment), (FENCE, _code)):
+        matches = (match for match in pattern.finditer(content) if match["unclosed"] is None)
+        islands += [(match.span(), read(content, *match.span())) for match in matches]
     at = 0
-    for (start, end), kind, table in sorted(islands, key=lambda island: (island[0][0], -island[0][1])):
+    for (start, end), block in sorted(islands, key=lambda island: (island[0][0], -island[0][1])):
         if start >= at:
             yield from _prose(content, at, start, marks)
             at = end
-        elif not table:  # inside of another one
+        elif not block.table:  # inside of another one
             continue
-        if kind == "table":
-            yield Block("table", table=table)
-        elif kind == "figure":
-            yield _figure(content, start, end)
-        elif kind == "comment":
-            yield _comment(content, start, end)
-        else:
-            yield Block(kind, TracedText.of(content, start, end))
+        yield block
     yield from _prose(content, at, len(content), marks)
 
 
 def _tables(layout: Layout) -> list[Table]:
     """Return the service's tables with captions from the Markdown, and the Markdown's own where the service has none."""
-    read = markdown_tables(layout.content)
-    if not layout.tables:
-        return read
     tables = [table for table in layout.tables if table.span is None]
-    for table in read:
+    for table in markdown_tables(layout.content):
         start, end = table.span or (0, 0)
         overlapping = (
             native for native in layout.tables if native.span and native.span[0] < end and start < native.span[1]
@@ -177,6 +151,10 @@ def _figure(content: str, start: int, end: int) -> Block:
     rest = _FIGURE_TAG.sub("", _IMAGE.sub("", COMMENT.sub("", rest)))
     inside = " ".join(" ".join([*values, rest]).split())
     return Block("figure", TracedText.of(content, start + begin, start + stop).strip(), inside=inside)
+
+
+def _code(content: str, start: int, end: int) -> Block:
+    return Block("code", TracedText.of(content, start, end))
 
 
 def _comment(content: str, start: int, end: int) -> Block:

@@ -34,13 +34,10 @@ class Box(NamedTuple):
 
 
 def regions(unit: Unit) -> list[Region]:
-    """Return where a unit stands on the pages, line by line, of a document that came from a layout.
+    """Return where a unit of any store stands on the pages, line by line, in reading order.
 
-    Args:
-        unit: A unit, such as one that a search found, of any store: its document's metadata holds the boxes of the words.
-
-    Returns:
-        In reading order. None for a unit of another document, or of a layout without words such as bare Markdown.
+    Its document's metadata holds the boxes of the words. None for a unit of a document that did not come from a layout, or of a
+    layout without words such as bare Markdown.
 
     Raises:
         InvalidInputError: The metadata is damaged.
@@ -53,9 +50,7 @@ def regions_in(metadata: Mapping[str, Any], start: int, end: int) -> list[Region
     packed = metadata.get(LAYOUT)
     if not packed:
         return []
-    if not isinstance(packed, str):
-        raise _damaged(packed)
-    return lines(box for box in unpack(packed) if box.start < end and start < box.end)
+    return lines(box for box in unpack(str(packed)) if box.start < end and start < box.end)
 
 
 def lines(boxes: Iterable[Box]) -> list[Region]:
@@ -79,10 +74,8 @@ def pack(boxes: Sequence[Box]) -> str:
     """Return boxes as a short string, rounded to a hundredth of the page's unit; "" for none."""
     if not boxes:
         return ""
-    rows = np.array(
-        [[box.start, box.end, box.page, *(np.array(box.polygon or _NOWHERE) * _SCALE).round()] for box in boxes]
-    )
-    rows = rows.astype(np.int64)
+    corners = (np.array([box.polygon or _NOWHERE for box in boxes]) * _SCALE).round()
+    rows = np.hstack([[box[:3] for box in boxes], corners]).astype(np.int64)
     rows[:, 5:] -= np.tile(rows[:, 3:5], 3)  # corners from the first one: small numbers that repeat
     steps = np.diff(rows, axis=0, prepend=0).T.astype("<i4")
     return b85encode(zlib.compress(steps.tobytes(), 9)).decode("ascii")
@@ -98,17 +91,15 @@ def unpack(packed: str) -> tuple[Box, ...]:
     try:
         steps = np.frombuffer(zlib.decompress(b85decode(packed)), "<i4").reshape(_COLUMNS, -1)
     except (ValueError, zlib.error) as error:
-        raise _damaged(packed) from error
+        raise InvalidInputError(
+            f"metadata[{LAYOUT!r}] must hold what factoid.documents wrote, got {packed!r:.60}"
+        ) from error
     rows = np.cumsum(steps.T.astype(np.int64), axis=0)
     rows[:, 5:] += np.tile(rows[:, 3:5], 3)
     return tuple(
         Box(start, end, page, tuple(corner / _SCALE for corner in corners) if any(corners) else ())
         for start, end, page, *corners in rows.tolist()
     )
-
-
-def _damaged(packed: object) -> InvalidInputError:
-    return InvalidInputError(f"metadata[{LAYOUT!r}] must hold what factoid.documents wrote, got {packed!r:.60}")
 
 
 def _continues(line: tuple[float, ...], word: tuple[float, ...], height: float) -> bool:

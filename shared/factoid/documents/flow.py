@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import get_args
 
-from factoid.documents.blocks import Block
-from factoid.documents.layout import Layout
+from factoid.documents.blocks import Block, Furniture
+from factoid.documents.layout import Layout, grouped
 from factoid.documents.trace import TracedText, join
 
 _FIGURE_CAPTION = re.compile(
@@ -51,13 +52,9 @@ def goes_on(before: str, after: str) -> bool:
 
 
 def running_heads(lines: Sequence[tuple[int, str]], pages: int) -> set[int]:
-    """Return the places of lines that stand on several pages alike.
+    """Return the places of lines, given with their pages, that stand on so many pages alike.
 
     Numbers may differ if they count with the pages; "Invoice number: 4701" is content, whatever the next pages say.
-
-    Args:
-        lines: Page and text of each.
-        pages: On how many pages at least.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     for place, (_, text) in enumerate(lines):
@@ -74,9 +71,8 @@ def running_heads(lines: Sequence[tuple[int, str]], pages: int) -> set[int]:
             first = text[:1].isdigit() or _PAGE_NUMBER.fullmatch(text)
             if first or all(abs(distance) < _MOST_PAGES_BEFORE for distance in before):
                 alike[before].append(place)
-        heads.update(
-            place for same in alike.values() if len({lines[place][0] for place in same}) >= pages for place in same
-        )
+        for same in alike.values():
+            heads.update(same if len({lines[place][0] for place in same}) >= pages else ())
     return heads
 
 
@@ -89,19 +85,13 @@ def drop_running_heads(blocks: Sequence[Block], layout: Layout) -> tuple[list[Bl
     texts: dict[int, int] = {}  # page by place, of all that is no furniture
     for place, block in enumerate(blocks):
         page = _page(block, layout)
-        if page is None or block.kind in ("header", "footer", "number", "comment"):
+        if page is None or block.kind in get_args(Furniture):
             continue
         texts[place] = page
         if block.kind in ("text", "heading") and block.text.text:
             edges[page] = (edges.get(page, (place, place))[0], place)
-    places = sorted(
-        {
-            place
-            for pair in edges.values()
-            for place in pair
-            if len(blocks[place].text.text.split()) <= _RUNNING_HEAD_WORDS
-        }
-    )
+    places = sorted({place for pair in edges.values() for place in pair})
+    places = [place for place in places if len(blocks[place].text.text.split()) <= _RUNNING_HEAD_WORDS]
     lines = [(texts[place], blocks[place].text.text) for place in places]
     heads = {places[line] for line in running_heads(lines, _RUNNING_HEAD_PAGES)}
     with_text = {page for place, page in texts.items() if place not in heads}
@@ -188,10 +178,8 @@ def rejoin(blocks: Sequence[Block]) -> tuple[list[Block], int]:
             last.append(block)
             continue
         groups.append([block])
-        if is_text:
-            last = groups[-1]
-        elif block.kind in ("heading", "title", "code", "formula", "text"):
-            last = []
+        if block.kind in ("heading", "title", "code", "formula", "text"):
+            last = groups[-1] if is_text else []
     joined = [replace(group[0], text=join([block.text for block in group], "\n")) for group in groups]
     return joined, len(blocks) - len(joined)
 
@@ -214,12 +202,7 @@ def entries(paragraphs: Sequence[TracedText]) -> list[TracedText]:
         bounds = [0, *(place for place in places if place), len(whole.text)]
         cuts = [whole.cut(start, end).strip() for start, end in pairwise(bounds)]
         return [cut for cut in cuts if cut.text]
-    groups: list[list[TracedText]] = []
-    for paragraph in paragraphs:
-        if groups and (not is_finished(groups[-1][-1].text) or not _YEAR.search(paragraph.text)):
-            groups[-1].append(paragraph)
-        else:
-            groups.append([paragraph])
+    groups = grouped(paragraphs, lambda last, new: bool(is_finished(last.text) and _YEAR.search(new.text)))
     return [join(group, "\n") for group in groups]
 
 

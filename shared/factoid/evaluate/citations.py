@@ -47,20 +47,16 @@ class EntailmentModel(Protocol):
 class CitedText:
     """An answer with its passages, its citations and maybe its gold citations.
 
-    Attributes:
-        sentences: The answer's sentences or claims without markers, or the whole answer, at the level of the gold citations.
-        passages: The passages. An entailment model reads a title before the text, as in ALCE.
-        citations: For each sentence the indices of the passages that it cites, from 0.
-        gold: For each sentence the indices of the passages that support it; None for a sentence that nobody judged.
-
     Raises:
         InvalidInputError: Something is no list, or lists have other lengths than the sentences.
     """
 
-    sentences: Sequence[str]
-    passages: Sequence[Unit | Document | str]
-    citations: Sequence[Sequence[int]]
-    gold: Sequence[Collection[int] | None] | None = None
+    sentences: Sequence[str]  # or claims, without markers, or the whole answer, at the level of the gold citations
+    passages: Sequence[Unit | Document | str]  # an entailment model reads a title before the text, as in ALCE
+    citations: Sequence[Sequence[int]]  # for each sentence the indices of the passages that it cites, from 0
+    gold: Sequence[Collection[int] | None] | None = (
+        None  # those that support it; None for a sentence that nobody judged
+    )
 
     def __post_init__(self) -> None:
         check_list(self.sentences, "sentences")
@@ -74,17 +70,10 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True)
 class CitationScores:
-    """Precision and recall of the citations of one or more answers, from 0 to 1.
+    """Precision and recall of the citations of one or more answers, from 0 to 1, and how many were judged."""
 
-    Attributes:
-        precision: Share of the citations that support their sentence; 0 where there are none.
-        recall: Share of the sentences that are supported; by gold labels, mean share of the passages to cite that are cited.
-        sentences: Number of judged sentences.
-        citations: Number of judged citations.
-    """
-
-    precision: float
-    recall: float
+    precision: float  # share of the citations that support their sentence; 0 where there are none
+    recall: float  # share of the sentences that are supported; by gold labels, mean share of the passages to cite
     sentences: int
     citations: int
 

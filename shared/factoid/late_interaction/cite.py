@@ -52,23 +52,14 @@ Method = Literal["proposition", "proposition_text", "sentence"]
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A passage that is cited for a claim of a sentence.
+    """A passage that is cited for a claim of a sentence."""
 
-    Attributes:
-        position: Index of the passage in the input; its number in markers is one more.
-        score: MaxSim of the claim with the whole passage. It grows with the number of the claim's tokens.
-        margin: How far the score lies above that of the next passage; infinite if there is none.
-        claim: Text of the proposition, or the sentence.
-        spans: Where the claim's words stand, in characters of the cited answer.
-        support: The unit of the passage that matches the claim best, with its text and its span in the passage's document.
-    """
-
-    position: int
-    score: float
-    margin: float
-    claim: str
-    spans: tuple[Span, ...]
-    support: SpanHit
+    position: int  # of the passage in the input; its number in markers is one more
+    score: float  # MaxSim of the claim with the whole passage; it grows with the number of the claim's tokens
+    margin: float  # how far the score lies above that of the next passage; infinite if there is none
+    claim: str  # text of the proposition, or the sentence
+    spans: tuple[Span, ...]  # where the claim's words stand, in characters of the cited answer
+    support: SpanHit  # the unit of the passage that matches the claim best, with its span in the passage's document
 
     @property
     def number(self) -> int:
@@ -103,22 +94,13 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence of an answer with its citations.
+    """A sentence of an answer with its citations; the texts of all sentences add up to the cited answer."""
 
-    Attributes:
-        text: The sentence with its markers, after the text between it and the sentence before: the texts of all sentences add
-            up to the cited answer.
-        sentence: The sentence alone, without markers, as the model read it.
-        start, end: Span of the sentence with its markers, in characters of the cited answer; equal where there is none, as
-            in a stretch of white space.
-        citations: By claim, in the order of the claims.
-    """
-
-    text: str
-    sentence: str
-    start: int
-    end: int
-    citations: tuple[Citation, ...] = ()
+    text: str  # the sentence with its markers, after the text between it and the sentence before
+    sentence: str  # the sentence alone, without markers, as the model read it
+    start: int  # of the sentence with its markers, in characters of the cited answer
+    end: int  # equal to the start where there is no sentence, as in a stretch of white space
+    citations: tuple[Citation, ...] = ()  # in the order of the claims
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -29,11 +29,7 @@ Offset = Callable[[int], int]
 
 
 def read_result(source: Mapping[str, Any]) -> Layout:
-    """Return the layout of a parsed result, in camel case or in the snake case of the Python packages.
-
-    Raises:
-        InvalidInputError: It is JSON of something else, the operation has failed, or a field is of a wrong type.
-    """
+    """Return the layout of a parsed result, in camel case or in the snake case of the Python packages; see `read_layout`."""
     try:
         return _read(source)
     except InvalidInputError:
@@ -275,10 +271,7 @@ def _polygon(points: Iterable[Any] | None) -> tuple[float, ...]:
 
 
 def _offsets(content: str, pages: Sequence[Mapping[str, Any]], kind: str) -> Offset:
-    """Return how to turn the service's offsets into those of a Python string.
-
-    Where the ways to count differ, the one that fits most words is taken; the service's own statement wins a tie.
-    """
+    """Return how to turn the service's offsets into those of a Python string: as fits most words, else as the service says."""
     length = len(content)
     ways: dict[str, Any] = {"unicodeCodePoint": range(length + 1)}
     if not content.isascii() or "\r\n" in content:
@@ -312,10 +305,5 @@ def _clipped(positions: Sequence[int]) -> Offset:
 def _continues_element(content: str, place: int) -> bool:
     """Tell whether a character is one with the one before, as far as marks, joined emoji and line ends go."""
     character, before = content[place], content[place - 1] if place else ""
-    return bool(before) and (
-        unicodedata.combining(character) > 0
-        or character in "\u200d\ufe0e\ufe0f"
-        or "\U0001f3fb" <= character <= "\U0001f3ff"
-        or before == "\u200d"
-        or before + character == "\r\n"
-    )
+    joins = character in "\u200d\ufe0e\ufe0f" or "\U0001f3fb" <= character <= "\U0001f3ff" or before == "\u200d"
+    return bool(before) and (unicodedata.combining(character) > 0 or joins or before + character == "\r\n")

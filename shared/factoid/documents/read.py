@@ -90,10 +90,6 @@ def read_loaded(
       loaders: one document, with its pages.
     * Any other text: bare Markdown.
 
-    Args:
-        documents: Texts and their metadata.
-        options: The rules that clean; None for all of them.
-
     Raises:
         InvalidInputError: Metadata that are a damaged result.
     """
@@ -111,9 +107,8 @@ def _layouts(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tup
             yield _joined(pages), shared, first
             pages = []
         if isinstance(metadata.get("pages"), list) and "content" in metadata:
-            result = {key: value for key, value in metadata.items() if key in _RESULT}
-            rest = {key: value for key, value in metadata.items() if key not in _RESULT}
-            yield read_layout(result), rest, position
+            result = {key: metadata[key] for key in metadata if key in _RESULT}
+            yield read_layout(result), {key: metadata[key] for key in metadata if key not in _RESULT}, position
         elif number is None:
             yield read_markdown(text), dict(metadata), position
         else:

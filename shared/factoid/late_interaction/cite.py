@@ -72,11 +72,7 @@ class Citation:
         return self.support.passage
 
     def fields(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the citation as JSON fields, the same in both frameworks.
-
-        Args:
-            metadata: Of the cited document or node; its `title` and `url` are taken if they are strings.
-        """
+        """Return the citation as JSON fields, with `title` and `url` from the cited document's metadata if they are strings."""
         support = self.support.unit
         return {
             "number": self.number,

@@ -102,12 +102,9 @@ class LateInteractionEncoder:
         return FINER_PROMPT in self._model().prompts
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-        """Return the token vectors of a query.
+        """Return the token vectors of a query, marked with m'_q if that is asked for and the model has that marker.
 
-        Args:
-            text: The query.
-            finer: Mark the query with m'_q, to score units finer than a passage, if the model has that marker; a model
-                trained without it does best with m_q for both (Table 5).
+        A model trained without it does best with m_q for both (Table 5).
         """
         check_text(text, "query")
         with self._lock:

@@ -66,10 +66,10 @@ class RankReport:
 
 
 def ranked_granularity(granularity: str) -> Granularity:
-    """Return the granularity of this name.
+    """Return the granularity of this name, which is any but "document".
 
     Raises:
-        InvalidInputError: There is no such granularity, or it is "document".
+        InvalidInputError: It is another one.
     """
     kind = Granularity(granularity)
     if kind is Granularity.DOCUMENT:
@@ -207,9 +207,7 @@ class AnyGranularityRanker:
     def score_spans(
         self, query: str, passage: Unit | Document | str, spans: Sequence[Span], *, query_span: Span | None = None
     ) -> list[float]:
-        """Return the score of any spans of a passage, in characters of its own text.
-
-        The score of a span without a scored token is minus infinity.
+        """Return the scores of spans in characters of a passage's text; minus infinity for one without a scored token.
 
         Raises:
             InvalidInputError: A span that does not lie in the passage, or as `rank`.

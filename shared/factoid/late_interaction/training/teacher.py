@@ -145,14 +145,11 @@ def score_sentences(
 
 def _labelled(example: TrainingExample, model: Any) -> Iterator[dict[str, Any]]:
     """Yield the marked sentences of the best passage with an answer, labelled 1 for those with the answer and 0 for others."""
-    for passage in sorted(range(len(example.passages)), key=lambda place: -example.scores[place]):
-        labels = example.holds_answer(passage)
-        if any(labels):
-            text = example.passages[passage]
-            if _reads(model, example.query, text):
-                for span, label in zip(sentence_spans(text), labels, strict=True):
-                    yield {"query": example.query, "passage": mark_sentence(text, span), "label": float(label)}
-            return
+    ranked = sorted(range(len(example.passages)), key=lambda place: -example.scores[place])
+    best = next((place for place in ranked if any(example.holds_answer(place))), None)
+    if best is not None and _reads(model, example.query, text := example.passages[best]):
+        for span, label in zip(sentence_spans(text), example.holds_answer(best), strict=True):
+            yield {"query": example.query, "passage": mark_sentence(text, span), "label": float(label)}
 
 
 def _to_score(
@@ -200,14 +197,11 @@ def _load(name: str, *, use_cpu: bool, max_tokens: int | None = None) -> Any:
 
 def _read_scores(path: Path) -> dict[str, list[list[float] | None]]:
     """Return the scores in a file by id. Half a line at the end, left by a kill, is cut off."""
-    scores: dict[str, list[list[float] | None]] = {}
     if not path.exists():
-        return scores
+        return {}
     whole = path.read_bytes()
     if not whole.endswith(b"\n"):
         whole = whole[: whole.rfind(b"\n") + 1]
         write_file(path, lambda file: file.write(whole))
-    for _, line in filled_lines(path):
-        row = parse_object(line)
-        scores[row["id"]] = row["scores"]
-    return scores
+    rows = (parse_object(line) for _, line in filled_lines(path))
+    return {row["id"]: row["scores"] for row in rows}

@@ -64,11 +64,7 @@ class FitSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RankerSettings(FitSettings):
-    """How a model for any granularity is trained; `model` is a late-interaction checkpoint, or a plain encoder to be projected.
-
-    Raises:
-        InvalidInputError: A number is out of its range.
-    """
+    """How a model for any granularity is trained, from a late-interaction checkpoint or a plain encoder to be projected."""
 
     projection: int | None = None  # size of token vectors that a plain encoder is projected to
     ways: int | None = None  # passages of each query, the first so many; None for as many as all examples have
@@ -113,8 +109,7 @@ def train_ranker(
     the last checkpoint; once the training is finished, it returns the record. Checkpoints go when the model is written.
 
     Args:
-        examples: Queries with passages, their scores, and, for the loss over sentences, those of sentences: see
-            `score_sentences`.
+        examples: For the loss over sentences, with the scores that `score_sentences` adds.
         output: Folder for the model, its tokenizer and training.json.
         settings: How to train, and from which model.
         measure: Called with the model before the first step, every `checkpoint_steps` and at the end; what it returns goes to

@@ -6,10 +6,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 from factoid.documents import rules
-from factoid.documents.blocks import Block, Furniture, blocks_of
+from factoid.documents.blocks import Furniture, LayoutBlock, blocks_of
 from factoid.documents.document import Figure, LayoutDocument, Paragraph, Section
 from factoid.documents.flow import (
     drop_running_heads,
@@ -75,7 +76,19 @@ def clean(layout: Layout, options: CleaningOptions | None = None) -> LayoutDocum
     options = options or CleaningOptions()
     changes: Counter[str] = Counter()
     blocks, changes["selection_marks"] = blocks_of(layout, marks=options.selection_marks)
-    blocks = _arranged(with_title(blocks), layout, options, changes)
+    blocks = with_title(blocks)
+    block_rules: dict[str, Callable[[list[LayoutBlock]], tuple[list[LayoutBlock], int]]] = {
+        "side_stamps": partial(drop_stamps, layout=layout),
+        "running_heads": partial(drop_running_heads, layout=layout),
+        "false_headings": demote_headings,
+        "figure_captions": gather_figures,
+        "page_furniture": _drop_furniture,
+        "legends": gather_legends,
+        "formulas": gather_formulas,
+    }
+    for name, rule in block_rules.items():
+        if getattr(options, name):
+            blocks, changes[name] = rule(blocks)
     blocks = with_sections(blocks, numbers=options.numbered_headings)
     cleaner = _Cleaner(options, changes)
     blocks = list(map(cleaner.before_joining, blocks))
@@ -88,36 +101,21 @@ def clean(layout: Layout, options: CleaningOptions | None = None) -> LayoutDocum
     return _assembled(blocks, layout, {name: count for name, count in changes.items() if count})
 
 
-def _arranged(blocks: list[Block], layout: Layout, options: CleaningOptions, changes: Counter[str]) -> list[Block]:
-    """Apply the rules that look at whole blocks."""
-    rules: dict[str, Callable[[list[Block]], tuple[list[Block], int]]] = {
-        "side_stamps": lambda blocks: drop_stamps(blocks, layout),
-        "running_heads": lambda blocks: drop_running_heads(blocks, layout),
-        "false_headings": demote_headings,
-        "figure_captions": gather_figures,
-        "page_furniture": _drop_furniture,
-        "legends": gather_legends,
-        "formulas": gather_formulas,
-    }
-    for name, rule in rules.items():
-        if getattr(options, name):
-            blocks, changes[name] = rule(blocks)
-    return blocks
-
-
-def _drop_furniture(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+def _drop_furniture(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
     rest = [block for block in blocks if block.kind not in _FURNITURE]
     return rest, len(blocks) - len(rest)
 
 
-def _with_references(blocks: Sequence[Block], options: CleaningOptions, changes: Counter[str]) -> Iterator[Block]:
+def _with_references(
+    blocks: Sequence[LayoutBlock], options: CleaningOptions, changes: Counter[str]
+) -> Iterator[LayoutBlock]:
     """Yield blocks with the text below the heading "References" as references: one block for each entry, or one for all."""
-    waiting: list[Block] = []
-    for block in [*blocks, Block("comment")]:
+    waiting: list[LayoutBlock] = []
+    for block in [*blocks, LayoutBlock("comment")]:
         if block.kind == "text" and block.section and is_reference_heading(block.section[-1]):
             waiting.append(block)
             continue
-        if waiting and (block.kind in ("heading", "comment")):
+        if waiting and block.kind in ("heading", "comment"):
             texts = entries([part.text for part in waiting])
             changes["references"] += len(texts)
             if options.references == "keep":
@@ -128,7 +126,7 @@ def _with_references(blocks: Sequence[Block], options: CleaningOptions, changes:
         yield block
 
 
-def _texts(blocks: Iterable[Block]) -> Iterator[str]:
+def _texts(blocks: Iterable[LayoutBlock]) -> Iterator[str]:
     for block in blocks:
         yield from (part.text for part in (block.text, *block.body))
         if block.table:
@@ -141,11 +139,11 @@ class _Cleaner:
     def __init__(self, options: CleaningOptions, changes: Counter[str]) -> None:
         self._options, self._changes = options, changes
 
-    def before_joining(self, block: Block) -> Block:
+    def before_joining(self, block: LayoutBlock) -> LayoutBlock:
         """Apply the rules that show how the block's text really begins and ends."""
         return self._mapped(block, self._unhide)
 
-    def after_joining(self, block: Block, known: Evidence, *, front: bool) -> Block:
+    def after_joining(self, block: LayoutBlock, known: Evidence, *, front: bool) -> LayoutBlock:
         """Restore cut words and write the block's text on one line."""
 
         def finish(text: TracedText) -> TracedText:
@@ -166,7 +164,7 @@ class _Cleaner:
     def _unhide(self, text: TracedText) -> TracedText:
         return self._apply(text, "soft_hyphens", "ligatures", "escapes")
 
-    def _mapped(self, block: Block, change: Callable[[TracedText], TracedText]) -> Block:
+    def _mapped(self, block: LayoutBlock, change: Callable[[TracedText], TracedText]) -> LayoutBlock:
         if block.kind == "code":
             return block
         inside = change(TracedText.of(block.inside)).text
@@ -191,7 +189,7 @@ def _overlaps(edit: Edit, spans: Sequence[Span]) -> bool:
     return place >= 0 and spans[place][1] > edit[0]
 
 
-def _assembled(blocks: Sequence[Block], layout: Layout, changes: dict[str, int]) -> LayoutDocument:
+def _assembled(blocks: Sequence[LayoutBlock], layout: Layout, changes: dict[str, int]) -> LayoutDocument:
     title = next((block.text.text for block in blocks if block.kind == "title"), "")
     parts: list[TracedText] = []
     paragraphs: list[Paragraph] = []

@@ -5,12 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any, Literal
 
 from factoid.documents.boxes import LAYOUT, Box, lines, pack
 from factoid.documents.layout import Layout
-from factoid.documents.table_rows import RowProposition, row_propositions
+from factoid.documents.table_rows import row_propositions
 from factoid.documents.tables import Region, Table
 from factoid.documents.trace import TracedText
 from factoid.errors import InvalidInputError
@@ -165,32 +164,28 @@ class LayoutDocument:
     def _tables(self, metadata: dict[str, Any]) -> Iterator[Document]:
         for number, table in enumerate(self.tables):
             text, boxes = "", []
-            for paragraph in self._table_paragraphs(table):
-                separator = "\n\n" if text else ""
-                for line, places in paragraph:
-                    start = len(text) + len(separator)
-                    text += separator + line
-                    separator = "\n"
-                    corners = [(place.page, place.polygon) for place in places if len(place.polygon) in (0, 8)]
-                    boxes += [Box(start, len(text), page, polygon) for page, polygon in corners]
+            for separator, line, places in self._table_lines(table):
+                text += separator if text else ""
+                start, text = len(text), text + line
+                boxes += [Box(start, len(text), at.page, at.polygon) for at in places if len(at.polygon) in (0, 8)]
             if text:
                 facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes)}
                 facts |= {PROPOSITIONS: LINES}
                 yield Document(text, self.title, table.section, metadata=metadata | _known(facts))
 
-    def _table_paragraphs(self, table: Table) -> Iterator[list[tuple[str, Sequence[Region]]]]:
-        """Yield what a table says: caption, a line for each value of a row, footnotes; and where each is printed."""
+    def _table_lines(self, table: Table) -> Iterator[tuple[str, str, Sequence[Region]]]:
+        """Yield caption, a line for each value and footnotes, with what goes before each and where it is printed."""
         if table.caption:
             printed = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
-            yield [(table.caption, printed or table.regions)]
-        for _, row in groupby(row_propositions(table, text=self.text), key=lambda proposition: proposition.row):
-            yield [(proposition.text, self._evidence(proposition) or table.regions) for proposition in row]
+            yield "\n\n", table.caption, printed or table.regions
+        last = -1
+        for value in row_propositions(table, text=self.text):
+            words = self.layout.boxes(cell.span for cell in value.cells if cell.span)
+            printed = lines(words) or [region for cell in value.cells for region in cell.regions]
+            yield "\n" if value.row == last else "\n\n", value.text, printed or table.regions
+            last = value.row
         for note in table.footnotes:
-            yield [(note, table.regions)]
-
-    def _evidence(self, proposition: RowProposition) -> list[Region]:
-        words = self.layout.boxes(cell.span for cell in proposition.cells if cell.span)
-        return lines(words) or [region for cell in proposition.cells for region in cell.regions]
+            yield "\n\n", note, table.regions
 
 
 def _known(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from factoid.documents.blocks import Block
+from factoid.documents.blocks import LayoutBlock
 from factoid.documents.layout import Layout
 
 _NUMBER = re.compile(r"(?:(?:Section|Chapter|Part)\s+)?(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
@@ -26,13 +26,13 @@ _STAMP_CHARS = 120
 _TURNED = 2.0  # taller than wide by so much: a word that runs up or down the page
 
 
-def drop_stamps(blocks: Sequence[Block], layout: Layout) -> tuple[list[Block], int]:
+def drop_stamps(blocks: Sequence[LayoutBlock], layout: Layout) -> tuple[list[LayoutBlock], int]:
     """Drop headings that run along the margin or read as a preprint server's stamp; return the rest and how many were dropped."""
     rest = [block for block in blocks if block.kind not in ("heading", "title") or not _is_stamp(block, layout)]
     return rest, len(blocks) - len(rest)
 
 
-def demote_headings(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+def demote_headings(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
     """Turn false headings into text that remembers its level; return all blocks and how many were turned.
 
     A heading is false if it has no word; or if it has no number, stands after the first numbered heading and on the level of
@@ -51,7 +51,7 @@ def demote_headings(blocks: Sequence[Block]) -> tuple[list[Block], int]:
     return result, count
 
 
-def with_title(blocks: Sequence[Block]) -> list[Block]:
+def with_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     """Make the first title the only one, or else a top-level heading that stands before all text.
 
     Other titles, such as those of later pages, become headings.
@@ -69,7 +69,7 @@ def with_title(blocks: Sequence[Block]) -> list[Block]:
     return result
 
 
-def with_sections(blocks: Sequence[Block], *, numbers: bool) -> list[Block]:
+def with_sections(blocks: Sequence[LayoutBlock], *, numbers: bool) -> list[LayoutBlock]:
     """Give each block the path of headings above it, and each heading its depth, from 1, as its level.
 
     With `numbers`, "4.1" lies below "4", whatever their levels; a heading without number on the top level lies beside "4".
@@ -78,7 +78,7 @@ def with_sections(blocks: Sequence[Block], *, numbers: bool) -> list[Block]:
     top = min((blocks[place].level for place in numbered), default=0)
     ranks = sorted({block.level for block in blocks if block.kind == "heading"})
     path: list[tuple[int, str]] = []
-    result: list[Block] = []
+    result: list[LayoutBlock] = []
     last = 0
     for place, block in enumerate(blocks):
         if block.kind == "heading":
@@ -95,7 +95,7 @@ def with_sections(blocks: Sequence[Block], *, numbers: bool) -> list[Block]:
     return result
 
 
-def _numbers(blocks: Sequence[Block]) -> dict[int, int]:
+def _numbers(blocks: Sequence[LayoutBlock]) -> dict[int, int]:
     """Return the depth of each heading that begins with its number, by its place. Letters count from A on, behind numbers."""
     depths: dict[int, int] = {}
     letter = "A"
@@ -111,7 +111,7 @@ def _numbers(blocks: Sequence[Block]) -> dict[int, int]:
     return depths
 
 
-def _is_stamp(block: Block, layout: Layout) -> bool:
+def _is_stamp(block: LayoutBlock, layout: Layout) -> bool:
     if len(block.text.text) <= _STAMP_CHARS and _STAMP.fullmatch(block.text.text):
         return True
     boxes = layout.boxes(block.text.sources())

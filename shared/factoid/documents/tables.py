@@ -129,7 +129,8 @@ class Table:
         that stands once, such as that at the end, is one of the whole table: no row describes it.
         """
         grid = list(enumerate(self.grid()))[self.header_rows :]
-        rows = [(index, cells, texts) for index, cells in grid if (texts := _distinct(cells))]
+        distinct = ([cell for cell in dict.fromkeys(cells) if cell and cell.text] for _, cells in grid)
+        rows = [(*row, texts) for row, texts in zip(grid, distinct, strict=True) if texts]
         firsts = Counter(texts[0].text for _, _, texts in rows)
         description = ""
         for index, cells, texts in rows:
@@ -190,11 +191,10 @@ class Table:
             records = [{"description": row.description} | texts for row, texts in zip(rows, records, strict=True)]
         return records
 
-    def to_pandas(self, *, numbers: bool = True) -> pd.DataFrame:
+    def to_pandas(self) -> pd.DataFrame:
         """Return the body as a data frame, with a MultiIndex of columns where headers have levels.
 
-        Args:
-            numbers: Turn a column whose texts are all numbers into numbers; thousands may be separated by commas.
+        A column whose texts are all numbers holds numbers; thousands may be separated by commas.
 
         Raises:
             MissingDependencyError: pandas is not installed.
@@ -204,23 +204,22 @@ class Table:
         levels = [levels or (name,) for levels, name in zip(self.headers(), self.names(), strict=True)]
         described = bool(records) and len(records[0]) > len(levels)
         frame = pandas.DataFrame(records, columns=(["description"] if described else []) + self.names(), dtype=object)
-        if numbers:
-            for name in frame.columns:
-                texts = [text.replace(",", "") for text in frame[name] if text]
-                if texts and all(re.fullmatch(r"[-+]?\d+(?:\.\d+)?", text) for text in texts):
-                    frame[name] = pandas.to_numeric(frame[name].str.replace(",", ""))
+        for name in frame.columns:
+            texts = [text.replace(",", "") for text in frame[name] if text]
+            if texts and all(re.fullmatch(r"[-+]?\d+(?:\.\d+)?", text) for text in texts):
+                frame[name] = pandas.to_numeric(frame[name].str.replace(",", ""))
         depth = max(map(len, levels), default=1)
         if depth > 1:
             levels = [("description",), *levels] if described else levels
             frame.columns = pandas.MultiIndex.from_tuples([(*names, *[""] * (depth - len(names))) for names in levels])
         return frame
 
-    def to_markdown(self, *, caption: bool = True) -> str:
+    def to_markdown(self) -> str:
         """Return the table as Markdown that every parser reads: one header row, merged cells repeated, caption below."""
         names = self.names() if self.header_rows else [""] * self.column_count
         lines = [_line(names), "|" + " - |" * self.column_count] if self.column_count else []
         lines += map(_line, self.texts()[self.header_rows :])
-        lines += ["", *([self.caption] if self.caption else []), *self.footnotes] if caption else []
+        lines += ["", *([self.caption] if self.caption else []), *self.footnotes]
         return "\n".join(lines).rstrip("\n")
 
     def to_html(self) -> str:
@@ -230,10 +229,6 @@ class Table:
             rows[cell.row].append(_html_cell(cell))
         caption = [f"<caption>{html.escape(self.caption)}</caption>"] if self.caption else []
         return "\n".join(["<table>", *caption, *(f"<tr>{''.join(row)}</tr>" for row in rows), "</table>"])
-
-
-def _distinct(cells: Iterable[Cell | None]) -> list[Cell]:
-    return [cell for cell in dict.fromkeys(cells) if cell and cell.text]
 
 
 def _describes(texts: Sequence[Cell]) -> bool:

@@ -172,9 +172,7 @@ class LateInteractionEncoder:
         }
 
     def _limit(self, model: Any) -> int | None:
-        most = model.max_seq_length
-        if most is not None and most > _ENDLESS:
-            most = None
+        most = model.max_seq_length if (model.max_seq_length or 0) <= _ENDLESS else None
         if self.max_tokens is not None and most is not None and self.max_tokens > most:
             raise InvalidInputError(
                 f"max_tokens must be at most {most}, what this model can read, got {self.max_tokens}"

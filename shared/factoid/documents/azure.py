@@ -114,11 +114,9 @@ def _read_version_2(result: Mapping[str, Any]) -> Layout:
             length += len(text) + 1
         pages.append(_page(source, page, ((start, length),) if lines else ()))
         elements += [Element((span,)) for span in _paragraphs(lines)]
-    tables = [
-        _table(table, int, _get(page, "page"))
-        for page in _get(result, "pageResults") or []
-        for table in _get(page, "tables") or []
-    ]
+    tables: list[Table] = []
+    for source in _get(result, "pageResults") or []:
+        tables += [_table(table, int, _get(source, "page")) for table in _get(source, "tables") or []]
     return Layout("\n".join(texts), False, tuple(pages), words_of(boxes), tuple(elements), tuple(tables))
 
 

@@ -57,16 +57,14 @@ def lines(boxes: Iterable[Box]) -> list[Region]:
     """Return words as lines: those that follow each other on one baseline, at whatever angle, are one region."""
     merged: list[Region] = []
     height = 0.0
-    for box in boxes:
-        last = merged[-1] if merged else None
-        if last and last.page == box.page and not box.polygon and not last.polygon:
-            continue
-        if last and last.page == box.page and box.polygon and _continues(last.polygon, box.polygon, height):
-            merged[-1] = Region(box.page, (*last.polygon[:2], *box.polygon[2:6], *last.polygon[6:]))
-        else:
-            merged.append(Region(box.page, box.polygon))
-        if box.polygon:
-            height = float(np.hypot(box.polygon[6] - box.polygon[0], box.polygon[7] - box.polygon[1]))
+    for _, _, page, word in boxes:
+        last = merged[-1].polygon if merged and merged[-1].page == page else None
+        if last and word and _continues(last, word, height):
+            merged[-1] = Region(page, (*last[:2], *word[2:6], *last[6:]))
+        elif word or last != ():  # one region is enough for a page of which no more is known
+            merged.append(Region(page, word))
+        if word:
+            height = float(np.hypot(word[6] - word[0], word[7] - word[1]))
     return merged
 
 
@@ -104,8 +102,6 @@ def unpack(packed: str) -> tuple[Box, ...]:
 
 def _continues(line: tuple[float, ...], word: tuple[float, ...], height: float) -> bool:
     """Tell whether a word stands behind a line, at most three heights further on and less than half a height aside."""
-    if not line:
-        return False
     along = np.array(line[2:4]) - np.array(line[:2])
     length = float(np.hypot(*along))
     if not length or not height:

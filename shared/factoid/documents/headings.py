@@ -39,12 +39,12 @@ def demote_headings(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], i
     those, and has none of the usual names of unnumbered sections ("References").
     """
     numbered = _numbers(blocks)
-    levels = [blocks[place].level for place in numbered]
+    top = min((blocks[place].level for place in numbered), default=0)
     result, count = list(blocks), 0
     for place, block in enumerate(blocks):
         text = block.text.text
         wordless = not _LETTERS.search(text)
-        stray = len(numbered) > 2 and place > min(numbered) and place not in numbered and block.level <= min(levels)
+        stray = len(numbered) > 2 and place > min(numbered) and place not in numbered and block.level <= top
         if block.kind == "heading" and (wordless or (stray and not _UNNUMBERED.fullmatch(text))):
             result[place] = replace(block, kind="text", level=max(block.level, 1))
             count += 1

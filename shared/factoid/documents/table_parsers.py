@@ -259,7 +259,7 @@ def _without_wrapped(body: list[list[_Field]]) -> list[list[_Field]]:
     rows: list[list[_Field]] = []
     for row in body:
         if rows and _continues(rows[-1], row):
-            rows[-1] = [_joined(before, field) for before, field in zip(rows[-1], row, strict=True)]
+            rows[-1] = list(map(_joined, rows[-1], row))
         else:
             rows.append(row)
     return rows
@@ -277,15 +277,14 @@ def _with_first_section(body: list[list[_Field]]) -> list[list[_Field]]:
 
 def _continues(above: Sequence[_Field], row: Sequence[_Field]) -> bool:
     """Tell whether a row only holds the rest of cells above, which are long and end within a sentence."""
-    pairs = [
-        (SELECTION.sub("", before.text), field.text) for before, field in zip(above, row, strict=True) if field.text
-    ]
-    if not pairs or (row[0].text and not row[0].text[0].islower()):
+    if not any(field.text for field in row) or (row[0].text and not row[0].text[0].islower()):
         return False
-    return all(
-        len(before.split()) >= _OPEN_WORDS and not before.endswith(_END_OF_SENTENCE) and not is_number(text)
-        for before, text in pairs
-    )
+    for before, field in zip(above, row, strict=True):
+        open_text = SELECTION.sub("", before.text)
+        is_open = len(open_text.split()) >= _OPEN_WORDS and not open_text.endswith(_END_OF_SENTENCE)
+        if field.text and (not is_open or is_number(field.text)):
+            return False
+    return True
 
 
 def _joined(before: _Field, field: _Field) -> _Field:

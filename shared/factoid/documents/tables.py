@@ -186,9 +186,10 @@ class Table:
         Where rows describe others (see `rows`), their text stands under "description".
         """
         rows, names = list(self.rows()), self.names()
-        records = [{n: cell.text if cell else "" for n, cell in zip(names, row.cells, strict=True)} for row in rows]
+        texts = ([cell.text if cell else "" for cell in row.cells] for row in rows)
+        records = [dict(zip(names, values, strict=True)) for values in texts]
         if any(row.description for row in rows):
-            records = [{"description": row.description} | texts for row, texts in zip(rows, records, strict=True)]
+            records = [{"description": row.description} | record for row, record in zip(rows, records, strict=True)]
         return records
 
     def to_pandas(self) -> pd.DataFrame:

@@ -313,7 +313,10 @@ class _AnswerCiter:
         start, added = self._length + stretch.start, len(sentence) - len(plain)
 
         def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
-            return tuple((start + a + added * (a >= place), start + b + added * (b > place)) for a, b in spans)
+            return tuple(
+                (start + first + added * (first >= place), start + last + added * (last > place))
+                for first, last in spans
+            )
 
         citations = tuple(replace(citation, spans=moved(citation.spans)) for citation in cited)
         text = stretch.text[: stretch.start] + sentence + stretch.text[stretch.end :]

@@ -121,7 +121,7 @@ def score_sentences(
     with path.open("a", encoding="utf-8") as out:
         for start in progress(range(0, len(todo), _CHUNK), show=show_progress, unit=f" times {_CHUNK} queries"):
             chunk = todo[start : start + _CHUNK]
-            marked = {}
+            marked: dict[int, list[list[str]]] = {}
             for place in chunk:
                 marked[place], too_long = _to_score(examples[place], model, ways, least_weight)
                 unread += too_long

@@ -125,9 +125,7 @@ def score_sentences(
             for place in chunk:
                 marked[place], too_long = _to_score(examples[place], model, ways, least_weight)
                 unread += too_long
-            pairs = [
-                (examples[p].query, text) for p, passages in marked.items() for texts in passages for text in texts
-            ]
+            pairs = [(examples[place].query, text) for place in chunk for texts in marked[place] for text in texts]
             scores = iter(_logits(model, pairs))
             for place, passages in marked.items():
                 row = [[next(scores) for _ in texts] or None for texts in passages]

@@ -154,7 +154,7 @@ def _lines(words: Iterable[_Word]) -> Iterator[list[_Word]]:
     """Return words in lines: those that follow each other at one height."""
 
     def apart(last: _Word, word: _Word) -> bool:
-        return abs(word["bottom"] - last["bottom"]) >= _GAP * last["size"] or word["x0"] <= last["x0"]
+        return bool(abs(word["bottom"] - last["bottom"]) >= _GAP * last["size"] or word["x0"] <= last["x0"])
 
     return grouped(words, apart)
 

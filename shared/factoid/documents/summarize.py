@@ -200,8 +200,7 @@ def _units(tables: Sequence[Table]) -> list[Unit]:
     for table in tables:
         text = table.to_markdown() if any(cell.text.strip() for cell in table.cells) else ""
         place: dict[str, Any] = {"document_id": "", "parent_id": "", "start": 0, "end": len(text)}
-        heading = {"title": table.title, "section": table.section}
-        units.append(make_unit(text, Granularity.PASSAGE, **place, **heading))
+        units.append(make_unit(text, Granularity.PASSAGE, title=table.title, section=table.section, **place))
     return units
 
 

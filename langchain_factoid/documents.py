@@ -17,7 +17,7 @@ from factoid.documents import CleaningOptions, LayoutDocument, Region, clean, re
 from factoid.documents.boxes import regions_in
 from factoid.documents.document import PartKind
 from factoid.documents.ingest import KINDS, parts_with_summaries
-from factoid.documents.loaded import Loaded, read_loaded
+from factoid.documents.read import Loaded, read_loaded
 from factoid.documents.summarize import SUMMARIES, SummaryReport
 from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
 from factoid.errors import InvalidInputError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from factoid import UnitStore
-from factoid.documents import clean, read_markdown, regions
+from factoid.documents import clean, read_markdown
 from factoid.documents.ingest import aadd_layout, add_layout, summary_documents
-from factoid.documents.loaded import read_loaded
+from factoid.documents.read import read_loaded
 from factoid.documents.summarize import TableSummarizer
 from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder, ScriptedPropositionizer
@@ -129,9 +129,3 @@ def test_pages_of_loaders_become_one_document():
     assert "The mill was built by the town in 1802." in first.text
     assert [region.page for region in first.locate(0, len(first.text))] == [1, 2]
     assert read_loaded([]) == []
-
-
-def test_regions_of_what_was_not_read_from_a_layout(store, document):
-    add_layout(store, document)
-    (hit,) = store.search("third well", k=1, parents="unit")
-    assert regions(hit.unit) == []

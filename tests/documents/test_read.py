@@ -181,14 +181,11 @@ def test_files(tmp_path: Path) -> None:
 )
 def test_files_of_something_else(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "result.json"
+    with pytest.raises(UnreadableFileError, match="cannot be read"):
+        read_layout(path)
     path.write_text(content, encoding="utf-8")
     with pytest.raises((UnreadableFileError, InvalidInputError), match=message):
         read_layout(path)
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableFileError, match="cannot be read"):
-        read_layout(tmp_path / "absent.json")
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,7 @@ def test_markers_are_taken_out(sentence: str, bare: str) -> None:
         "It lies at https://a.b/c?x=[1]&y=2 and https://a.b/list[2].",
         "Temperatures [0] to [5] apply (see [2]).",
         "The rules of [March 31][2] apply.",
+        "\n[1]",
     ],
 )
 def test_numbers_in_brackets_that_do_not_cite_stay(sentence: str) -> None:

@@ -376,6 +376,7 @@ async def test_passages_are_encoded_while_the_model_thinks() -> None:
         writer.leave.release()
     assert (await first).sentence == "Anna sang."
     await stream.aclose()  # type: ignore[attr-defined]
+    assert writer.closed
 
 
 @pytest.mark.parametrize("run", ["acite", "astream"])
@@ -401,11 +402,8 @@ async def test_the_event_loop_goes_on(run: str) -> None:
 
 
 async def test_cancelling_leaves_nothing_behind() -> None:
-    for leave in (
-        0,
-        1,
-        2,
-    ):  # before the model writes, while passages are encoded, and before the second sentence is complete
+    # Before the model writes, while passages are encoded, and before the second sentence is complete.
+    for leave in (0, 1, 2):
         writer = Writer(["Anna sang. Berlin ", "slept. ", "Rome "])
         cite = PropCite(SlowVectors(), propositionizer=ScriptedPropositionizer(lambda unit: [unit.text]))
         seen = []
@@ -427,15 +425,6 @@ async def test_cancelling_leaves_nothing_behind() -> None:
         assert asyncio.all_tasks() <= before
         assert writer.closed
         assert cite.last_report is None
-
-
-async def test_an_async_stream_that_is_closed_early() -> None:
-    writer = Writer(["Anna sang. Berlin ", "slept."])
-    writer.leave.release()
-    stream = whole().astream(writer.write(), PASSAGES)
-    await anext(stream)
-    await stream.aclose()  # type: ignore[attr-defined]
-    assert writer.closed
 
 
 async def test_errors_of_the_model_and_of_the_encoder_come_out() -> None:

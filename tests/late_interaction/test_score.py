@@ -58,25 +58,6 @@ def test_all_spans_of_a_passage_are_scored_at_once(case, data):
     assert scores.tolist() == pytest.approx(expected, rel=1e-5, abs=1e-3)
 
 
-@given(cases())
-def test_a_mask_is_the_same_as_leaving_tokens_out(case):
-    query, passage, query_mask, passage_mask = case
-    masked = maxsim(query, passage, query_mask=query_mask, passage_mask=passage_mask)
-    assert masked == pytest.approx(maxsim(query[query_mask], passage[passage_mask]), rel=1e-6)
-
-
-def test_negative_products_stay_negative():
-    query, passage = np.array([[1.0, 0.0]], np.float32), np.array([[-1, 0], [-3, 0], [2, 0]], np.float32)
-    assert maxsim(query, passage, passage_mask=np.array([True, True, False])) == -1.0
-
-
-def test_empty_spans_and_queries():
-    query, passage = np.ones((2, 3), np.float32), np.ones((4, 3), np.float32)
-    assert maxsim(query, passage, passage_mask=np.zeros(4, bool)) == -math.inf
-    assert maxsim(query, passage, query_mask=np.zeros(2, bool)) == 0.0
-    assert maxsim(query[:0], passage[:0]) == 0.0
-
-
 def test_scores_are_those_of_sentence_transformers():
     util = pytest.importorskip("sentence_transformers.util")
     torch = pytest.importorskip("torch")

@@ -29,18 +29,15 @@ Offset = Callable[[int], int]
 
 
 def read_result(source: Mapping[str, Any]) -> Layout:
-    """Return the layout of a parsed result, in camel case or in the snake case of the Python packages.
-
-    Raises:
-        InvalidInputError: It is JSON of something else, the operation has failed, or a field is of a wrong type.
-    """
+    """Return the layout of a parsed result, in camel case or in the snake case of the Python packages; see `read_layout`."""
     try:
         return _read(source)
     except InvalidInputError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        message = f"the layout is damaged, {type(error).__name__}: {error}. {EXPECTED[0].upper()}{EXPECTED[1:]}"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(
+            f"the layout is damaged, {type(error).__name__}: {error}. {EXPECTED[0].upper()}{EXPECTED[1:]}"
+        ) from error
 
 
 def _read(source: Mapping[str, Any]) -> Layout:
@@ -50,8 +47,9 @@ def _read(source: Mapping[str, Any]) -> Layout:
         result = inner if isinstance(inner, Mapping) else result
     status = str(source.get("status", "succeeded")).lower()
     if result is source and status != "succeeded":
-        message = f"the operation is {status!r}: expected one that succeeded. {source.get('error', '')}".rstrip()
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"the operation is {status!r}: expected one that succeeded. {source.get('error', '')}".rstrip()
+        )
     if contents := _get(result, "contents"):
         texts = [part for part in contents if "markdown" in part]
         if len(texts) != 1:
@@ -61,10 +59,10 @@ def _read(source: Mapping[str, Any]) -> Layout:
         result = texts[0]
     if _get(result, "readResults") is not None:
         return _read_version_2(result)
-    markdown, content, pages = (_get(result, name) for name in ("markdown", "content", "pages"))
+    markdown, content = _get(result, "markdown"), _get(result, "content")
     if isinstance(markdown, str):
         return _read_content(markdown, result, is_markdown=True)
-    if isinstance(content, str) and isinstance(pages, list):
+    if isinstance(content, str) and isinstance(_get(result, "pages"), list):
         return _read_content(content, result, is_markdown=False)
     names = ", ".join(map(repr, sorted(map(str, result))[:8])) or "nothing"
     raise InvalidInputError(f"a dict with {names} is no layout: {EXPECTED}")
@@ -116,11 +114,9 @@ def _read_version_2(result: Mapping[str, Any]) -> Layout:
             length += len(text) + 1
         pages.append(_page(source, page, ((start, length),) if lines else ()))
         elements += [Element((span,)) for span in _paragraphs(lines)]
-    tables = [
-        _table(table, int, _get(page, "page"))
-        for page in _get(result, "pageResults") or []
-        for table in _get(page, "tables") or []
-    ]
+    tables: list[Table] = []
+    for source in _get(result, "pageResults") or []:
+        tables += [_table(table, int, _get(source, "page")) for table in _get(source, "tables") or []]
     return Layout("\n".join(texts), False, tuple(pages), words_of(boxes), tuple(elements), tuple(tables))
 
 
@@ -171,7 +167,7 @@ def _depths(sections: Sequence[Mapping[str, Any]]) -> dict[int, int]:
             continue
         visited.add(section)
         elements = [str(element).split("/") for element in _get(sections[section], "elements") or []]
-        places = [(kind, int(place)) for _, kind, place in (parts for parts in elements if len(parts) == 3)]
+        places = [(parts[1], int(parts[2])) for parts in elements if len(parts) == 3]
         if depth and places and places[0][0] == "paragraphs":
             depths[places[0][1]] = depth
         waiting += [(place, depth + 1) for kind, place in places if kind == "sections"]
@@ -265,27 +261,22 @@ def _regions(source: Mapping[str, Any], page: int) -> Iterator[Region]:
 
 def _polygon(points: Iterable[Any] | None) -> tuple[float, ...]:
     """Return coordinates of points: numbers in turn, or records of x and y as in the Python package of v3."""
-    numbers: list[float] = []
-    for point in points or []:
-        numbers += [point["x"], point["y"]] if isinstance(point, Mapping) else [point]
-    return tuple(map(float, numbers))
+    pairs = ((point["x"], point["y"]) if isinstance(point, Mapping) else (point,) for point in points or [])
+    return tuple(float(number) for pair in pairs for number in pair)
 
 
 # Offsets: services count code points, UTF-16 code units, or what a reader takes for one character
 
 
 def _offsets(content: str, pages: Sequence[Mapping[str, Any]], kind: str) -> Offset:
-    """Return how to turn the service's offsets into those of a Python string.
-
-    Where the ways to count differ, the one that fits most words is taken; the service's own statement wins a tie.
-    """
+    """Return how to turn the service's offsets into those of a Python string: as fits most words, else as the service says."""
     length = len(content)
-    ways: dict[str, Sequence[int]] = {"unicodeCodePoint": range(length + 1)}
+    ways: dict[str, Any] = {"unicodeCodePoint": range(length + 1)}
     if not content.isascii() or "\r\n" in content:
         units = np.fromiter((1 + (character > "\uffff") for character in content), np.int32, length)
-        ways["utf16CodeUnit"] = cast("Sequence[int]", np.append(np.repeat(np.arange(length), units), length))
+        ways["utf16CodeUnit"] = np.append(np.repeat(np.arange(length), units), length)
         elements = (place for place in range(length) if not _continues_element(content, place))
-        ways["textElements"] = cast("Sequence[int]", np.append(np.fromiter(elements, np.int32), length))
+        ways["textElements"] = np.append(np.fromiter(elements, np.int32), length)
     words = [word for page in pages for word in _get(page, "words") or []]
 
     def fitting(name: str) -> int:
@@ -312,10 +303,5 @@ def _clipped(positions: Sequence[int]) -> Offset:
 def _continues_element(content: str, place: int) -> bool:
     """Tell whether a character is one with the one before, as far as marks, joined emoji and line ends go."""
     character, before = content[place], content[place - 1] if place else ""
-    return bool(before) and (
-        unicodedata.combining(character) > 0
-        or character in "\u200d\ufe0e\ufe0f"
-        or "\U0001f3fb" <= character <= "\U0001f3ff"
-        or before == "\u200d"
-        or before + character == "\r\n"
-    )
+    joins = character in "\u200d\ufe0e\ufe0f" or "\U0001f3fb" <= character <= "\U0001f3ff" or before == "\u200d"
+    return bool(before) and (unicodedata.combining(character) > 0 or joins or before + character == "\r\n")

@@ -41,27 +41,16 @@ _MARKS = re.compile(rf"(?<![ \t])[ \t]*+{TICK}(?:[ \t]*+{TICK})*+[ \t]*+")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A part of a document.
+class LayoutBlock:
+    """A part of a document."""
 
-    Attributes:
-        kind: What it is. Running text and items of lists are "text".
-        text: Its text; of a figure its caption, of a table nothing.
-        level: Of a heading: its level in Markdown or its depth in the service's tree, from 1. Of text: that of the heading that
-            it was taken for.
-        table: Of a table: the table.
-        inside: Of a figure: what is written in the picture.
-        body: Of a figure that is text: its paragraphs.
-        section: Path of headings, outermost first.
-    """
-
-    kind: Kind
-    text: TracedText = _NOTHING
-    level: int = 0
+    kind: Kind  # running text and items of lists are "text"
+    text: TracedText = _NOTHING  # of a figure its caption, of a table nothing
+    level: int = 0  # of a heading, in Markdown or in the service's tree, from 1; of text, that of a false heading
     table: Table | None = None
-    inside: str = ""
-    body: tuple[TracedText, ...] = ()
-    section: tuple[str, ...] = ()
+    inside: str = ""  # of a figure: what is written in the picture
+    body: tuple[TracedText, ...] = ()  # of a figure that is text: its paragraphs
+    section: tuple[str, ...] = ()  # path of headings, outermost first
 
 
 def without_marks(text: TracedText) -> TracedText:
@@ -76,20 +65,13 @@ def without_marks(text: TracedText) -> TracedText:
     return text.edit(edits)
 
 
-def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[Block], int]:
-    """Return the blocks of a layout, and the number of selection marks that were taken out of them.
-
-    Args:
-        layout: The layout.
-        marks: Take out selection marks.
-    """
+def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[LayoutBlock], int]:
+    """Return the blocks of a layout and, if `marks` are to be taken out of them, the number of selection marks."""
     blocks = list(_markdown_blocks(layout, marks) if layout.is_markdown else _element_blocks(layout))
     count = len(SELECTION.findall(layout.content)) if marks else 0
     if count:
-        blocks = [
-            block if block.kind == "code" else replace(block, text=without_marks(block.text).strip())
-            for block in blocks
-        ]
+        texts = [block.text if block.kind == "code" else without_marks(block.text).strip() for block in blocks]
+        blocks = [replace(block, text=text) for block, text in zip(blocks, texts, strict=True)]
         blocks = [block for block in blocks if block.text.text or block.kind in ("table", "figure")]
     return blocks, count
 
@@ -97,52 +79,42 @@ def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[Block], int]:
 # Markdown
 
 
-def _markdown_blocks(layout: Layout, marks: bool) -> Iterator[Block]:
+def _markdown_blocks(layout: Layout, marks: bool) -> Iterator[LayoutBlock]:
     content = layout.content
-    tables = _tables(layout)
-    islands: list[tuple[Span, Kind, Table | None]] = [(table.span, "table", table) for table in tables if table.span]
-    islands += [(table.caption_span, "caption", None) for table in tables if table.caption_span]
-    patterns: dict[Kind, re.Pattern[str]] = {"figure": _FIGURE, "comment": COMMENT, "code": FENCE}
-    for kind, pattern in patterns.items():
-        matches = pattern.finditer(content)
-        islands += [(match.span(), kind, None) for match in matches if match["unclosed"] is None]
+    islands: list[tuple[Span, LayoutBlock]] = []
+    for table in _tables(layout):
+        if table.span:
+            islands.append((table.span, LayoutBlock("table", table=table)))
+        if table.caption_span:
+            islands.append((table.caption_span, LayoutBlock("caption", TracedText.of(content, *table.caption_span))))
+    for pattern, read in ((_FIGURE, _figure), (COMMENT, _comment), (FENCE, _code)):
+        matches = (match for match in pattern.finditer(content) if match["unclosed"] is None)
+        islands += [(match.span(), read(content, *match.span())) for match in matches]
     at = 0
-    for (start, end), kind, table in sorted(islands, key=lambda island: (island[0][0], -island[0][1])):
+    for (start, end), block in sorted(islands, key=lambda island: (island[0][0], -island[0][1])):
         if start >= at:
             yield from _prose(content, at, start, marks)
             at = end
-        elif not table:  # inside of another one
+        elif not block.table:  # inside of another one
             continue
-        if kind == "table":
-            yield Block("table", table=table)
-        elif kind == "figure":
-            yield _figure(content, start, end)
-        elif kind == "comment":
-            yield _comment(content, start, end)
-        else:
-            yield Block(kind, TracedText.of(content, start, end))
+        yield block
     yield from _prose(content, at, len(content), marks)
 
 
 def _tables(layout: Layout) -> list[Table]:
     """Return the service's tables with captions from the Markdown, and the Markdown's own where the service has none."""
-    read = markdown_tables(layout.content)
-    if not layout.tables:
-        return read
     tables = [table for table in layout.tables if table.span is None]
-    for table in read:
+    for table in markdown_tables(layout.content):
         start, end = table.span or (0, 0)
-        overlapping = (
-            native for native in layout.tables if native.span and native.span[0] < end and start < native.span[1]
-        )
-        if native := next(overlapping, None):
+        spanned = ((native, native.span) for native in layout.tables if native.span)
+        if native := next((native for native, span in spanned if span[0] < end and start < span[1]), None):
             caption = native.caption or table.caption
             table = replace(native, span=(start, end), caption=caption, caption_span=table.caption_span)
         tables.append(table)
     return tables
 
 
-def _prose(content: str, start: int, end: int, marks: bool) -> Iterator[Block]:
+def _prose(content: str, start: int, end: int, marks: bool) -> Iterator[LayoutBlock]:
     text = TracedText.of(content, start, end)
     if marks and SELECTION.search(text.text):
         text = _without_marks_but_code(text)
@@ -150,12 +122,12 @@ def _prose(content: str, start: int, end: int, marks: bool) -> Iterator[Block]:
         if block.kind == "heading":
             line = text.text[block.start : block.end]
             begin = block.start + max(line.find(block.heading), 0)
-            yield Block("heading", text.cut(begin, begin + len(block.heading)).strip(), block.level)
+            yield LayoutBlock("heading", text.cut(begin, begin + len(block.heading)).strip(), block.level)
         elif block.kind == "code":  # with its indentation
-            yield Block("code", text.cut(block.start, block.end))
+            yield LayoutBlock("code", text.cut(block.start, block.end))
         else:  # with the marks of lists before it on its line
             begin = text.text.rfind("\n", 0, block.start) + 1
-            yield Block("text", text.cut(begin, block.end).strip())
+            yield LayoutBlock("text", text.cut(begin, block.end).strip())
 
 
 def _without_marks_but_code(text: TracedText) -> TracedText:
@@ -168,7 +140,7 @@ def _without_marks_but_code(text: TracedText) -> TracedText:
     return join([*parts, without_marks(text.cut(at))])
 
 
-def _figure(content: str, start: int, end: int) -> Block:
+def _figure(content: str, start: int, end: int) -> LayoutBlock:
     source = content[start:end]
     caption = _CAPTION.search(source)
     begin, stop = caption.span(1) if caption else (0, 0)
@@ -176,39 +148,43 @@ def _figure(content: str, start: int, end: int) -> Block:
     values = [value[2] for match in COMMENT.finditer(rest) if (value := _VALUE.match(match[0]))]
     rest = _FIGURE_TAG.sub("", _IMAGE.sub("", COMMENT.sub("", rest)))
     inside = " ".join(" ".join([*values, rest]).split())
-    return Block("figure", TracedText.of(content, start + begin, start + stop).strip(), inside=inside)
+    return LayoutBlock("figure", TracedText.of(content, start + begin, start + stop).strip(), inside=inside)
 
 
-def _comment(content: str, start: int, end: int) -> Block:
+def _code(content: str, start: int, end: int) -> LayoutBlock:
+    return LayoutBlock("code", TracedText.of(content, start, end))
+
+
+def _comment(content: str, start: int, end: int) -> LayoutBlock:
     value = _VALUE.match(content[start:end])
     if value is None:
-        return Block("comment", TracedText.of(content, start, end))
+        return LayoutBlock("comment", TracedText.of(content, start, end))
     text = TracedText.of(content, start + value.start(2), start + value.end(2)).strip()
     kind = _KINDS.get(value[1][0].lower() + value[1][1:], "comment")
-    return Block("figure", inside=text.text) if kind == "figure" else Block(kind, text)
+    return LayoutBlock("figure", inside=text.text) if kind == "figure" else LayoutBlock(kind, text)
 
 
 # Text with its structure beside it
 
 
-def _element_blocks(layout: Layout) -> Iterator[Block]:
+def _element_blocks(layout: Layout) -> Iterator[LayoutBlock]:
     content = layout.content
     loose = [table for table in layout.tables if table.span is None]
-    pieces: list[tuple[int, int, Block | None]] = [
-        (*table.span, Block("table", table=table)) for table in layout.tables if table.span
+    pieces: list[tuple[int, int, LayoutBlock | None]] = [
+        (*table.span, LayoutBlock("table", table=table)) for table in layout.tables if table.span
     ]
     pieces += [(*table.caption_span, None) for table in layout.tables if table.caption_span]
     for picture in layout.pictures:
         caption = join([TracedText.of(content, *span) for span in picture.caption], " ")
         for number, span in enumerate(picture.spans):
             inside = " ".join(_without(content, span, picture.caption).split())
-            pieces.append((*span, Block("figure", caption, inside=inside) if number == 0 else None))
+            pieces.append((*span, LayoutBlock("figure", caption, inside=inside) if number == 0 else None))
     for element in layout.elements:
         if any(_stands_in(layout, element, table) for table in loose):
             pieces += [(*span, None) for span in element.spans]
             continue
         text = join([TracedText.of(content, *span) for span in element.spans], "\n")
-        pieces.append((*element.spans[0], Block(_KINDS[element.role], text, element.depth)))
+        pieces.append((*element.spans[0], LayoutBlock(_KINDS[element.role], text, element.depth)))
         pieces += [(*span, None) for span in element.spans[1:]]
     at = 0
     for start, end, block in sorted(pieces, key=lambda piece: (piece[0], -piece[1])):
@@ -221,13 +197,13 @@ def _element_blocks(layout: Layout) -> Iterator[Block]:
             yield block
         at = max(at, end)
     yield from _uncovered(content, at, len(content))
-    yield from (Block("table", table=table) for table in loose)
+    yield from (LayoutBlock("table", table=table) for table in loose)
 
 
-def _uncovered(content: str, start: int, end: int) -> Iterator[Block]:
+def _uncovered(content: str, start: int, end: int) -> Iterator[LayoutBlock]:
     """Yield what no element of the service holds: nothing is lost."""
     if start < end and content[start:end].strip():
-        yield Block("text", TracedText.of(content, start, end).strip())
+        yield LayoutBlock("text", TracedText.of(content, start, end).strip())
 
 
 def _without(content: str, span: Span, others: Iterable[Span]) -> str:
@@ -242,13 +218,10 @@ def _without(content: str, span: Span, others: Iterable[Span]) -> str:
 def _stands_in(layout: Layout, element: Element, table: Table) -> bool:
     """Tell whether the middle of each word of an element lies in a table, by the boxes around both."""
     boxes = layout.boxes(element.spans)
+    middles = [(box.page, sum(box.polygon[::2]) / 4, sum(box.polygon[1::2]) / 4) for box in boxes]
     for region in table.regions:
         xs, ys = region.polygon[::2], region.polygon[1::2]
-        if boxes and all(
-            box.page == region.page
-            and min(xs) <= sum(box.polygon[::2]) / 4 <= max(xs)
-            and min(ys) <= sum(box.polygon[1::2]) / 4 <= max(ys)
-            for box in boxes
-        ):
+        left, right, top, bottom = min(xs), max(xs), min(ys), max(ys)
+        if boxes and all(page == region.page and left <= x <= right and top <= y <= bottom for page, x, y in middles):
             return True
     return False

@@ -34,13 +34,10 @@ class Box(NamedTuple):
 
 
 def regions(unit: Unit) -> list[Region]:
-    """Return where a unit stands on the pages, line by line, of a document that came from a layout.
+    """Return where a unit of any store stands on the pages, line by line, in reading order.
 
-    Args:
-        unit: A unit, such as one that a search found, of any store: its document's metadata holds the boxes of the words.
-
-    Returns:
-        In reading order. None for a unit of another document, or of a layout without words such as bare Markdown.
+    Its document's metadata holds the boxes of the words. None for a unit of a document that did not come from a layout, or of a
+    layout without words such as bare Markdown.
 
     Raises:
         InvalidInputError: The metadata is damaged.
@@ -53,25 +50,21 @@ def regions_in(metadata: Mapping[str, Any], start: int, end: int) -> list[Region
     packed = metadata.get(LAYOUT)
     if not packed:
         return []
-    if not isinstance(packed, str):
-        raise _damaged(packed)
-    return lines(box for box in unpack(packed) if box.start < end and start < box.end)
+    return lines(box for box in unpack(str(packed)) if box.start < end and start < box.end)
 
 
 def lines(boxes: Iterable[Box]) -> list[Region]:
     """Return words as lines: those that follow each other on one baseline, at whatever angle, are one region."""
     merged: list[Region] = []
     height = 0.0
-    for box in boxes:
-        last = merged[-1] if merged else None
-        if last and last.page == box.page and not box.polygon and not last.polygon:
-            continue
-        if last and last.page == box.page and box.polygon and _continues(last.polygon, box.polygon, height):
-            merged[-1] = Region(box.page, (*last.polygon[:2], *box.polygon[2:6], *last.polygon[6:]))
-        else:
-            merged.append(Region(box.page, box.polygon))
-        if box.polygon:
-            height = float(np.hypot(box.polygon[6] - box.polygon[0], box.polygon[7] - box.polygon[1]))
+    for _, _, page, word in boxes:
+        last = merged[-1].polygon if merged and merged[-1].page == page else None
+        if last and word and _continues(last, word, height):
+            merged[-1] = Region(page, (*last[:2], *word[2:6], *last[6:]))
+        elif word or last != ():  # one region is enough for a page of which no more is known
+            merged.append(Region(page, word))
+        if word:
+            height = float(np.hypot(word[6] - word[0], word[7] - word[1]))
     return merged
 
 
@@ -79,10 +72,8 @@ def pack(boxes: Sequence[Box]) -> str:
     """Return boxes as a short string, rounded to a hundredth of the page's unit; "" for none."""
     if not boxes:
         return ""
-    rows = np.array(
-        [[box.start, box.end, box.page, *(np.array(box.polygon or _NOWHERE) * _SCALE).round()] for box in boxes]
-    )
-    rows = rows.astype(np.int64)
+    corners = (np.array([box.polygon or _NOWHERE for box in boxes]) * _SCALE).round()
+    rows = np.hstack([[box[:3] for box in boxes], corners]).astype(np.int64)
     rows[:, 5:] -= np.tile(rows[:, 3:5], 3)  # corners from the first one: small numbers that repeat
     steps = np.diff(rows, axis=0, prepend=0).T.astype("<i4")
     return b85encode(zlib.compress(steps.tobytes(), 9)).decode("ascii")
@@ -98,7 +89,9 @@ def unpack(packed: str) -> tuple[Box, ...]:
     try:
         steps = np.frombuffer(zlib.decompress(b85decode(packed)), "<i4").reshape(_COLUMNS, -1)
     except (ValueError, zlib.error) as error:
-        raise _damaged(packed) from error
+        raise InvalidInputError(
+            f"metadata[{LAYOUT!r}] must hold what factoid.documents wrote, got {packed!r:.60}"
+        ) from error
     rows = np.cumsum(steps.T.astype(np.int64), axis=0)
     rows[:, 5:] += np.tile(rows[:, 3:5], 3)
     return tuple(
@@ -107,14 +100,8 @@ def unpack(packed: str) -> tuple[Box, ...]:
     )
 
 
-def _damaged(packed: object) -> InvalidInputError:
-    return InvalidInputError(f"metadata[{LAYOUT!r}] must hold what factoid.documents wrote, got {packed!r:.60}")
-
-
 def _continues(line: tuple[float, ...], word: tuple[float, ...], height: float) -> bool:
     """Tell whether a word stands behind a line, at most three heights further on and less than half a height aside."""
-    if not line:
-        return False
     along = np.array(line[2:4]) - np.array(line[:2])
     length = float(np.hypot(*along))
     if not length or not height:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any, Literal
 
 from factoid.documents.boxes import LAYOUT, Box, lines, pack
 from factoid.documents.layout import Layout
-from factoid.documents.table_rows import RowProposition, row_propositions
+from factoid.documents.table_rows import row_propositions
 from factoid.documents.tables import Region, Table
 from factoid.documents.trace import TracedText
 from factoid.errors import InvalidInputError
@@ -23,77 +22,48 @@ PartKind = Literal["text", "table", "figure", "reference"]
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph of the clean text.
-
-    Attributes:
-        role: What it is.
-        start, end: Its span in the clean text.
-        section: Path of headings, outermost first.
-    """
+    """A paragraph, with its span in the clean text."""
 
     role: Literal["title", "heading", "text", "code", "formula", "footnote", "caption", "figure", "reference"]
     start: int
     end: int
-    section: tuple[str, ...]
+    section: tuple[str, ...]  # path of headings, outermost first
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with the text below it, up to the next heading; the first section may have no heading.
+    """A heading with the text below it, up to the next heading: a span of the clean text without figures and references."""
 
-    Attributes:
-        heading: As printed, number included; "" for what stands before the first heading.
-        path: Headings, outermost first, its own included.
-        start, end: Span in the clean text: heading, running text and footnotes, without figures and references.
-    """
-
-    heading: str
-    path: tuple[str, ...]
+    heading: str  # as printed, number included; "" for what stands before the first heading
+    path: tuple[str, ...]  # headings, outermost first, its own included
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure.
-
-    Attributes:
-        caption: Clean; "" if there is none.
-        start, end: Span in the clean text: the caption and, of a figure that is text such as a listing, its paragraphs.
-        inside: Text in the picture, such as labels of axes, as the service read it. The clean text leaves it out.
-        section: Path of headings.
-        pages: Numbers of its pages.
-    """
+    """A figure: a span of the clean text with its caption and, of one that is text such as a listing, its paragraphs."""
 
     caption: str
     start: int
     end: int
-    inside: str = ""
-    section: tuple[str, ...] = ()
-    pages: tuple[int, ...] = ()
+    inside: str = ""  # text in the picture, such as labels of axes, as the service read it; not in the clean text
+    section: tuple[str, ...] = ()  # path of headings
+    pages: tuple[int, ...] = ()  # their numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayoutDocument:
-    """A document made of a layout by `factoid.documents.clean`.
-
-    Attributes:
-        title: Its title, or "".
-        traced: The clean text, each character of which knows where it stands in the content.
-        paragraphs: All paragraphs of the clean text, in order.
-        sections, figures, tables: In order. Texts of cells and captions of tables are clean.
-        layout: The layout that was cleaned.
-        changes: How often each rule was applied, by the names of `CleaningOptions`.
-    """
+    """A document made of a layout by `factoid.documents.clean`. Texts of its tables are clean as well."""
 
     title: str
-    traced: TracedText
-    paragraphs: tuple[Paragraph, ...]
+    traced: TracedText  # the clean text, each character of which knows where it stands in the content
+    paragraphs: tuple[Paragraph, ...]  # all of the clean text, in order
     sections: tuple[Section, ...]
     figures: tuple[Figure, ...]
     tables: tuple[Table, ...]
-    layout: Layout
-    changes: Mapping[str, int] = field(default_factory=dict)
+    layout: Layout  # that was cleaned
+    changes: Mapping[str, int] = field(default_factory=dict)  # how often each rule of `CleaningOptions` was applied
 
     @property
     def text(self) -> str:
@@ -123,18 +93,15 @@ class LayoutDocument:
 
     def boxes(self, start: int, end: int) -> list[Box]:
         """Return the words of a part of the clean text, with their spans in the clean text."""
+        words = self.layout.words
         boxes: list[Box] = []
         last = -1
         for run in self.traced.cut(start, end).runs:
             stop = run.origin + run.end - run.start
-            places = self.layout.words.within(run.origin, stop)
-            if not places:
-                page = self.layout.page_at(run.origin)
-                if page is not None and not len(self.layout.words):
-                    boxes.append(Box(start + run.start, start + run.end, page, ()))
-                continue
-            for place in places:
-                word = self.layout.words.box(place)
+            if not len(words) and (page := self.layout.page_at(run.origin)):
+                boxes.append(Box(start + run.start, start + run.end, page, ()))
+            for place in words.within(run.origin, stop):
+                word = words.box(place)
                 begin = start + run.start + max(word.start - run.origin, 0)
                 finish = start + run.start + min(word.end, stop) - run.origin
                 if place == last:  # its other half, such as behind a hyphen that was taken out
@@ -152,13 +119,10 @@ class LayoutDocument:
         """Return what to index: a document for each section, table and figure, and on request for each entry of the references.
 
         Sections bring their heading, so that splitters name it; the path above it is the document's `section`. A table's text is
-        its caption and a sentence for each value, on lines that are propositions as they stand. Their metadata holds `kind`,
-        the `pages`, where the text begins in the clean text (`offset`, but for tables), the place of a table in `tables`
-        (`table`), and the boxes of the words (`layout`), which `factoid.documents.regions` reads for any unit, from any store.
-
-        Args:
-            kinds: Which kinds to return.
-            metadata: More metadata for all of them, such as the file's name.
+        its caption and a sentence for each value, on lines that are propositions as they stand. To the given `metadata`, such
+        as the file's name, come `kind`, the `pages`, where the text begins in the clean text (`offset`, but for tables), the
+        place of a table in `tables` (`table`), and the boxes of the words (`layout`), which `factoid.documents.regions` reads
+        for any unit, from any store.
 
         Raises:
             InvalidInputError: Another kind.
@@ -172,14 +136,13 @@ class LayoutDocument:
     def _texts(self, metadata: dict[str, Any]) -> Iterator[Document]:
         elsewhere = [part.section for part in self.paragraphs if part.role not in ("title", "heading")]
         elsewhere += [section.path[:-1] for section in self.sections if section.path]
-        names = {table.section for table in self.tables}
+        named = {path[:depth] for path in elsewhere for depth in range(len(path) + 1)}
+        of_tables = {table.section for table in self.tables}
         starts = [part.start for part in self.paragraphs]
         for section in self.sections:
             first, last = bisect_left(starts, section.start), bisect_left(starts, section.end)
             bare = all(part.role in ("title", "heading") for part in self.paragraphs[first:last])
-            depth = len(section.path)
-            named = ", ".join(section.path) in names or any(path[:depth] == section.path for path in elsewhere if bare)
-            if not (bare and named):
+            if not bare or (section.path not in named and ", ".join(section.path) not in of_tables):
                 yield self._part("text", section.start, section.end, section.path[:-1], metadata)
 
     def _figures(self, metadata: dict[str, Any]) -> Iterator[Document]:
@@ -201,32 +164,28 @@ class LayoutDocument:
     def _tables(self, metadata: dict[str, Any]) -> Iterator[Document]:
         for number, table in enumerate(self.tables):
             text, boxes = "", []
-            for paragraph in self._table_paragraphs(table):
-                separator = "\n\n" if text else ""
-                for line, places in paragraph:
-                    start = len(text) + len(separator)
-                    text += separator + line
-                    separator = "\n"
-                    corners = [(place.page, place.polygon) for place in places if len(place.polygon) in (0, 8)]
-                    boxes += [Box(start, len(text), page, polygon) for page, polygon in corners]
+            for separator, line, places in self._table_lines(table):
+                text += separator if text else ""
+                start, text = len(text), text + line
+                boxes += [Box(start, len(text), at.page, at.polygon) for at in places if len(at.polygon) in (0, 8)]
             if text:
                 facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes)}
                 facts |= {PROPOSITIONS: LINES}
                 yield Document(text, self.title, table.section, metadata=metadata | _known(facts))
 
-    def _table_paragraphs(self, table: Table) -> Iterator[list[tuple[str, Sequence[Region]]]]:
-        """Yield what a table says: caption, a line for each value of a row, footnotes; and where each is printed."""
+    def _table_lines(self, table: Table) -> Iterator[tuple[str, str, Sequence[Region]]]:
+        """Yield caption, a line for each value and footnotes, with what goes before each and where it is printed."""
         if table.caption:
             printed = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
-            yield [(table.caption, printed or table.regions)]
-        for _, row in groupby(row_propositions(table, text=self.text), key=lambda proposition: proposition.row):
-            yield [(proposition.text, self._evidence(proposition) or table.regions) for proposition in row]
+            yield "\n\n", table.caption, printed or table.regions
+        last = -1
+        for value in row_propositions(table, text=self.text):
+            words = self.layout.boxes(cell.span for cell in value.cells if cell.span)
+            printed = lines(words) or [region for cell in value.cells for region in cell.regions]
+            yield "\n" if value.row == last else "\n\n", value.text, printed or table.regions
+            last = value.row
         for note in table.footnotes:
-            yield [(note, table.regions)]
-
-    def _evidence(self, proposition: RowProposition) -> list[Region]:
-        words = self.layout.boxes([cell.span for cell in proposition.cells if cell.span])
-        return lines(words) or [region for cell in proposition.cells for region in cell.regions]
+            yield "\n\n", note, table.regions
 
 
 def _known(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
+from typing import get_args
 
-from factoid.documents.blocks import Block
-from factoid.documents.layout import Layout
+from factoid.documents.blocks import Furniture, LayoutBlock
+from factoid.documents.layout import Layout, grouped
 from factoid.documents.trace import TracedText, join
 
 _FIGURE_CAPTION = re.compile(
@@ -51,13 +52,9 @@ def goes_on(before: str, after: str) -> bool:
 
 
 def running_heads(lines: Sequence[tuple[int, str]], pages: int) -> set[int]:
-    """Return the places of lines that stand on several pages alike.
+    """Return the places of lines, given with their pages, that stand on so many pages alike.
 
     Numbers may differ if they count with the pages; "Invoice number: 4701" is content, whatever the next pages say.
-
-    Args:
-        lines: Page and text of each.
-        pages: On how many pages at least.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     for place, (_, text) in enumerate(lines):
@@ -74,13 +71,12 @@ def running_heads(lines: Sequence[tuple[int, str]], pages: int) -> set[int]:
             first = text[:1].isdigit() or _PAGE_NUMBER.fullmatch(text)
             if first or all(abs(distance) < _MOST_PAGES_BEFORE for distance in before):
                 alike[before].append(place)
-        heads.update(
-            place for same in alike.values() if len({lines[place][0] for place in same}) >= pages for place in same
-        )
+        for same in alike.values():
+            heads.update(same if len({lines[place][0] for place in same}) >= pages else ())
     return heads
 
 
-def drop_running_heads(blocks: Sequence[Block], layout: Layout) -> tuple[list[Block], int]:
+def drop_running_heads(blocks: Sequence[LayoutBlock], layout: Layout) -> tuple[list[LayoutBlock], int]:
     """Drop short lines that begin or end many pages alike, but for page numbers; return the rest and how many were dropped.
 
     A page without any other text keeps them.
@@ -89,19 +85,13 @@ def drop_running_heads(blocks: Sequence[Block], layout: Layout) -> tuple[list[Bl
     texts: dict[int, int] = {}  # page by place, of all that is no furniture
     for place, block in enumerate(blocks):
         page = _page(block, layout)
-        if page is None or block.kind in ("header", "footer", "number", "comment"):
+        if page is None or block.kind in get_args(Furniture):
             continue
         texts[place] = page
         if block.kind in ("text", "heading") and block.text.text:
             edges[page] = (edges.get(page, (place, place))[0], place)
-    places = sorted(
-        {
-            place
-            for pair in edges.values()
-            for place in pair
-            if len(blocks[place].text.text.split()) <= _RUNNING_HEAD_WORDS
-        }
-    )
+    places = sorted({place for pair in edges.values() for place in pair})
+    places = [place for place in places if len(blocks[place].text.text.split()) <= _RUNNING_HEAD_WORDS]
     lines = [(texts[place], blocks[place].text.text) for place in places]
     heads = {places[line] for line in running_heads(lines, _RUNNING_HEAD_PAGES)}
     with_text = {page for place, page in texts.items() if place not in heads}
@@ -109,15 +99,15 @@ def drop_running_heads(blocks: Sequence[Block], layout: Layout) -> tuple[list[Bl
     return [block for place, block in enumerate(blocks) if place not in heads], len(heads)
 
 
-def gather_figures(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+def gather_figures(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
     """Put captions with their figures; return all blocks and how many captions were moved.
 
     A caption without a picture belongs to a figure that the service read as text: the blocks from the last false heading up to
     the caption are its body. The service may have read the caption as the page's footer.
     """
-    result: list[Block] = []
+    result: list[LayoutBlock] = []
     count = 0
-    waiting: Block | None = None  # a caption that stands above its figure
+    waiting: LayoutBlock | None = None  # a caption that stands above its figure
     for place, block in enumerate(blocks):
         if block.kind in ("text", "footer", "header", "caption") and _FIGURE_CAPTION.match(block.text.text):
             after = blocks[place + 1] if place + 1 < len(blocks) else None
@@ -138,9 +128,9 @@ def gather_figures(blocks: Sequence[Block]) -> tuple[list[Block], int]:
     return result, count
 
 
-def gather_legends(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+def gather_legends(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
     """Move short scraps right before a figure into it; return the other blocks and how many scraps were moved."""
-    result: list[Block] = []
+    result: list[LayoutBlock] = []
     count = 0
     for block in blocks:
         if block.kind == "figure":
@@ -156,42 +146,35 @@ def gather_legends(blocks: Sequence[Block]) -> tuple[list[Block], int]:
     return result, count
 
 
-def gather_formulas(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+def gather_formulas(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
     """Join the scraps of a formula into one block; return all blocks and how many scraps were joined."""
-    result: list[Block] = []
-    run: list[Block] = []
+    result: list[LayoutBlock] = []
     count = 0
-    for block in [*blocks, Block("comment")]:
-        if _is_scrap(block, _FORMULA_WORDS):
-            run.append(block)
-            continue
-        if len(run) > 1 and any("=" in part.text.text for part in run):
+    for are_scraps, group in groupby(blocks, key=lambda block: _is_scrap(block, _FORMULA_WORDS)):
+        run = list(group)
+        if are_scraps and len(run) > 1 and any("=" in part.text.text for part in run):
             result.append(replace(run[0], kind="formula", text=join([part.text for part in run], " ")))
             count += len(run)
         else:
             result += run
-        run = []
-        result.append(block)
-    return result[:-1], count
+    return result, count
 
 
-def rejoin(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+def rejoin(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
     """Join running text that was cut; return all blocks and the number of cuts.
 
     Text continues after figures, tables, footnotes and page furniture, never after a heading.
     """
-    groups: list[list[Block]] = []
-    last: list[Block] = []  # the pieces of the running text that may go on
+    groups: list[list[LayoutBlock]] = []
+    last: list[LayoutBlock] = []  # the pieces of the running text that may go on
     for block in blocks:
         is_text = block.kind == "text" and block.level == 0
         if is_text and last and goes_on(last[-1].text.text, block.text.text):
             last.append(block)
             continue
         groups.append([block])
-        if is_text:
-            last = groups[-1]
-        elif block.kind in ("heading", "title", "code", "formula", "text"):
-            last = []
+        if block.kind in ("heading", "title", "code", "formula", "text"):
+            last = groups[-1] if is_text else []
     joined = [replace(group[0], text=join([block.text for block in group], "\n")) for group in groups]
     return joined, len(blocks) - len(joined)
 
@@ -214,16 +197,11 @@ def entries(paragraphs: Sequence[TracedText]) -> list[TracedText]:
         bounds = [0, *(place for place in places if place), len(whole.text)]
         cuts = [whole.cut(start, end).strip() for start, end in pairwise(bounds)]
         return [cut for cut in cuts if cut.text]
-    groups: list[list[TracedText]] = []
-    for paragraph in paragraphs:
-        if groups and (not is_finished(groups[-1][-1].text) or not _YEAR.search(paragraph.text)):
-            groups[-1].append(paragraph)
-        else:
-            groups.append([paragraph])
+    groups = grouped(paragraphs, lambda last, new: bool(is_finished(last.text) and _YEAR.search(new.text)))
     return [join(group, "\n") for group in groups]
 
 
-def _start_of_figure(blocks: Sequence[Block]) -> int:
+def _start_of_figure(blocks: Sequence[LayoutBlock]) -> int:
     """Return where the body of a figure begins whose caption comes next: at the last false heading, or at the end without one."""
     for place in range(len(blocks) - 1, -1, -1):
         block = blocks[place]
@@ -234,13 +212,13 @@ def _start_of_figure(blocks: Sequence[Block]) -> int:
     return len(blocks)
 
 
-def _is_scrap(block: Block, words: int) -> bool:
+def _is_scrap(block: LayoutBlock, words: int) -> bool:
     text = block.text.text
     return (
         block.kind == "text" and not block.level and len(text.split()) <= words and not is_finished(text) and bool(text)
     )
 
 
-def _page(block: Block, layout: Layout) -> int | None:
+def _page(block: LayoutBlock, layout: Layout) -> int | None:
     spans = [block.table.span] if block.table and block.table.span else block.text.sources()
     return layout.page_at(spans[0][0]) if spans else None

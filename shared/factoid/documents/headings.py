@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from factoid.documents.blocks import Block
+from factoid.documents.blocks import LayoutBlock
 from factoid.documents.layout import Layout
 
 _NUMBER = re.compile(r"(?:(?:Section|Chapter|Part)\s+)?(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
@@ -27,62 +26,59 @@ _STAMP_CHARS = 120
 _TURNED = 2.0  # taller than wide by so much: a word that runs up or down the page
 
 
-def drop_stamps(blocks: Sequence[Block], layout: Layout) -> tuple[list[Block], int]:
+def drop_stamps(blocks: Sequence[LayoutBlock], layout: Layout) -> tuple[list[LayoutBlock], int]:
     """Drop headings that run along the margin or read as a preprint server's stamp; return the rest and how many were dropped."""
     rest = [block for block in blocks if block.kind not in ("heading", "title") or not _is_stamp(block, layout)]
     return rest, len(blocks) - len(rest)
 
 
-def demote_headings(blocks: Sequence[Block]) -> tuple[list[Block], int]:
+def demote_headings(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
     """Turn false headings into text that remembers its level; return all blocks and how many were turned.
 
     A heading is false if it has no word; or if it has no number, stands after the first numbered heading and on the level of
     those, and has none of the usual names of unnumbered sections ("References").
     """
     numbered = _numbers(blocks)
-    levels = [blocks[place].level for place in numbered]
-    result: list[Block] = []
+    top = min((blocks[place].level for place in numbered), default=0)
+    result, count = list(blocks), 0
     for place, block in enumerate(blocks):
         text = block.text.text
         wordless = not _LETTERS.search(text)
-        stray = len(numbered) > 2 and place > min(numbered) and place not in numbered and block.level <= min(levels)
+        stray = len(numbered) > 2 and place > min(numbered) and place not in numbered and block.level <= top
         if block.kind == "heading" and (wordless or (stray and not _UNNUMBERED.fullmatch(text))):
-            block = replace(block, kind="text", level=max(block.level, 1))
-        result.append(block)
-    return result, sum(before.kind != after.kind for before, after in zip(blocks, result, strict=True))
+            result[place] = replace(block, kind="text", level=max(block.level, 1))
+            count += 1
+    return result, count
 
 
-def with_title(blocks: Sequence[Block]) -> list[Block]:
+def with_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     """Make the first title the only one, or else a top-level heading that stands before all text.
 
     Other titles, such as those of later pages, become headings.
     """
+    result = list(blocks)
     titles = [place for place, block in enumerate(blocks) if block.kind == "title"]
+    for place in titles:
+        result[place] = replace(blocks[place], kind="heading", level=blocks[place].level or 1)
     first = next((place for place, block in enumerate(blocks) if block.kind in ("heading", "text", "table")), None)
     if not titles and first is not None and blocks[first].kind == "heading" and blocks[first].level <= 1:
         text = blocks[first].text.text
-        if not _NUMBER.match(text) and not _UNNUMBERED.fullmatch(text):
-            titles = [first]
-    return [
-        replace(block, kind="title" if place in titles[:1] else "heading", level=block.level or 1)
-        if block.kind == "title" or place in titles[:1]
-        else block
-        for place, block in enumerate(blocks)
-    ]
+        titles = [] if _NUMBER.match(text) or _UNNUMBERED.fullmatch(text) else [first]
+    for place in titles[:1]:
+        result[place] = replace(blocks[place], kind="title", level=blocks[place].level or 1)
+    return result
 
 
-def with_sections(blocks: Sequence[Block], *, numbers: bool) -> list[Block]:
+def with_sections(blocks: Sequence[LayoutBlock], *, numbers: bool) -> list[LayoutBlock]:
     """Give each block the path of headings above it, and each heading its depth, from 1, as its level.
 
-    Args:
-        blocks: The blocks.
-        numbers: "4.1" lies below "4", whatever their levels; a heading without number on the top level lies beside "4".
+    With `numbers`, "4.1" lies below "4", whatever their levels; a heading without number on the top level lies beside "4".
     """
     numbered = _numbers(blocks) if numbers else {}
     top = min((blocks[place].level for place in numbered), default=0)
     ranks = sorted({block.level for block in blocks if block.kind == "heading"})
     path: list[tuple[int, str]] = []
-    result: list[Block] = []
+    result: list[LayoutBlock] = []
     last = 0
     for place, block in enumerate(blocks):
         if block.kind == "heading":
@@ -99,7 +95,7 @@ def with_sections(blocks: Sequence[Block], *, numbers: bool) -> list[Block]:
     return result
 
 
-def _numbers(blocks: Sequence[Block]) -> dict[int, int]:
+def _numbers(blocks: Sequence[LayoutBlock]) -> dict[int, int]:
     """Return the depth of each heading that begins with its number, by its place. Letters count from A on, behind numbers."""
     depths: dict[int, int] = {}
     letter = "A"
@@ -115,15 +111,14 @@ def _numbers(blocks: Sequence[Block]) -> dict[int, int]:
     return depths
 
 
-def _is_stamp(block: Block, layout: Layout) -> bool:
+def _is_stamp(block: LayoutBlock, layout: Layout) -> bool:
     if len(block.text.text) <= _STAMP_CHARS and _STAMP.fullmatch(block.text.text):
         return True
     boxes = layout.boxes(block.text.sources())
-    sizes = [
-        (max(box.polygon[::2]) - min(box.polygon[::2]), max(box.polygon[1::2]) - min(box.polygon[1::2]))
-        for box in boxes
-    ]
-    turned = Counter(height > _TURNED * width for width, height in sizes)
-    pages = {page.number: page.angle for page in layout.pages}
-    upright = all(abs(pages.get(box.page, 0.0)) % 180 < 45 for box in boxes)
-    return bool(boxes) and upright and turned[True] > turned[False]
+    turned = 0
+    for box in boxes:
+        xs, ys = box.polygon[::2], box.polygon[1::2]
+        turned += max(ys) - min(ys) > _TURNED * (max(xs) - min(xs))
+    angles = {page.number: page.angle for page in layout.pages}
+    upright = all(abs(angles.get(box.page, 0.0)) % 180 < 45 for box in boxes)
+    return upright and turned * 2 > len(boxes)

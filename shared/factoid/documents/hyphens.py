@@ -65,17 +65,11 @@ _VARIANT = re.compile(r"(?:v?(?<!\d)\d++|s)\Z")  # "ColBERTv2" is a word where "
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """How words are written elsewhere: whole words, and pairs of parts with a hyphen between them, both in lower case.
-
-    Attributes:
-        words: Count of each word in the document; words cut at a line's end do not count.
-        pairs: Count of each pair of hyphenated parts, such as ("self", "contained").
-        vocabulary: Words that are known anyway.
-    """
+    """How words are written elsewhere in the document, in lower case. Words cut at a line's end do not count."""
 
     words: Counter[str] = field(default_factory=Counter)
-    pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
-    vocabulary: Collection[str] = frozenset()
+    pairs: Counter[tuple[str, str]] = field(default_factory=Counter)  # of hyphenated parts: ("self", "contained")
+    vocabulary: Collection[str] = frozenset()  # words that are known anyway
 
 
 def evidence(texts: Iterable[str], vocabulary: Collection[str] = ()) -> Evidence:
@@ -112,12 +106,8 @@ def decide(before: str, after: str, known: Evidence) -> Decision:
     """Decide on a word that was cut: "join" its halves, write a "hyphen" between them, or "keep" hyphen and blank.
 
     The document decides if it has the word elsewhere, joined or with a hyphen; then the vocabulary. Without either, halves
-    that are words themselves are a compound, and all others one word.
-
-    Args:
-        before: All that stands before the hyphen, up to a blank, such as "state-of-the".
-        after: The word after it.
-        known: What else is known.
+    that are words themselves are a compound, and all others one word. `before` is all that stands before the hyphen, up to a
+    blank, such as "state-of-the".
     """
     part = _LAST_PART.search(before)
     if part is None or not part[0].isalpha() or not after[0].isalpha():

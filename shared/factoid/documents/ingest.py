@@ -39,7 +39,7 @@ def add_layout(
 
     Args:
         store: The store.
-        document: As `clean` returns it.
+        document: The clean document.
         kinds: Which parts to add.
         summaries: Of `document.tables`, in their order.
         metadata: More metadata for all parts, such as the file's name. Two files with equal parts need different ones.
@@ -74,14 +74,13 @@ async def aadd_layout(
 def summary_documents(document: LayoutDocument, summaries: SummaryReport, tables: Iterable[Document]) -> list[Document]:
     """Return the summaries of tables as documents of their own, for stores that look a table up by `table_id`.
 
+    Metadata are those of the table's document, without `layout`, with `table_id` (that document's id), `generated_by` and
+    `finish_reason`. A summary that failed has no document.
+
     Args:
         document: The document of the tables.
         summaries: Of `document.tables`, in their order.
         tables: The documents of the tables, as `document.documents` returns them.
-
-    Returns:
-        A document for each summary that did not fail. Its metadata are those of the table's document, without `layout`, with
-        `table_id` (that document's id), `generated_by` and `finish_reason`.
 
     Raises:
         InvalidInputError: Another number of summaries than of tables.

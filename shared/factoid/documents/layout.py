@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,37 +25,24 @@ _PAGE_BREAK = re.compile(r"<!--\s*PageBreak\s*-->")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page.
+    """A page, and where its text stands in the content."""
 
-    Attributes:
-        number: From 1.
-        width, height: Size in `unit`; 0 where the service does not tell it.
-        unit: "inch" or "pixel", or "".
-        angle: Degrees by which the text is turned clockwise, from -180 to 180.
-        spans: Where its text stands in the content.
-    """
-
-    number: int
-    width: float = 0.0
+    number: int  # from 1
+    width: float = 0.0  # in `unit`, as the height; 0 where the service does not tell it
     height: float = 0.0
-    unit: str = ""
-    angle: float = 0.0
+    unit: str = ""  # "inch" or "pixel"
+    angle: float = 0.0  # degrees by which the text is turned clockwise, from -180 to 180
     spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """All words of a layout that have a place on a page, in order of the content. About 80 bytes a word.
+    """All words of a layout that have a place on a page, in order of the content. About 80 bytes a word."""
 
-    Attributes:
-        starts, ends: Their spans in the content. Shape: (words,).
-        pages: Numbers of their pages. Shape: (words,).
-        polygons: x and y of four corners in turn, in the page's unit, clockwise from the text's upper left. Shape: (words, 8).
-    """
-
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int32]
-    pages: NDArray[np.int32]
+    starts: NDArray[np.int32]  # of their spans in the content. Shape: (words,)
+    ends: NDArray[np.int32]  # Shape: (words,)
+    pages: NDArray[np.int32]  # numbers of their pages. Shape: (words,)
+    # x and y of four corners in turn, in the page's unit, clockwise from the text's upper left. Shape: (words, 8)
     polygons: NDArray[np.float64]
 
     def __len__(self) -> int:
@@ -85,17 +72,11 @@ def words_of(boxes: Iterable[Box]) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A paragraph as the service read it.
-
-    Attributes:
-        spans: Where it stands in the content, in order.
-        role: What it is for.
-        depth: Of a heading in the service's tree of sections, from 1; 0 where it gave none.
-    """
+    """A paragraph as the service read it, and where it stands in the content, in order."""
 
     spans: tuple[Span, ...]
     role: Role = ""
-    depth: int = 0
+    depth: int = 0  # of a heading in the service's tree of sections, from 1; 0 where it gave none
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +89,14 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A document as a layout service read it. All spans count characters of the content.
+    """A document as a layout service read it. All spans count characters of the content."""
 
-    Attributes:
-        content: The whole text, in reading order.
-        is_markdown: The content is Markdown; else its structure is in `elements`.
-        pages, words: None for bare Markdown without page breaks.
-        elements: Paragraphs in order, those of cells and figures included. None for bare Markdown.
-        tables: With the service's own cells.
-        pictures: Figures.
-    """
-
-    content: str
-    is_markdown: bool = True
+    content: str  # the whole text, in reading order
+    is_markdown: bool = True  # the content is Markdown; else its structure is in `elements`
     pages: tuple[Page, ...] = ()
     words: Words = field(default_factory=lambda: words_of([]))
-    elements: tuple[Element, ...] = ()
-    tables: tuple[Table, ...] = ()
+    elements: tuple[Element, ...] = ()  # paragraphs in order, those of cells and figures included
+    tables: tuple[Table, ...] = ()  # with the service's own cells
     pictures: tuple[Picture, ...] = ()
 
     @cached_property
@@ -145,6 +117,21 @@ class Layout:
     def boxes(self, spans: Iterable[Span]) -> list[Box]:
         """Return the words that stand in spans of the content, with their spans in it."""
         return [self.words.box(position) for start, end in spans for position in self.words.within(start, end)]
+
+
+Item = TypeVar("Item")
+
+
+def grouped(items: Iterable[Item], apart: Callable[[Item, Item], bool]) -> Iterator[list[Item]]:
+    """Yield items in groups, of which a new one begins where two neighbours are apart."""
+    group: list[Item] = []
+    for item in items:
+        if group and apart(group[-1], item):
+            yield group
+            group = []
+        group.append(item)
+    if group:
+        yield group
 
 
 def broken_pages(content: str) -> tuple[Page, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from factoid._optional import require
 from factoid.documents.boxes import Box
 from factoid.documents.flow import running_heads
-from factoid.documents.layout import Element, Layout, Page, Role, words_of
+from factoid.documents.layout import Element, Layout, Page, Role, grouped, words_of
 from factoid.documents.table_parsers import is_caption
 from factoid.documents.tables import Cell, Region, Table, is_number
 from factoid.errors import InvalidInputError, UnreadableFileError
@@ -35,8 +35,6 @@ _Word = dict[str, Any]  # as pdfplumber returns it, with places in points
 
 @dataclass(frozen=True, slots=True)
 class _Paragraph:
-    """A paragraph with its place; `margin` is its role if it turns out to be furniture, or ""."""
-
     text: str
     span: Span
     page: int
@@ -44,7 +42,7 @@ class _Paragraph:
     bottom: float
     size: float
     line_count: int
-    margin: Role
+    margin: Role  # if it turns out to be furniture, or ""
 
 
 @dataclass(slots=True)
@@ -146,44 +144,29 @@ def read_pdf(path: str | PathLike[str]) -> Layout:
         raise UnreadableFileError(f"{path} is no PDF, damaged or encrypted: {error!r:.120}") from error
     if not reader.texts:
         raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be read by a layout service")
-    elements = zip(reader.paragraphs, _roles(reader.paragraphs), strict=True)
-    return Layout(
-        "\n".join(reader.texts),
-        False,
-        tuple(pages),
-        words_of(reader.words),
-        tuple(Element((paragraph.span,), role) for paragraph, role in elements),
-        tuple(reader.tables),
-    )
+    roles = zip(reader.paragraphs, _roles(reader.paragraphs), strict=True)
+    elements = tuple(Element((paragraph.span,), role) for paragraph, role in roles)
+    content, words = "\n".join(reader.texts), words_of(reader.words)
+    return Layout(content, False, tuple(pages), words, elements, tuple(reader.tables))
 
 
 def _lines(words: Iterable[_Word]) -> Iterator[list[_Word]]:
-    """Yield words that follow each other at one height."""
-    line: list[_Word] = []
-    for word in words:
-        if line and not (
-            abs(word["bottom"] - line[-1]["bottom"]) < _GAP * line[-1]["size"] and word["x0"] > line[-1]["x0"]
-        ):
-            yield line
-            line = []
-        line.append(word)
-    if line:
-        yield line
+    """Return words in lines: those that follow each other at one height."""
+
+    def apart(last: _Word, word: _Word) -> bool:
+        return bool(abs(word["bottom"] - last["bottom"]) >= _GAP * last["size"] or word["x0"] <= last["x0"])
+
+    return grouped(words, apart)
 
 
 def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:
-    """Yield lines of one size that stand close to each other."""
-    paragraph: list[list[_Word]] = []
-    for line in lines:
-        if paragraph:
-            above, size = paragraph[-1][0], line[0]["size"]
-            gap = line[0]["top"] - above["bottom"]
-            if not (abs(size - above["size"]) < 0.5 and -size < gap < _GAP * size):
-                yield paragraph
-                paragraph = []
-        paragraph.append(line)
-    if paragraph:
-        yield paragraph
+    """Return lines in paragraphs: those of one size that stand close to each other."""
+
+    def apart(above: list[_Word], line: list[_Word]) -> bool:
+        size, gap = line[0]["size"], line[0]["top"] - above[0]["bottom"]
+        return abs(size - above[0]["size"]) >= 0.5 or not -size < gap < _GAP * size
+
+    return grouped(lines, apart)
 
 
 def _header_rows(cells: Sequence[Cell], words: Sequence[_Word], tops: Sequence[float]) -> int:
@@ -218,16 +201,17 @@ def _roles(paragraphs: Sequence[_Paragraph]) -> list[Role]:
     margins = [place for place, paragraph in enumerate(paragraphs) if paragraph.margin]
     lines = [(paragraphs[place].page, paragraphs[place].text) for place in margins]
     heads = {margins[line] for line in running_heads(lines, 2)}
-    furniture = [place in heads for place in range(len(paragraphs))]
     sizes: Counter[float] = Counter()
-    for paragraph, is_furniture in zip(paragraphs, furniture, strict=True):
-        sizes[round(paragraph.size, 1)] += 0 if is_furniture else len(paragraph.text)
+    for place, paragraph in enumerate(paragraphs):
+        sizes[round(paragraph.size, 1)] += 0 if place in heads else len(paragraph.text)
     usual = sizes.most_common(1)[0][0] if sizes else 0.0
     roles: list[Role] = []
-    for paragraph, is_furniture in zip(paragraphs, furniture, strict=True):
-        is_heading = paragraph.size > _HEADING * usual and paragraph.line_count <= 3
-        role: Role = "sectionHeading" if is_heading else ""
-        roles.append(("pageNumber" if paragraph.text.isdigit() else paragraph.margin) if is_furniture else role)
+    for place, paragraph in enumerate(paragraphs):
+        if place in heads:
+            roles.append("pageNumber" if paragraph.text.isdigit() else paragraph.margin)
+        else:
+            is_heading = paragraph.size > _HEADING * usual and paragraph.line_count <= 3
+            roles.append("sectionHeading" if is_heading else "")
     first = [n for n, role in enumerate(roles) if role == "sectionHeading" and paragraphs[n].page == 1]
     if first:
         roles[max(first, key=lambda place: paragraphs[place].size)] = "title"
@@ -284,15 +268,15 @@ def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: i
     with pdf:
         for region in regions:
             if not 1 <= region.page <= len(pdf):
-                message = f"a region stands on page {region.page}, and {path} has {len(pdf)}: expected the PDF that was analysed"
-                raise InvalidInputError(message)
+                raise InvalidInputError(
+                    f"a region stands on page {region.page}, and {path} has {len(pdf)}: expected the PDF that was analysed"
+                )
             if region.page not in images:
                 page = pdf[region.page - 1]
                 images[region.page] = page.render(scale=dpi / _INCH).to_pil().convert("RGB")
                 page.close()
             if region.polygon:
-                corners = [(x * dpi, y * dpi) for x, y in zip(region.polygon[::2], region.polygon[1::2], strict=True)]
-                draw.Draw(images[region.page], "RGBA").polygon(
-                    corners, fill=(*_COLOR, 70), outline=(*_COLOR, 255), width=2
-                )
+                corners = [coordinate * dpi for coordinate in region.polygon]
+                canvas = draw.Draw(images[region.page], "RGBA")
+                canvas.polygon(corners, fill=(*_COLOR, 70), outline=(*_COLOR, 255), width=2)
     return images

@@ -1,17 +1,28 @@
-"""Files, results of layout services and bare Markdown into layouts."""
+"""Files, results of layout services and bare Markdown into layouts; texts of frameworks' loaders into clean documents."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from factoid.documents.azure import EXPECTED, read_result
-from factoid.documents.layout import Layout, broken_pages
+from factoid.documents.clean import CleaningOptions, clean
+from factoid.documents.document import LayoutDocument
+from factoid.documents.layout import Layout, Page, broken_pages
 from factoid.documents.pdf import read_pdf
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.metadata import plain_metadata
+
+_SEPARATOR = "\n\n"
+_PAGE = ("page", "page_label")
+# The fields of a result, in JSON and in the Python packages.
+_RESULT = frozenset(
+    "apiVersion api_version modelId model_id stringIndexType string_index_type contentFormat content_format content pages "
+    "paragraphs tables figures sections keyValuePairs key_value_pairs styles languages documents warnings".split()
+)
 
 
 def read_layout(source: str | PathLike[str] | Mapping[str, Any] | Any) -> Layout:
@@ -58,3 +69,68 @@ def _read_file(path: Path) -> Layout:
     if not isinstance(result, Mapping):
         raise InvalidInputError(f"{path} holds a {type(result).__name__}: {EXPECTED}")
     return read_result(result)
+
+
+class Loaded(NamedTuple):
+    """What one or more documents of a loader hold."""
+
+    document: LayoutDocument  # clean
+    metadata: dict[str, Any]  # as JSON can hold them, without those of a result and of pages
+    position: int  # of the first of the documents, from 0
+
+
+def read_loaded(
+    documents: Iterable[tuple[str, Mapping[str, Any]]], options: CleaningOptions | None = None
+) -> list[Loaded]:
+    """Return the clean documents that the texts of a loader hold.
+
+    * Metadata that are a whole result, as LangChain's `AzureAIDocumentIntelligenceLoader` gives with mode "single" or
+      "markdown": the result counts.
+    * Texts that follow each other with a number under "page" or "page_label" one higher each, as with mode "page" and from other
+      loaders: one document, with its pages.
+    * Any other text: bare Markdown.
+
+    Raises:
+        InvalidInputError: Metadata that are a damaged result.
+    """
+    layouts = _layouts(documents)
+    return [Loaded(clean(layout, options), plain_metadata(fields)[0], position) for layout, fields, position in layouts]
+
+
+def _layouts(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[Layout, dict[str, Any], int]]:
+    pages: list[tuple[int, str]] = []
+    first, shared = 0, dict[str, Any]()
+    for position, (text, metadata) in enumerate(documents):
+        number = _page_number(metadata)
+        rest = {key: value for key, value in metadata.items() if key not in _PAGE}
+        if pages and (number != pages[-1][0] + 1 or rest != shared):
+            yield _joined(pages), shared, first
+            pages = []
+        if isinstance(metadata.get("pages"), list) and "content" in metadata:
+            result = {key: metadata[key] for key in metadata if key in _RESULT}
+            yield read_layout(result), {key: metadata[key] for key in metadata if key not in _RESULT}, position
+        elif number is None:
+            yield read_markdown(text), dict(metadata), position
+        else:
+            first, shared = (first, shared) if pages else (position, rest)
+            pages.append((number, text))
+    if pages:
+        yield _joined(pages), shared, first
+
+
+def _page_number(metadata: Mapping[str, Any]) -> int | None:
+    number = next((metadata[key] for key in _PAGE if key in metadata), None)
+    if isinstance(number, str) and number.isdecimal():
+        return int(number)
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _joined(pages: list[tuple[int, str]]) -> Layout:
+    """Return the texts of consecutive pages as one layout. Loaders that count from 0 begin with page 0: it is called 1."""
+    offset = 1 if pages[0][0] == 0 else 0
+    placed: list[Page] = []
+    at = 0
+    for number, text in pages:
+        placed.append(Page(number + offset, spans=((at, at + len(text)),)))
+        at += len(text) + len(_SEPARATOR)
+    return Layout(_SEPARATOR.join(text for _, text in pages), pages=tuple(placed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from factoid.documents.trace import Edit
 from factoid.sentences import Span
@@ -11,9 +12,8 @@ _INVISIBLE = re.compile("\u00ad[^\\S\n]*\n\\s*|[\u00ad\u200b\u2060\ufeff]")
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 _LIGATURE = re.compile("[ﬀ-ﬆ]")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_BLOCK_MARK = re.compile(
-    r"^[ \t]*\\(?:#{1,6}\s|[`~]{3}|\|)", re.MULTILINE
-)  # a heading, a fence or a table without its escape
+# A heading, a fence or a table without its escape.
+_BLOCK_MARK = re.compile(r"^[ \t]*\\(?:#{1,6}\s|[`~]{3}|\|)", re.MULTILINE)
 _LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+")
 _CJK = (
     r"\u2e80-\u2fdf\u3000-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff9f\U00020000-\U0003ffff"
@@ -27,20 +27,21 @@ _VERBATIM = re.compile(
     r"|(?<![`\w])`(?![`\s])[^`]{1,200}(?<!\s)`(?![`\w])",  # no quote as in `LaTeX'
     re.DOTALL,
 )
-_MATH = re.compile(
-    r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z"
-)  # "\[3\]" is no formula, but a citation with escapes
+# "\[3\]" is no formula, but a citation with escapes.
+_MATH = re.compile(r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z")
 _SPACES = re.compile(r"(?<=\S)(?:[ \t\u00a0\u2009\u202f]{2,}|[\u00a0\u2009\u202f])(?=\S)")
 _BULLET = re.compile(r"[·•‣▪●◦?]\s+(?=\S)")
 _RAISED = re.compile(r"<(su[bp])>([^<>]{0,20})</su[bp]>|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+(?:,[⁰¹²³⁴⁵⁶⁷⁸⁹]+)*", re.IGNORECASE)
 _NOTE = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|[^\w+\-−⁺⁻=]{0,3}\d{0,3}(?:[,–]\d{1,3})*[^\w+\-−⁺⁻=]{0,3}")
 _BEFORE_NOTE = re.compile(r"(?:[^\W\d_]{4}[)\]]?|[.,;:!?…。！？\"'”’»])\Z")  # "(a + b)²" is a power
 _ORDINAL = re.compile(r"st|nd|rd|th")
-_UP = str.maketrans(
+RAISED: dict[int, Any] = str.maketrans(
     "0123456789+-−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδθφχ",
     "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᶿᵠᵡ",
 )
-_DOWN = str.maketrans("0123456789+-−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ")
+LOWERED: dict[int, Any] = str.maketrans(
+    "0123456789+-−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ"
+)
 _DAGGERS = re.compile(r"(?<=[\w.,;:)\"”])[†‡]+(?=[\s.,;:)]|\Z)|(?:(?<=\s)|\A)[†‡]+\s?(?=\w)")
 _AUTHOR_MARKS = re.compile(
     r"(?<!\s)\s*+(?<![\w*^†‡§¶])[*^†‡§¶]++(?=\s|[.,;]|\Z)|(?<=\w)[*^†‡§¶]++(?=[\s,;.]|\Z)|(?:(?<=\s)|\A)[*^†‡§¶]++\s?(?=\w)"
@@ -96,9 +97,7 @@ def bullets(text: str) -> list[Edit]:
 def footnote_marks(text: str, *, front: bool = False) -> list[Edit]:
     """Take out raised numbers and daggers behind words; write other tags of raised and lowered text as Unicode, as in "m²".
 
-    Args:
-        text: The text.
-        front: It is front matter, where raised numbers stand behind names of any length.
+    In `front` matter raised numbers stand behind names of any length.
     """
     edits: list[Edit] = []
     for match in _RAISED.finditer(text):
@@ -116,7 +115,7 @@ def _written(tag: str, mark: str, before: str) -> str | None:
     """Return a raised or lowered mark without its tags; None if Unicode does not have its characters."""
     if _ORDINAL.fullmatch(mark) and before[-1:].isdigit():
         return mark
-    table = _UP if tag == "sup" else _DOWN
+    table = RAISED if tag == "sup" else LOWERED
     return mark.translate(table) if all(ord(char) in table or char in ", ⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻" for char in mark) else None
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,33 +33,20 @@ value the highest or lowest only after comparing it with all others of its colum
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """A generated summary of one table.
+    """A generated summary of one table."""
 
-    Attributes:
-        table: Position of the table among those that were given, from 0.
-        text: The summary, or "" if it failed.
-        generated_by: Model and prompt.
-        finish_reason: Why the model stopped, such as "stop"; "length" is a summary that was cut off. "" if not known.
-        failure: Why there is no summary, in a few words, or "".
-        completion: The client's own answer, if it was asked for and does not come from a cache.
-    """
-
-    table: int
-    text: str
-    generated_by: str
-    finish_reason: str = ""
-    failure: str = ""
+    table: int  # its position among those that were given, from 0
+    text: str  # "" if it failed
+    generated_by: str  # model and prompt
+    finish_reason: str = ""  # why the model stopped, if known: "length" is a summary that was cut off
+    failure: str = ""  # why there is no summary, in a few words
+    # The client's own answer, if it was asked for and does not come from a cache.
     completion: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryReport:
-    """The summaries of some tables, in their order.
-
-    Attributes:
-        summaries: One for each table.
-        usage: Tokens of the requests.
-    """
+    """The summaries of some tables, one for each in their order, and the tokens of the requests."""
 
     summaries: tuple[TableSummary, ...]
     usage: Usage = field(default_factory=Usage)
@@ -73,19 +61,15 @@ class SummaryReport:
 
         Where summaries failed, `table_summary_failures` says why, by position from 0. All of it is what JSON can hold.
         """
-        metadata: dict[str, Any] = {
-            "table_count": len(self.summaries),
-            "table_summaries": [summary.text for summary in self.summaries],
-        }
+        texts = [summary.text for summary in self.summaries]
         failures = {str(summary.table): summary.failure for summary in self.summaries if summary.failure}
+        metadata: dict[str, Any] = {"table_count": len(texts), "table_summaries": texts}
         return metadata | ({"table_summary_failures": failures} if failures else {})
 
     def __str__(self) -> str:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())
-        failed = sum(self.failures.values())
-        return f"{len(self.summaries)} tables → {len(self.summaries) - failed} summaries; {failed} failed" + (
-            f" ({reasons})" if reasons else ""
-        )
+        count, failed = len(self.summaries), sum(self.failures.values())
+        reasons = ", ".join(f"{times} {reason}" for reason, times in self.failures.items())
+        return f"{count} tables → {count - failed} summaries; {failed} failed" + (f" ({reasons})" if reasons else "")
 
 
 class TableSummarizer:
@@ -157,12 +141,9 @@ class TableSummarizer:
         return self._report(await self._cached.apropositionize(units), before)
 
     def _report(self, outputs: Sequence[list[str]], before: Usage) -> SummaryReport:
-        used = self._chat.usage
-        counts = ("requests", "prompt_tokens", "completion_tokens", "cached_tokens")
-        usage = Usage(*(getattr(used, count) - getattr(before, count) for count in counts))
-        return SummaryReport(
-            tuple(_summary(position, texts, self.name) for position, texts in enumerate(outputs)), usage
-        )
+        usage = Usage(*map(sub, astuple(self._chat.usage), astuple(before)))
+        summaries = tuple(_summary(position, texts, self.name) for position, texts in enumerate(outputs))
+        return SummaryReport(summaries, usage)
 
 
 class _FunctionChat(ChatPropositionizer):
@@ -212,24 +193,15 @@ SUMMARIES = Task("table summaries", table_prompt, read_summary, _versioned_name)
 
 
 def _units(tables: Sequence[Table]) -> list[Unit]:
+    """Return tables as passages of their Markdown; one without any text has an empty one."""
     if isinstance(tables, Table) or not all(isinstance(table, Table) for table in tables):
         raise InvalidInputError("expected a list of factoid.documents.Table, as clean(...).tables holds them")
-    return [table_unit(table) for table in tables]
-
-
-def table_unit(table: Table) -> Unit:
-    """Return a table as a passage of its Markdown; one without any text has an empty one."""
-    text = table.to_markdown() if any(cell.text.strip() for cell in table.cells) else ""
-    return make_unit(
-        text,
-        Granularity.PASSAGE,
-        document_id="",
-        parent_id="",
-        start=0,
-        end=len(text),
-        title=table.title,
-        section=table.section,
-    )
+    units = []
+    for table in tables:
+        text = table.to_markdown() if any(cell.text.strip() for cell in table.cells) else ""
+        place: dict[str, Any] = {"document_id": "", "parent_id": "", "start": 0, "end": len(text)}
+        units.append(make_unit(text, Granularity.PASSAGE, title=table.title, section=table.section, **place))
+    return units
 
 
 def _summary(position: int, texts: list[str], name: str) -> TableSummary:

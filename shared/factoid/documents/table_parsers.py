@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from factoid._optional import require
+from factoid.documents.rules import LOWERED, RAISED
 from factoid.documents.tables import SELECTION, Cell, CellKind, Table, is_number
 from factoid.markdown import visible
 from factoid.sentences import Span
@@ -29,12 +30,12 @@ _AZURE_DELIMITER = re.compile(r"[\s>]*\|(?: - \|)+\s*")
 _UNPADDED = re.compile(r"(?<!\\)\|[^\s|]")
 _SMALL = re.compile(r"<(sup|sub)\b[^<>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
 _HAS_SMALL = re.compile(r"[\d+−–=, -]+|[a-z]")  # words stay as they are, such as "st" in "21st"
-_RAISED = str.maketrans("0123456789+-−–=abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
-_LOWERED = str.maketrans("0123456789+-−–=aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋₌ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
+_RAISED, _LOWERED = RAISED | {ord("–"): "⁻"}, LOWERED | {ord("–"): "₋"}
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
 _HTML_CELL = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE)
 _CELL_END = re.compile(r"</?(?:t[dhr]|tbody|thead|tfoot|table)\b", re.IGNORECASE)
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]+[\d.]*[a-z]?\s*[:.|—–*-]")
 _OPEN_WORDS = 5  # a cell that was wrapped into the next row has at least as many words
 _MOST_SPAN = 1000  # rows or columns of one HTML cell, as browsers cut them
@@ -46,7 +47,7 @@ class _Field(NamedTuple):
     text: str
     start: int
     end: int
-    covered: bool  # nothing at all between two pipes: in Azure's dialect a merged cell covers it
+    covered: bool = False  # nothing at all between two pipes: in Azure's dialect a merged cell covers it
 
 
 def markdown_tables(text: str) -> list[Table]:
@@ -56,8 +57,7 @@ def markdown_tables(text: str) -> list[Table]:
     with the cells of the row above is part of that row. A paragraph that begins as "Table 2:" is the caption of the table
     before it or, where there is none, of the one after it.
     """
-    tables = [*_pipe_tables(text), *_html_tables(text)]
-    tables.sort(key=lambda table: table.span or (0, 0))
+    tables = sorted([*_pipe_tables(text), *_html_tables(text)], key=lambda table: table.span or (0, 0))
     return _with_captions(text, tables)
 
 
@@ -144,25 +144,31 @@ def _plain_line(source: str) -> str:
 
 def _html_cell_spans(source: str, start: int) -> list[Span]:
     spans = []
-    hidden = COMMENT.sub(lambda match: " " * len(match.group()), source)
+    hidden = _hidden(source, COMMENT)
     for match in _HTML_CELL.finditer(hidden):
         end = _CELL_END.search(hidden, match.end())
-        raw = source[match.end() : end.start() if end else len(source)]
-        begin = start + match.end() + len(raw) - len(raw.lstrip())
-        spans.append((begin, max(begin, start + match.end() + len(raw.rstrip()))))
+        left, right = _stripped(source, match.end(), end.start() if end else len(source))
+        spans.append((start + left, start + right))
     return spans
 
 
-def _hidden(text: str) -> str:
-    """Return the text with comments and fenced code blanked out; offsets stay."""
-    for pattern in (COMMENT, FENCE):
-        text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+def _stripped(text: str, start: int, end: int) -> Span:
+    """Return a span without the white space at its ends."""
+    part = text[start:end]
+    start += len(part) - len(part.lstrip())
+    return start, start + len(part.strip())
+
+
+def _hidden(text: str, *patterns: re.Pattern[str]) -> str:
+    """Return the text with comments or fenced code blanked out; offsets stay."""
+    for pattern in patterns:
+        text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     return text
 
 
 def _html_tables(text: str) -> Iterator[Table]:
     depth, begin = 0, 0
-    for match in _HTML_TABLE.finditer(_hidden(text)):
+    for match in _HTML_TABLE.finditer(_hidden(text, COMMENT, FENCE)):
         if match.group(1):
             depth = max(0, depth - 1)
             if depth == 0 and begin >= 0:
@@ -179,7 +185,7 @@ def _pipe_tables(text: str) -> Iterator[Table]:
     """Yield the tables around the delimiter rows that markdown-it sees as such."""
     from markdown_it import MarkdownIt
 
-    hidden = _hidden(text)
+    hidden = _hidden(text, COMMENT, FENCE)
     parser = MarkdownIt("commonmark").enable("table")
     tokens: list[Any] = []
     parser.block.parse(hidden.replace("\r", " "), parser, {}, tokens)
@@ -211,17 +217,15 @@ def _fields(line: str, start: int) -> list[_Field]:
         bounds.pop()
     fields = []
     for left, right in pairwise(bounds):
-        raw = line[left + 1 : right]
-        begin = left + 1 + len(raw) - len(raw.lstrip())
-        shown = _plain_line(_BREAK.sub(" ", raw.strip().replace("\\|", "|")))
-        end = max(begin, left + 1 + len(raw.rstrip()))
-        fields.append(_Field(shown, start + begin, start + end, not raw))
+        begin, end = _stripped(line, left + 1, right)
+        shown = _plain_line(_BREAK.sub(" ", line[begin:end].replace("\\|", "|")))
+        fields.append(_Field(shown, start + begin, start + end, left + 1 == right))
     return fields
 
 
 def _pipe_table(rows: list[list[_Field]], header_count: int, span: Span, *, is_azure: bool) -> Table:
     width = max(map(len, rows), default=0)
-    rows = [[*row, *[_Field("", span[1], span[1], False)] * (width - len(row))] for row in rows]
+    rows = [[*row, *[_Field("", span[1], span[1])] * (width - len(row))] for row in rows]
     merged = is_azure and any(field.covered for row in rows for field in row)
     while header_count and not any(field.text for field in rows[0]):
         rows, header_count = rows[1:], header_count - 1
@@ -247,8 +251,7 @@ def _with_split_headers(header: list[list[_Field]], body: Sequence[Sequence[_Fie
         tokens = list(re.finditer(r"\S+", texts[0].text))
         shapes = {re.sub(r"\d+", "0", token.group()) for token in tokens}
         if len(tokens) == end - first and len(shapes) == 1 and "0" in shapes.pop():
-            place = texts[0]
-            leaves[first:end] = [_Field(token.group(), place.start, place.end, False) for token in tokens]
+            leaves[first:end] = [texts[0]._replace(text=token.group()) for token in tokens]
     return [*header[:-1], leaves]
 
 
@@ -256,7 +259,7 @@ def _without_wrapped(body: list[list[_Field]]) -> list[list[_Field]]:
     rows: list[list[_Field]] = []
     for row in body:
         if rows and _continues(rows[-1], row):
-            rows[-1] = [_joined(before, field) for before, field in zip(rows[-1], row, strict=True)]
+            rows[-1] = list(map(_joined, rows[-1], row))
         else:
             rows.append(row)
     return rows
@@ -274,21 +277,20 @@ def _with_first_section(body: list[list[_Field]]) -> list[list[_Field]]:
 
 def _continues(above: Sequence[_Field], row: Sequence[_Field]) -> bool:
     """Tell whether a row only holds the rest of cells above, which are long and end within a sentence."""
-    pairs = [
-        (SELECTION.sub("", before.text), field.text) for before, field in zip(above, row, strict=True) if field.text
-    ]
-    if not pairs or (row[0].text and not row[0].text[0].islower()):
+    if not any(field.text for field in row) or (row[0].text and not row[0].text[0].islower()):
         return False
-    return all(
-        len(before.split()) >= _OPEN_WORDS and not before.endswith(_END_OF_SENTENCE) and not is_number(text)
-        for before, text in pairs
-    )
+    for before, field in zip(above, row, strict=True):
+        open_text = SELECTION.sub("", before.text)
+        is_open = len(open_text.split()) >= _OPEN_WORDS and not open_text.endswith(_END_OF_SENTENCE)
+        if field.text and (not is_open or is_number(field.text)):
+            return False
+    return True
 
 
 def _joined(before: _Field, field: _Field) -> _Field:
     if not field.text:
         return before
-    return _Field(f"{SELECTION.sub('', before.text).rstrip()} {field.text}", before.start, field.end, False)
+    return _Field(f"{SELECTION.sub('', before.text).rstrip()} {field.text}", before.start, field.end)
 
 
 def _cells(rows: Sequence[Sequence[_Field]], header_count: int, *, merged: bool) -> list[Cell]:
@@ -300,10 +302,10 @@ def _cells(rows: Sequence[Sequence[_Field]], header_count: int, *, merged: bool)
     cells: list[Cell] = []
     owner: dict[tuple[int, int], int] = {}
     for index, row in enumerate(rows):
-        is_header = index < header_count
+        kind: CellKind = "columnHeader" if index < header_count else "content"
         for column, field in enumerate(row):
             above = owner.get((index - 1, column)) if index != header_count else None
-            left = owner.get((index, column - 1)) if column else None
+            left = owner.get((index, column - 1))
             if merged and field.covered:
                 if left is not None and cells[left].row == index and cells[left].text:
                     cells[left] = replace(cells[left], column_span=column - cells[left].column + 1)
@@ -314,7 +316,6 @@ def _cells(rows: Sequence[Sequence[_Field]], header_count: int, *, merged: bool)
                     owner[index, column] = above
                     continue
             owner[index, column] = len(cells)
-            kind: CellKind = "columnHeader" if is_header else "content"
             cells.append(Cell(index, column, field.text, kind=kind, span=(field.start, field.end)))
     return cells
 
@@ -323,10 +324,8 @@ def _with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
     """Return tables with the paragraphs that name them: the next one, or else the one before."""
     results: list[Table] = []
     taken: set[int] = set()
-    for position, table in enumerate(tables):
-        start, end = table.span or (0, 0)
-        limit = (tables[position + 1].span or (0, 0))[0] if position + 1 < len(tables) else len(text)
-        floor = (tables[position - 1].span or (0, 0))[1] if position else 0
+    spans = [(0, 0), *(table.span or (0, 0) for table in tables), (len(text), len(text))]
+    for table, (_, floor), (start, end), (limit, _) in zip(tables, spans, spans[1:], spans[2:], strict=False):
         for span in (_paragraph_after(text, end, limit), _paragraph_before(text, floor, start)):
             if not table.caption and span[0] not in taken and _CAPTION.match(text, *span):
                 taken.add(span[0])
@@ -336,12 +335,12 @@ def _with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
 
 
 def _paragraph_after(text: str, start: int, limit: int) -> Span:
-    start += len(text[start:limit]) - len(text[start:limit].lstrip())
-    end = re.compile(r"\n[ \t]*\n").search(text, start, limit)
-    return (start, start + len(text[start : end.start() if end else limit].rstrip()))
+    start, limit = _stripped(text, start, limit)
+    end = _BLANK_LINE.search(text, start, limit)
+    return _stripped(text, start, end.start() if end else limit)
 
 
 def _paragraph_before(text: str, floor: int, end: int) -> Span:
-    end -= len(text[floor:end]) - len(text[floor:end].rstrip())
-    start = text.rfind("\n\n", floor, end) + 2 if text.rfind("\n\n", floor, end) >= 0 else floor
-    return (start + len(text[start:end]) - len(text[start:end].lstrip()), end)
+    start, end = _stripped(text, floor, end)
+    blank = text.rfind("\n\n", start, end)
+    return _stripped(text, blank if blank >= 0 else start, end)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from factoid.documents.tables import Cell, Row, Table, is_number, plain_text
 
-_AVERAGE = {"avg", "average", "mean"}
+_SCOPES = dict.fromkeys(("avg", "average", "mean"), " on average") | dict.fromkeys(("total", "all", "sum"), " in total")
 _ABBREVIATED = re.compile(r"\bAvg\.", re.IGNORECASE)
-_TOTAL = {"total", "all", "sum"}
 _COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)*")
 _LONG = 8  # words from which a text is quoted after a colon
 _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
@@ -19,18 +18,12 @@ _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 
 @dataclass(frozen=True, slots=True)
 class RowProposition:
-    """A sentence about one value of a table.
+    """A sentence about one value of a table, at this position in the grid."""
 
-    Attributes:
-        text: Such as "In Table 2, Contriever with proposition granularity has R@5 of 52.7 on average."
-        row, column: Position of the value in the grid.
-        cells: The value's cell, then those of the row's name: the evidence.
-    """
-
-    text: str
+    text: str  # such as "In Table 2, Contriever with proposition granularity has R@5 of 52.7 on average."
     row: int
     column: int
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...]  # the value's, then those of the row's name: the evidence
 
 
 def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
@@ -60,20 +53,14 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
         heads = _heads(row, count)
         values = list(_values(row, count, heads))
         if not values:  # the name is all that the row says
-            name, values = (
-                "",
-                [(column, cell) for cell, column in heads.items() if levels[column] or cell.column_span > 1],
-            )
+            name = ""
+            values = [(column, cell) for cell, column in heads.items() if levels[column] or cell.column_span > 1]
+        start = ", ".join(filter(None, place))
         for column, cell in values:
             headers = () if cell in heads and cell.column_span > 1 else levels[column]
             sentence = _sentence(name, headers, plain_text(cell))
-            start = ", ".join(part for part in place if part)
-            whole = f"{start}, {sentence}" if start else sentence
-            propositions.append(
-                RowProposition(
-                    whole[0].upper() + whole[1:] if start else whole, row.number, column, tuple({cell: column} | heads)
-                )
-            )
+            whole = f"{start[0].upper()}{start[1:]}, {sentence}" if start else sentence
+            propositions.append(RowProposition(whole, row.number, column, tuple({cell: column} | heads)))
     return propositions
 
 
@@ -115,21 +102,14 @@ def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]], lower: s
 
 
 def _lowered(name: str, lower: set[str]) -> str:
-    words = name.split()
-    common = _COMMON_NOUN.fullmatch(name) and words[0].lower() in lower
-    return name.lower() if common else name
+    return name.lower() if _COMMON_NOUN.fullmatch(name) and name.split()[0].lower() in lower else name
 
 
 def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
     """Return what a row's value says, with a full stop."""
     outer, measure = (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
     measure = _ABBREVIATED.sub("average", measure)  # a full stop would end the sentence for splitters
-    group = outer.lower().strip(". ")
-    scope = f" for {outer}" if outer else ""
-    if group in _AVERAGE:
-        scope = " on average"
-    elif group in _TOTAL:
-        scope = " in total"
+    scope = _SCOPES.get(outer.lower().strip(". "), f" for {outer}" if outer else "")
     is_text = not is_number(value) and (len(value.split()) >= _LONG or value.endswith(_ENDS))
     if name and measure and not is_text:
         sentence = f"{name} has {measure} of {value}{scope}"

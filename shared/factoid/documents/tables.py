@@ -30,101 +30,73 @@ _ROW_HEADER_WORDS = 8  # most words that the name of a row has
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of a page.
+    """A part of a page."""
 
-    Attributes:
-        page: Number of the page, from 1.
-        polygon: x and y of each corner in turn, in the page's unit, clockwise from the text's upper left.
-    """
-
-    page: int
-    polygon: tuple[float, ...]
+    page: int  # its number, from 1
+    polygon: tuple[
+        float, ...
+    ]  # x and y of each corner in turn, in the page's unit, clockwise from the text's upper left
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table; a merged one stands once, at its upper left.
-
-    Attributes:
-        row, column: Position, from 0.
-        text: What a reader sees, on one line.
-        row_span, column_span: Rows and columns that it covers, at least 1.
-        kind: What it is for.
-        span: Where it stands in the content that was read, or None.
-        regions: Where it stands on the pages.
-    """
+    """A cell of a table; a merged one stands once, at its upper left. Positions count from 0."""
 
     row: int
     column: int
-    text: str
-    row_span: int = 1
+    text: str  # what a reader sees, on one line
+    row_span: int = 1  # rows that it covers
     column_span: int = 1
     kind: CellKind = "content"
-    span: Span | None = None
-    regions: tuple[Region, ...] = ()
+    span: Span | None = None  # where it stands in the content that was read
+    regions: tuple[Region, ...] = ()  # where it stands on the pages
 
 
 class Row(NamedTuple):
-    """A row of a table's body.
+    """A row of a table's body."""
 
-    Attributes:
-        number: Its place in the grid, from 0.
-        cells: The cell at each column, or None; merged cells repeat.
-        description: Text of the row above that describes this one and its neighbours, such as "Supervised models", or "".
-    """
-
-    number: int
-    cells: list[Cell | None]
-    description: str = ""
+    number: int  # its place in the grid, from 0
+    cells: list[Cell | None]  # at each column; merged cells repeat
+    description: str = ""  # text of the row above that describes this one and its neighbours
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as a grid of cells.
-
-    Attributes:
-        cells: In reading order; a position without a cell is empty. Where cells overlap, the first one counts.
-        row_count, column_count: Size of the grid, header rows included.
-        caption: Such as "Table 2: Passage retrieval performance", or "".
-        footnotes: Texts below the table.
-        title: The document's title.
-        section: Path of headings, outermost first, joined by ", ".
-        pages: Numbers of the pages that it stands on, from 1.
-        span: Where it stands in the content that was read, or None.
-        caption_span: Where its caption stands there, if outside of the table, or None.
-        regions: Where it stands on the pages.
+    """A table as a grid of cells. A position without a cell is empty; where cells overlap, the first one counts.
 
     Raises:
         InvalidInputError: A cell has an impossible position or reaches out of the grid.
     """
 
-    cells: tuple[Cell, ...]
-    row_count: int
+    cells: tuple[Cell, ...]  # in reading order
+    row_count: int  # of the grid, header rows included
     column_count: int
-    caption: str = ""
-    footnotes: tuple[str, ...] = ()
-    title: str = ""
-    section: str = ""
-    pages: tuple[int, ...] = ()
-    span: Span | None = None
-    caption_span: Span | None = None
-    regions: tuple[Region, ...] = ()
+    caption: str = ""  # such as "Table 2: Passage retrieval performance"
+    footnotes: tuple[str, ...] = ()  # texts below the table
+    title: str = ""  # of the document
+    section: str = ""  # path of headings, outermost first, joined by ", "
+    pages: tuple[int, ...] = ()  # numbers of the pages that it stands on, from 1
+    span: Span | None = None  # where it stands in the content that was read
+    caption_span: Span | None = None  # where its caption stands there, if outside of the table
+    regions: tuple[Region, ...] = ()  # where it stands on the pages
 
     def __post_init__(self) -> None:
         for cell in self.cells:
             bottom, right = cell.row + cell.row_span, cell.column + cell.column_span
             if min(cell.row, cell.column) < 0 or min(cell.row_span, cell.column_span) < 1:
-                message = f"a cell's row and column must be at least 0 and its spans at least 1, got {cell}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(
+                    f"a cell's row and column must be at least 0 and its spans at least 1, got {cell}"
+                )
             if bottom > self.row_count or right > self.column_count:
-                message = f"a cell reaches out of {self.row_count} rows and {self.column_count} columns: {cell}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(
+                    f"a cell reaches out of {self.row_count} rows and {self.column_count} columns: {cell}"
+                )
 
     @property
     def label(self) -> str:
         """What the text calls the table, such as "Table 2", or ""."""
         match = _LABEL.match(self.caption)
-        return match.group() if match else ""
+        return match[0] if match else ""
 
     @property
     def header_rows(self) -> int:
@@ -147,12 +119,8 @@ class Table:
 
     def headers(self) -> list[tuple[str, ...]]:
         """Return the headers above each column, outermost first; one that is repeated counts once."""
-        rows = self.grid()[: self.header_rows]
-        columns = []
-        for column in range(self.column_count):
-            texts = dict.fromkeys(cell.text for row in rows if (cell := row[column]) and cell.text)
-            columns.append(tuple(texts))
-        return columns
+        rows = self.texts()[: self.header_rows]
+        return [tuple(dict.fromkeys(row[column] for row in rows if row[column])) for column in range(self.column_count)]
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows below the headers; a text that spans a row describes the rows below it and is not yielded.
@@ -161,7 +129,8 @@ class Table:
         that stands once, such as that at the end, is one of the whole table: no row describes it.
         """
         grid = list(enumerate(self.grid()))[self.header_rows :]
-        rows = [(index, cells, texts) for index, cells in grid if (texts := _distinct(cells))]
+        distinct = ([cell for cell in dict.fromkeys(cells) if cell and cell.text] for _, cells in grid)
+        rows = [(*row, texts) for row, texts in zip(grid, distinct, strict=True) if texts]
         firsts = Counter(texts[0].text for _, _, texts in rows)
         description = ""
         for index, cells, texts in rows:
@@ -217,18 +186,16 @@ class Table:
         Where rows describe others (see `rows`), their text stands under "description".
         """
         rows, names = list(self.rows()), self.names()
-        described = any(row.description for row in rows)
-        return [
-            ({"description": row.description} if described else {})
-            | {name: cell.text if cell else "" for name, cell in zip(names, row.cells, strict=True)}
-            for row in rows
-        ]
+        texts = ([cell.text if cell else "" for cell in row.cells] for row in rows)
+        records = [dict(zip(names, values, strict=True)) for values in texts]
+        if any(row.description for row in rows):
+            records = [{"description": row.description} | record for row, record in zip(rows, records, strict=True)]
+        return records
 
-    def to_pandas(self, *, numbers: bool = True) -> pd.DataFrame:
+    def to_pandas(self) -> pd.DataFrame:
         """Return the body as a data frame, with a MultiIndex of columns where headers have levels.
 
-        Args:
-            numbers: Turn a column whose texts are all numbers into numbers; thousands may be separated by commas.
+        A column whose texts are all numbers holds numbers; thousands may be separated by commas.
 
         Raises:
             MissingDependencyError: pandas is not installed.
@@ -238,38 +205,31 @@ class Table:
         levels = [levels or (name,) for levels, name in zip(self.headers(), self.names(), strict=True)]
         described = bool(records) and len(records[0]) > len(levels)
         frame = pandas.DataFrame(records, columns=(["description"] if described else []) + self.names(), dtype=object)
-        if numbers:
-            for name in frame.columns:
-                texts = [text.replace(",", "") for text in frame[name] if text]
-                if texts and all(re.fullmatch(r"[-+]?\d+(?:\.\d+)?", text) for text in texts):
-                    frame[name] = pandas.to_numeric(frame[name].str.replace(",", ""))
+        for name in frame.columns:
+            texts = [text.replace(",", "") for text in frame[name] if text]
+            if texts and all(re.fullmatch(r"[-+]?\d+(?:\.\d+)?", text) for text in texts):
+                frame[name] = pandas.to_numeric(frame[name].str.replace(",", ""))
         depth = max(map(len, levels), default=1)
         if depth > 1:
             levels = [("description",), *levels] if described else levels
             frame.columns = pandas.MultiIndex.from_tuples([(*names, *[""] * (depth - len(names))) for names in levels])
         return frame
 
-    def to_markdown(self, *, caption: bool = True) -> str:
+    def to_markdown(self) -> str:
         """Return the table as Markdown that every parser reads: one header row, merged cells repeated, caption below."""
-        names, rows = self.names() if self.header_rows else [""] * self.column_count, self.grid()[self.header_rows :]
+        names = self.names() if self.header_rows else [""] * self.column_count
         lines = [_line(names), "|" + " - |" * self.column_count] if self.column_count else []
-        lines += [_line([cell.text if cell else "" for cell in row]) for row in rows]
-        lines += ["", *([self.caption] if self.caption else []), *self.footnotes] if caption else []
+        lines += map(_line, self.texts()[self.header_rows :])
+        lines += ["", *([self.caption] if self.caption else []), *self.footnotes]
         return "\n".join(lines).rstrip("\n")
 
     def to_html(self) -> str:
         """Return the table as HTML with its merged cells. Texts are escaped."""
-        starts: dict[int, list[Cell]] = {row: [] for row in range(self.row_count)}
-        for cell in self.cells:
-            starts[cell.row].append(cell)
-        lines = ["<table>", *([f"<caption>{html.escape(self.caption)}</caption>"] if self.caption else [])]
-        ordered = (sorted(cells, key=lambda cell: cell.column) for cells in starts.values())
-        lines += ["<tr>" + "".join(map(_html_cell, cells)) + "</tr>" for cells in ordered]
-        return "\n".join([*lines, "</table>"])
-
-
-def _distinct(cells: Iterable[Cell | None]) -> list[Cell]:
-    return [cell for cell in dict.fromkeys(cells) if cell and cell.text]
+        rows: list[list[str]] = [[] for _ in range(self.row_count)]
+        for cell in sorted(self.cells, key=lambda cell: cell.column):
+            rows[cell.row].append(_html_cell(cell))
+        caption = [f"<caption>{html.escape(self.caption)}</caption>"] if self.caption else []
+        return "\n".join(["<table>", *caption, *(f"<tr>{''.join(row)}</tr>" for row in rows), "</table>"])
 
 
 def _describes(texts: Sequence[Cell]) -> bool:

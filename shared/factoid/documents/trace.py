@@ -42,15 +42,10 @@ class TracedText:
 
     def strip(self) -> TracedText:
         """Return the text without white space around it."""
-        stripped = self.text.strip()
-        start = len(self.text) - len(self.text.lstrip())
-        return self.cut(start, start + len(stripped))
+        return self.cut(len(self.text) - len(self.text.lstrip()), len(self.text.rstrip()))
 
     def edit(self, edits: Iterable[Edit]) -> TracedText:
-        """Replace parts of the text.
-
-        Args:
-            edits: In any order. Of a replacement, what it shares with the replaced text at its beginning and its end is kept.
+        """Replace parts of the text, in any order. What a replacement shares with the old text at its ends is kept.
 
         Raises:
             InvalidInputError: Two edits overlap, or one reaches out of the text.
@@ -59,8 +54,9 @@ class TracedText:
         at = 0
         for start, end, replacement in sorted(edits):
             if not at <= start <= end <= len(self.text):
-                message = f"edits must not overlap or leave the text of {len(self.text)} characters: {start, end, replacement}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(
+                    f"edits must not overlap or leave the text of {len(self.text)} characters: {start, end, replacement}"
+                )
             before = self.text[start:end]
             head = _shared(before, replacement)
             tail = _shared(before[head:][::-1], replacement[head:][::-1])

@@ -51,7 +51,7 @@ class CitedText:
         InvalidInputError: Something is no list, or lists have other lengths than the sentences.
     """
 
-    sentences: Sequence[str]  # or claims, without markers, or the whole answer: at the level of the gold citations
+    sentences: Sequence[str]  # or claims, without markers, or the whole answer, at the level of the gold citations
     passages: Sequence[Unit | Document | str]  # an entailment model reads a title before the text, as in ALCE
     citations: Sequence[Sequence[int]]  # for each sentence the indices of the passages that it cites, from 0
     gold: Sequence[Collection[int] | None] | None = (
@@ -70,14 +70,12 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True)
 class CitationScores:
-    """Precision and recall of the citations of one or more answers, from 0 to 1."""
+    """Precision and recall of the citations of one or more answers, from 0 to 1, and how many were judged."""
 
     precision: float  # share of the citations that support their sentence; 0 where there are none
-    recall: (
-        float  # share of the sentences that are supported; by gold labels, mean share of the passages to cite that are
-    )
-    sentences: int  # that were judged
-    citations: int  # that were judged
+    recall: float  # share of the sentences that are supported; by gold labels, mean share of the passages to cite
+    sentences: int
+    citations: int
 
 
 def score_citations(

@@ -24,13 +24,6 @@ _CONTEXT = 0.01  # of a matching neighbour: all of them together count less than
 def align(proposition: str, sentence: str) -> list[Span]:
     """Return the spans of the sentence whose words stand in a proposition, in order; adjacent words form one span.
 
-    Args:
-        proposition: The text, in whatever words.
-        sentence: Its sentence.
-
-    Returns:
-        Spans in characters of the sentence; none if the two share no word.
-
     Raises:
         MissingDependencyError: SciPy, part of the extra `models`, is absent.
     """

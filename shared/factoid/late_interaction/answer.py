@@ -57,18 +57,12 @@ def lists_sources(sentence: str) -> bool:
 
 
 class Stretch(NamedTuple):
-    """A stretch of an answer that ends with a sentence.
+    """A stretch of an answer that ends with a sentence."""
 
-    Attributes:
-        text: The sentence with what stands before it and, at the end of an answer, behind it.
-        start, end: The sentence's span in the text; equal if there is none.
-        is_prose: Whether the sentence is neither a heading nor code.
-    """
-
-    text: str
-    start: int
-    end: int
-    is_prose: bool = True
+    text: str  # the sentence with what stands before it and, at the end of an answer, behind it
+    start: int  # of the sentence in the text
+    end: int  # equal to the start if there is no sentence
+    is_prose: bool = True  # the sentence is neither a heading nor code
 
 
 class GrowingAnswer:
@@ -108,13 +102,11 @@ class GrowingAnswer:
         """Return the rest at the end of the answer."""
         spans = sentence_spans(self._text[self._block :])
         stretches = self._stretches([span for span in spans if self._block + span[1] > self._returned], len(self._text))
-        if stretches:
-            last = stretches[-1]
-            stretches[-1] = last._replace(text=last.text + self._text[self._returned :])
-        elif self._text[self._returned :]:
-            stretches = [Stretch(self._text[self._returned :], 0, 0)]
+        rest = self._text[self._returned :]
         self._returned = len(self._text)
-        return stretches
+        if stretches:
+            return [*stretches[:-1], stretches[-1]._replace(text=stretches[-1].text + rest)]
+        return [Stretch(rest, 0, 0)] if rest else []
 
     def _complete(self, stop: int) -> tuple[list[Stretch], bool]:
         """Return the sentences that are complete in the text up to `stop`, and whether the next one waits for more."""
@@ -151,11 +143,7 @@ def without_markers(sentence: str, *, starts_line: bool = False) -> str:
     """Return a sentence without marks such as `[1]` or `[2, 3]` that cite, and the spaces before them.
 
     Numbers in brackets that are a part of the sentence stay: in links, code and addresses, behind a single letter ("a[1]"),
-    where a noun is due ("see [2]"), and as the label of a line.
-
-    Args:
-        sentence: The sentence.
-        starts_line: Whether a line begins with it, as an entry of a list of sources does.
+    where a noun is due ("see [2]"), and as the label of a line (`starts_line`), as in a list of sources.
     """
     if not _MARKER.search(sentence):
         return sentence
@@ -183,7 +171,7 @@ def _cites(before: str, *, starts_line: bool) -> bool:
     if not ahead:
         return not starts_line  # it belongs to the sentence before
     attached = ahead == before
-    if attached and "://" in ahead.rsplit(maxsplit=1)[-1]:
+    if attached and "://" in "".join(ahead.rsplit(maxsplit=1)[-1:]):
         return False
     if word := _LAST_WORD.search(ahead):
         is_name = attached and len(word[0]) == 1 and word[0].isascii() and word[0].isalpha()

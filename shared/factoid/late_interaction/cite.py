@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan
 from operator import attrgetter
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
 from factoid.late_interaction.answer import (
@@ -52,23 +51,14 @@ Method = Literal["proposition", "proposition_text", "sentence"]
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A passage that is cited for a claim of a sentence.
+    """A passage that is cited for a claim of a sentence."""
 
-    Attributes:
-        position: Index of the passage in the input; its number in markers is one more.
-        score: MaxSim of the claim with the whole passage. It grows with the number of the claim's tokens.
-        margin: How far the score lies above that of the next passage; infinite if there is none.
-        claim: Text of the proposition, or the sentence.
-        spans: Where the claim's words stand, in characters of the cited answer.
-        support: The unit of the passage that matches the claim best, with its text and its span in the passage's document.
-    """
-
-    position: int
-    score: float
-    margin: float
-    claim: str
-    spans: tuple[Span, ...]
-    support: SpanHit
+    position: int  # of the passage in the input; its number in markers is one more
+    score: float  # MaxSim of the claim with the whole passage; it grows with the number of the claim's tokens
+    margin: float  # how far the score lies above that of the next passage; infinite if there is none
+    claim: str  # text of the proposition, or the sentence
+    spans: tuple[Span, ...]  # where the claim's words stand, in characters of the cited answer
+    support: SpanHit  # the unit of the passage that matches the claim best, with its span in the passage's document
 
     @property
     def number(self) -> int:
@@ -81,11 +71,7 @@ class Citation:
         return self.support.passage
 
     def fields(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the citation as JSON fields, the same in both frameworks.
-
-        Args:
-            metadata: Of the cited document or node; its `title` and `url` are taken if they are strings.
-        """
+        """Return the citation as JSON fields, with `title` and `url` from the cited document's metadata if they are strings."""
         support = self.support.unit
         return {
             "number": self.number,
@@ -103,22 +89,13 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence of an answer with its citations.
+    """A sentence of an answer with its citations; the texts of all sentences add up to the cited answer."""
 
-    Attributes:
-        text: The sentence with its markers, after the text between it and the sentence before: the texts of all sentences add
-            up to the cited answer.
-        sentence: The sentence alone, without markers, as the model read it.
-        start, end: Span of the sentence with its markers, in characters of the cited answer; equal where there is none, as
-            in a stretch of white space.
-        citations: By claim, in the order of the claims.
-    """
-
-    text: str
-    sentence: str
-    start: int
-    end: int
-    citations: tuple[Citation, ...] = ()
+    text: str  # the sentence with its markers, after the text between it and the sentence before
+    sentence: str  # the sentence alone, without markers, as the model read it
+    start: int  # of the sentence with its markers, in characters of the cited answer
+    end: int  # equal to the start where there is no sentence, as in a stretch of white space
+    citations: tuple[Citation, ...] = ()  # in the order of the claims
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -148,29 +125,17 @@ class CitedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CiteReport:
-    """Counts of one answer.
-
-    Attributes:
-        passages: Number of passages.
-        sentences: Number of sentences.
-        silent: Sentences without a claim, which are not cited: headings, code, refusals and those without a word.
-        marked: Sentences that keep their markers (`overwrite=False`).
-        claims: Number of queries: propositions and whole sentences.
-        whole: Sentences without propositions, cited as a whole.
-        unaligned: Propositions that share no word with their sentence; the whole sentence is cited.
-        below_margin: Claims without a citation because of `min_margin`.
-        windowed: Passages longer than the model's limit, read in several windows.
-    """
+    """Counts of one answer."""
 
     passages: int = 0
     sentences: int = 0
-    silent: int = 0
-    marked: int = 0
-    claims: int = 0
-    whole: int = 0
-    unaligned: int = 0
-    below_margin: int = 0
-    windowed: int = 0
+    silent: int = 0  # sentences without a claim, which are not cited: headings, code, refusals and those without a word
+    marked: int = 0  # sentences that keep their markers (`overwrite=False`)
+    claims: int = 0  # queries: propositions and whole sentences
+    whole: int = 0  # sentences without propositions, cited as a whole
+    unaligned: int = 0  # propositions that share no word with their sentence; the whole sentence is cited
+    below_margin: int = 0  # claims without a citation because of `min_margin`
+    windowed: int = 0  # passages longer than the model's limit, read in several windows
 
 
 class PropCite:
@@ -210,9 +175,8 @@ class PropCite:
     ) -> None:
         if method not in get_args(Method):
             raise InvalidInputError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
-        if min_margin is not None and (
-            isinstance(min_margin, bool) or not isinstance(min_margin, int | float) or isnan(min_margin)
-        ):
+        is_number = isinstance(min_margin, int | float) and not isinstance(min_margin, bool)
+        if min_margin is not None and (not is_number or isnan(min_margin)):
             raise InvalidInputError(f"min_margin must be a number or None, got {min_margin!r}")
         self.ranker = model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
         self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
@@ -256,20 +220,14 @@ class PropCite:
 
         Args:
             chunks: The answer in parts.
-            passages: As in `cite`; they are encoded when the first sentence is complete.
-
-        Raises:
-            InvalidInputError: As `cite`.
-            MissingDependencyError: Sentence Transformers is absent.
+            passages: As in `cite`, whose errors are raised too; they are encoded when the first sentence is complete.
         """
         citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
         try:
             for chunk in chunks:
                 check_text(chunk, "chunk")
-                for stretch in growing.feed(chunk):
-                    yield citer.cite(stretch)
-            for stretch in growing.finish():
-                yield citer.cite(stretch)
+                yield from map(citer.cite, growing.feed(chunk))
+            yield from map(citer.cite, growing.finish())
         finally:
             if isinstance(chunks, Generator):
                 chunks.close()
@@ -296,28 +254,24 @@ class PropCite:
         self.last_report = citer.report
 
 
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    """A claim: its text, its words' spans in the sentence, and the scorer of passages for it."""
-
+class _Claim(NamedTuple):
     text: str
-    spans: list[Span]
-    scorer: QueryScorer
+    spans: list[Span]  # of its words in the sentence
+    scorer: QueryScorer  # of passages for it
 
 
 class _AnswerCiter:
     """Cites the sentences of one answer in order; its passages are encoded once."""
 
     def __init__(self, options: PropCite, passages: Passages) -> None:
-        self._counts: Counter[str] = Counter()
         self._options = options
         self._ranker = options.ranker
         self._passages = as_passages(passages)
+        self._counts = Counter(passages=len(self._passages))
         self._tokens: list[TokenVectors] | None = None
         self._placed: dict[int, list[PlacedUnit]] = {}
         self._propositions: dict[str, list[Unit]] = {}
         self._length = 0  # of the cited answer so far
-        self._counts["passages"] = len(self._passages)
 
     @property
     def report(self) -> CiteReport:
@@ -336,11 +290,11 @@ class _AnswerCiter:
         if self._options.method == "sentence" or not self._passages:
             return
         sentences = dict.fromkeys(_plain(stretch) for stretch in stretches if self._claims_something(stretch))
-        units = [as_passage(sentence) for sentence in sentences if sentence not in self._propositions]
-        texts = {unit.id: unit.text for unit in units}
-        self._propositions |= {unit.text: [] for unit in units}
-        for proposition in decompose(units, self._options.propositionizer, log=False).units if units else ():
-            self._propositions[texts[proposition.parent_id]].append(proposition)
+        units = {unit.id: unit for unit in map(as_passage, sentences) if unit.text not in self._propositions}
+        self._propositions |= {unit.text: [] for unit in units.values()}
+        if units:
+            for proposition in decompose(list(units.values()), self._options.propositionizer, log=False).units:
+                self._propositions[units[proposition.parent_id].text].append(proposition)
 
     def cite(self, stretch: Stretch) -> CitedSentence:
         """Return the next sentence of the answer with its citations."""
@@ -352,26 +306,23 @@ class _AnswerCiter:
         elif original:
             self._counts["marked" if self._keeps_markers(stretch) else "silent"] += 1
         self._counts.update(sentences=bool(original), claims=len(claims))
-        cited = [(claim, citation) for claim in claims for citation in self._citations(claim)]
-        numbers = dict.fromkeys(citation.number for _, citation in cited)
+        cited = [citation for claim in claims for citation in self._citations(claim)]
+        numbers = dict.fromkeys(citation.number for citation in cited)
         sentence, place = with_markers(original if self._keeps_markers(stretch) else plain, list(numbers))
         start, added = self._length + stretch.start, len(sentence) - len(plain)
-        citations = tuple(
-            replace(
-                citation,
-                spans=tuple(
-                    (start + first + added * (first >= place), start + last + added * (last > place))
-                    for first, last in claim.spans
-                ),
+
+        def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
+            return tuple(
+                (start + first + added * (first >= place), start + last + added * (last > place))
+                for first, last in spans
             )
-            for claim, citation in cited
-        )
+
+        citations = tuple(replace(citation, spans=moved(citation.spans)) for citation in cited)
         text = stretch.text[: stretch.start] + sentence + stretch.text[stretch.end :]
         self._length += len(text)
         return CitedSentence(text, plain, start, start + len(sentence), citations)
 
     def _keeps_markers(self, stretch: Stretch) -> bool:
-        """Tell whether a sentence keeps its markers."""
         return not self._options.overwrite and _plain(stretch) != stretch.text[stretch.start : stretch.end]
 
     def _claims_something(self, stretch: Stretch) -> bool:
@@ -390,10 +341,10 @@ class _AnswerCiter:
         encoder, alpha = self._ranker.encoder, self._ranker.alpha
         if not self._passages:
             return
-        if self._options.method == "sentence":
-            yield _Claim(sentence, whole, QueryScorer(encoder, sentence, alpha))
-            return
         scorer = None if self._options.method == "proposition_text" else QueryScorer(encoder, sentence, alpha)
+        if scorer and self._options.method == "sentence":
+            yield _Claim(sentence, whole, scorer)
+            return
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
             is_whole = "fallback" in proposition.metadata
@@ -415,22 +366,20 @@ class _AnswerCiter:
             claim.scorer.passage_score(products) if passage.spans.any() else -inf
             for passage, products in zip(tokens, similarities, strict=True)
         ]
-        order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
-        order = [position for position in order if isfinite(scores[position])]
+        finite = [position for position, score in enumerate(scores) if isfinite(score)]
+        order = sorted(finite, key=scores.__getitem__, reverse=True)
         for position, following in zip(order[: self._options.top], [*order[1:], None], strict=False):
             margin = inf if following is None else scores[position] - scores[following]
             if self._options.min_margin is not None and margin < self._options.min_margin:
                 self._counts["below_margin"] += 1
                 return
-            support = self._support(claim, position, tokens[position], similarities[position])
+            kind, passage = self._options.support, self._passages[position]
+            if position not in self._placed:
+                [self._placed[position]], _ = self._ranker.placed_units([passage], kind)
+            units = self._placed[position]
+            hits, _ = claim.scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
+            support = max(hits, key=attrgetter("score"))
             yield Citation(position, scores[position], margin, claim.text, tuple(claim.spans), support)
-
-    def _support(self, claim: _Claim, position: int, tokens: TokenVectors, similarities: Sequence[Vectors]) -> SpanHit:
-        kind, passage = self._options.support, self._passages[position]
-        if position not in self._placed:
-            [self._placed[position]], _ = self._ranker.placed_units([passage], kind)
-        hits, _ = claim.scorer.hits(kind, passage, position, tokens, self._placed[position], similarities)
-        return max(hits, key=attrgetter("score"))
 
 
 def _plain(stretch: Stretch) -> str:

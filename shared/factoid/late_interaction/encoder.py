@@ -102,19 +102,16 @@ class LateInteractionEncoder:
         return FINER_PROMPT in self._model().prompts
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-        """Return the token vectors of a query.
+        """Return the token vectors of a query, marked with m'_q if that is asked for and the model has that marker.
 
-        Args:
-            text: The query.
-            finer: Mark the query with m'_q, to score units finer than a passage, if the model has that marker; a model
-                trained without it does best with m_q for both (Table 5).
+        A model trained without it does best with m_q for both (Table 5).
         """
         check_text(text, "query")
         with self._lock:
             model = self._model()
             name = FINER_PROMPT if finer and self.has_finer_marker() else "query"
             prompt = model.prompts.get(name) or ""
-            [features] = model.encode_query([text], prompt=prompt, **self._options({}))
+            [features] = model.encode_query([text], prompt=prompt, **self._options())
         vectors, spans, mask = _tokens(features, prompt, text)
         end = int(spans[:, 1].max(initial=0))
         if text[end:].strip():
@@ -131,12 +128,13 @@ class LateInteractionEncoder:
             limit = self._limit(model)
             budget = limit - len(model.tokenizer(prompt)["input_ids"]) if limit else 0
             if limit and budget < _LEAST_TOKENS:
-                message = f"max_tokens must leave at least {_LEAST_TOKENS} tokens beside marker and special tokens, got {limit}"
-                raise InvalidInputError(message)
+                raise InvalidInputError(
+                    f"max_tokens must leave at least {_LEAST_TOKENS} tokens beside marker and special tokens, got {limit}"
+                )
             windows = [_windows(text, model.tokenizer, budget) for text in texts]
             parts = [text[start:end] for text, cuts in zip(texts, windows, strict=True) for start, end, _ in cuts]
             size = {"max_length": limit} if limit else {}
-            encoded = model.encode_document(parts, prompt=prompt, **self._options(size)) if parts else []
+            encoded = model.encode_document(parts, prompt=prompt, **self._options(**size)) if parts else []
         features = iter(encoded)
         return [
             _merged([(*_tokens(next(features), prompt, text[start:end]), start, cut) for start, end, cut in cuts])
@@ -160,32 +158,25 @@ class LateInteractionEncoder:
                 digest.update(json.dumps([*parts, self._limit(model)], sort_keys=True, default=str).encode())
                 for name, weights in sorted(model.state_dict().items()):
                     digest.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
-                    digest.update(
-                        weights.detach()
-                        .cpu()
-                        .contiguous()
-                        .reshape(-1)
-                        .view(require("torch", extra="models").uint8)
-                        .numpy()
-                    )
+                    flat = weights.detach().cpu().contiguous().reshape(-1)
+                    digest.update(flat.view(require("torch", extra="models").uint8).numpy())
                 self._fingerprint = digest.hexdigest()
             return self._fingerprint
 
-    def _options(self, text: dict[str, Any]) -> dict[str, Any]:
+    def _options(self, **tokenizing: Any) -> dict[str, Any]:
         return {
             "output_value": None,  # all features of each token, not only the vectors
-            "processing_kwargs": {"text": {"return_offsets_mapping": True, **text}},
+            "processing_kwargs": {"text": {"return_offsets_mapping": True, **tokenizing}},
             "batch_size": self.batch_size,
             "show_progress_bar": self.show_progress,
         }
 
     def _limit(self, model: Any) -> int | None:
-        most = model.max_seq_length
-        if most is not None and most > _ENDLESS:
-            most = None
+        most = model.max_seq_length if (model.max_seq_length or 0) <= _ENDLESS else None
         if self.max_tokens is not None and most is not None and self.max_tokens > most:
-            message = f"max_tokens must be at most {most}, what this model can read, got {self.max_tokens}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                f"max_tokens must be at most {most}, what this model can read, got {self.max_tokens}"
+            )
         return self.max_tokens or getattr(model[0], "document_length", None) or most
 
     def _model(self) -> Any:
@@ -193,17 +184,16 @@ class LateInteractionEncoder:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
                 model: Any = self._source
-                if not self.projection:
-                    with quiet_loading(self.show_progress):
+                with quiet_loading(self.show_progress):
+                    if not self.projection:
                         name = offline_model() if model is None else model
                         transformer = library.SentenceTransformer(name, device=self.device)[0]
                         model = build_model(transformer, device=self.device)
-                elif isinstance(model, str):
-                    with quiet_loading(self.show_progress):
+                    elif isinstance(model, str):
                         model = library.MultiVectorEncoder(model, device=self.device)
-                    expansion = getattr(model[0], "query_expansion", None)
-                    if expansion and expansion["strategy"] == "fixed":
-                        model[0].query_expansion = {**expansion, "strategy": "min"}
+                        expansion = getattr(model[0], "query_expansion", None)
+                        if expansion and expansion["strategy"] == "fixed":
+                            model[0].query_expansion = {**expansion, "strategy": "min"}
                 if not getattr(model.tokenizer, "is_fast", False):
                     raise InvalidInputError(
                         f"the tokenizer of {self._source!r:.60} does not tell where tokens stand: expected a fast one"
@@ -226,8 +216,9 @@ def _tokens(features: Any, prompt: str, text: str) -> tuple[Vectors, NDArray[np.
     vectors = features["token_embeddings"].float().cpu().numpy()
     offsets = features["offset_mapping"].cpu().numpy()
     if len(offsets) > len(vectors):
-        message = "the model pools its token vectors, so that they have no place in the text: remove its token pooling"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            "the model pools its token vectors, so that they have no place in the text: remove its token pooling"
+        )
     spans = np.zeros((len(vectors), 2), np.int64)  # the [MASK]s after a query have no offsets
     for place, (start, end) in enumerate(np.clip(offsets - len(prompt), 0, len(text)).tolist()):
         part = text[start:end]
@@ -243,16 +234,14 @@ def _windows(text: str, tokenizer: Any, budget: int) -> list[Window]:
     """Return stretches of a text of at most `budget` tokens (0: no limit), cut between words where possible."""
     tokens = _offsets(text, tokenizer) if budget else []
 
-    def fits(first: int, last: int) -> bool:
-        """Count again, since a stretch cut within a word may have more tokens by itself."""
-        if last - first > budget:
-            return False
-        return (first, last) == (0, len(tokens)) or len(
-            _offsets(text[slice(*bounds(first, last))], tokenizer)
-        ) <= budget
-
     def bounds(first: int, last: int) -> Span:
         return tokens[first][0] if first else 0, tokens[last - 1][1] if last < len(tokens) else len(text)
+
+    def fits(first: int, last: int) -> bool:
+        if last - first > budget or (first, last) == (0, len(tokens)):
+            return last - first <= budget
+        # A stretch cut within a word may have more tokens by itself.
+        return len(_offsets(text[slice(*bounds(first, last))], tokenizer)) <= budget
 
     first, windows = 0, []
     while not fits(first, len(tokens)):
@@ -282,12 +271,11 @@ def _offsets(text: str, tokenizer: Any) -> list[Span]:
 
 def _merged(parts: Sequence[tuple[Vectors, NDArray[np.int64], NDArray[np.bool_], int, int]]) -> TokenVectors:
     """Merge windows into one text: each token from one window, special tokens from all."""
-    vectors, spans = [], []
-    begin = 0
+    vectors, spans, begin = [], [], 0
     for rows, places, mask, start, cut in parts:
-        stands = places[:, 1] > 0
-        moved = np.where(stands[:, None], places + start, 0)
-        scored = mask & (~stands | ((moved[:, 0] < cut) & (moved[:, 1] > begin)))
+        is_text = places[:, 1] > 0
+        moved = np.where(is_text[:, None], places + start, 0)
+        scored = mask & (~is_text | ((moved[:, 0] < cut) & (moved[:, 1] > begin)))
         vectors.append(rows[scored])
         spans.append(moved[scored])
         begin = cut

@@ -23,7 +23,7 @@ from factoid.late_interaction.align import align
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder
 from factoid.late_interaction.score import Mask, span_scores, token_mask
 from factoid.progress import progress_bar
-from factoid.propositions import Propositionizer, Report
+from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
 from factoid.propositions.decompose import decompose
 from factoid.sentences import Span
 from factoid.split import split_sentences
@@ -43,51 +43,33 @@ _BATCH = 128  # passages whose token vectors are in memory at once
 
 @dataclass(frozen=True, slots=True)
 class SpanHit(Hit):
-    """A ranked unit. `parts` holds the unit's score, under its granularity, and the passage's.
+    """A ranked unit. `parts` holds the unit's score, under its granularity, and the passage's."""
 
-    Attributes:
-        passage: The passage that was encoded.
-        position: Index of that passage in the input.
-    """
-
-    passage: Unit = field(kw_only=True)
-    position: int = field(kw_only=True)
+    passage: Unit = field(kw_only=True)  # that was encoded
+    position: int = field(kw_only=True)  # index of that passage in the input
 
 
 @dataclass(frozen=True, slots=True)
 class RankReport:
-    """Counts of one call.
-
-    Attributes:
-        passages: Number of passages.
-        windowed: Passages longer than the model's limit, read in several windows.
-        units: Number of units scored.
-        unaligned: Propositions that share no word with their sentence; the whole sentence scores them.
-        unscored: Units without a scored token, such as a line of punctuation; they are left out.
-        whole: Passages without a scored unit, which are ranked as a whole.
-        encoded: Passages that the model read in this call.
-        stored: Passages whose token vectors came from the cache.
-        stored_bytes: Size of these vectors on disk.
-        propositions: The propositionizer's report, where one was used.
-    """
+    """Counts of one call."""
 
     passages: int = 0
-    windowed: int = 0
-    units: int = 0
-    unaligned: int = 0
-    unscored: int = 0
-    whole: int = 0
-    encoded: int = 0
-    stored: int = 0
-    stored_bytes: int = 0
-    propositions: Report | None = None
+    windowed: int = 0  # passages longer than the model's limit, read in several windows
+    units: int = 0  # that were scored
+    unaligned: int = 0  # propositions that share no word with their sentence; the whole sentence scores them
+    unscored: int = 0  # units without a scored token, such as a line of punctuation; they are left out
+    whole: int = 0  # passages without a scored unit, which are ranked as a whole
+    encoded: int = 0  # passages that the model read in this call
+    stored: int = 0  # passages whose token vectors came from the cache
+    stored_bytes: int = 0  # size of these vectors on disk
+    propositions: Report | None = None  # of the propositionizer, where one was used
 
 
 def ranked_granularity(granularity: str) -> Granularity:
-    """Return the granularity of this name.
+    """Return the granularity of this name, which is any but "document".
 
     Raises:
-        InvalidInputError: There is no such granularity, or it is "document".
+        InvalidInputError: It is another one.
     """
     kind = Granularity(granularity)
     if kind is Granularity.DOCUMENT:
@@ -179,30 +161,22 @@ class AnyGranularityRanker:
             self.last_report = RankReport()
             return []
         placed, decomposed = self.placed_units(whole, kind, units)
-        counts = Counter(
-            passages=len(whole),
-            unaligned=sum(unit.metadata.get("fallback") == UNALIGNED for row in placed for unit, _ in row),
-        )
+        unaligned = sum(unit.metadata.get("fallback") == UNALIGNED for row in placed for unit, _ in row)
+        counts = Counter(passages=len(whole), unaligned=unaligned)
         scorer = self._scorer(query, query_span)
         hits: list[SpanHit] = []
         for start in range(0, len(whole), _BATCH):
             batch = self.tokens(whole[start : start + _BATCH])
-            for position, (tokens, similarities) in enumerate(
-                zip(batch, scorer.similarities(batch), strict=True), start
-            ):
+            pairs = zip(batch, scorer.similarities(batch), strict=True)
+            for position, (tokens, similarities) in enumerate(pairs, start):
                 row, scored = scorer.hits(kind, whole[position], position, tokens, placed[position], similarities)
                 hits += [_rolled_up(row)] if parents == "passage" and kind is not Granularity.PASSAGE else row
-                counts.update(scored)
-                counts.update(_token_counts(tokens))
+                counts.update(scored | _token_counts(tokens))
         self.last_report = RankReport(**counts, propositions=decomposed)
         return sorted(hits, key=attrgetter("score"), reverse=True)[:limit]
 
     async def arank(
-        self,
-        query: str,
-        passages: Passages,
-        granularity: Granularity | str = Granularity.SENTENCE,
-        **options: Any,
+        self, query: str, passages: Passages, granularity: Granularity | str = Granularity.SENTENCE, **options: Any
     ) -> list[SpanHit]:
         """Do as `rank` in another thread."""
         return await asyncio.to_thread(self.rank, query, passages, granularity, **options)
@@ -210,14 +184,8 @@ class AnyGranularityRanker:
     def encode_passages(self, passages: Passages, *, show_progress: bool = False) -> RankReport:
         """Fill the cache with the token vectors of passages, such as all of a store, before they are ranked.
 
-        Each batch is stored as it is ready, so that a second call continues after an interrupted one.
-
-        Args:
-            passages: As in `rank`; read as they are needed.
-            show_progress: Show a progress bar over passages.
-
-        Returns:
-            How many were encoded, and how many were stored before.
+        Passages are read as they are needed, and each batch is stored as it is ready, so that a second call continues after
+        an interrupted one. The report tells how many were encoded, and how many were stored before.
 
         Raises:
             InvalidInputError: The ranker has no cache, or as `rank`.
@@ -239,18 +207,16 @@ class AnyGranularityRanker:
     def score_spans(
         self, query: str, passage: Unit | Document | str, spans: Sequence[Span], *, query_span: Span | None = None
     ) -> list[float]:
-        """Return the score of any spans of a passage, in characters of its own text.
-
-        The score of a span without a scored token is minus infinity.
+        """Return the scores of spans in characters of a passage's text; minus infinity for one without a scored token.
 
         Raises:
             InvalidInputError: A span that does not lie in the passage, or as `rank`.
         """
         unit = as_passage(passage)
+        size = len(unit.text)
         for start, end in spans:
-            if not 0 <= start <= end <= len(unit.text):
-                message = f"expected spans within the {len(unit.text)} characters of the passage, got {(start, end)}"
-                raise InvalidInputError(message)
+            if not 0 <= start <= end <= size:
+                raise InvalidInputError(f"expected spans within the {size} characters of the passage, got {start, end}")
         [tokens] = self.tokens([unit])
         masks = [token_mask(tokens.spans, [span]) for span in spans]
         scorer = self._scorer(query, query_span)
@@ -303,8 +269,6 @@ class AnyGranularityRanker:
 
     def _propositions(self, passages: Sequence[Unit]) -> tuple[list[list[Unit]], Report]:
         if self._propositionizer is None:
-            from factoid.propositions import SyntaxPropositionizer
-
             self._propositionizer = SyntaxPropositionizer()
         distinct = {passage.id: passage for passage in passages}
         decomposition = decompose(list(distinct.values()), self._propositionizer)
@@ -323,7 +287,7 @@ class QueryScorer:
         self._tokens = [encoder.encode_query(query)]
         if not isinstance(encoder, LateInteractionEncoder) or encoder.has_finer_marker():
             self._tokens.append(encoder.encode_query(query, finer=True))
-        self._masks: list[Mask | None] = [None] * len(self._tokens)
+        self._masks: Sequence[Mask | None] = [None] * len(self._tokens)
 
     def limited_to(self, spans: Sequence[Span]) -> QueryScorer:
         """Return a scorer by parts of the query, which is not encoded again.
@@ -333,10 +297,11 @@ class QueryScorer:
         """
         masks = [token_mask(tokens.spans, spans) for tokens in self._tokens]
         if not all(mask.any() for mask in masks):
-            message = f"expected a part of the query that holds a token, got {tuple(spans[0])} of {self._query!r:.80}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                f"expected a part of the query that holds a token, got {tuple(spans[0])} of {self._query!r:.80}"
+            )
         scorer = copy(self)
-        scorer._masks = [*masks]
+        scorer._masks = masks
         return scorer
 
     def reads(self, spans: Sequence[Span]) -> bool:
@@ -355,8 +320,8 @@ class QueryScorer:
 
     def passage_score(self, similarities: Sequence[Vectors]) -> float:
         """Return the score of a whole passage, with the query under m_q."""
-        mask = np.ones(similarities[0].shape[1], bool)
-        return float(span_scores(similarities[0], [mask], query_mask=self._masks[0])[0])
+        everything = np.ones(similarities[0].shape[1], bool)
+        return float(span_scores(similarities[0], [everything], query_mask=self._masks[0])[0])
 
     def scores(self, similarities: Sequence[Vectors], masks: Sequence[Mask]) -> tuple[float, list[float], list[float]]:
         """Return the passage's score, the spans' own scores, and the sums `S(q, span) + α·S(q, passage)` (§3.2)."""
@@ -374,22 +339,21 @@ class QueryScorer:
         similarities: Sequence[Vectors],
     ) -> tuple[list[SpanHit], dict[str, int]]:
         """Return the hits of one passage, and counts for the report. A passage without a token of its own comes last."""
-        if not tokens.spans.any():
-            parts = dict.fromkeys((kind.value, Granularity.PASSAGE.value), -inf)
-            counts = {"units": 1, "unscored": len(placed), "whole": int(kind is not Granularity.PASSAGE)}
-            return [SpanHit(passage, -inf, parts=parts, passage=passage, position=position)], counts
-        masks = [
-            token_mask(tokens.spans, [(start - passage.start, end - passage.start) for start, end in spans])
-            for _, spans in placed
-        ]
-        scored = [(unit, mask) for (unit, _), mask in zip(placed, masks, strict=True) if mask.any()]
+        scored = []
+        for unit, spans in placed:
+            mask = token_mask(tokens.spans, [(start - passage.start, end - passage.start) for start, end in spans])
+            if mask.any():
+                scored.append((unit, mask))
         counts = {"units": len(scored) or 1, "unscored": len(placed) - len(scored)}
         if not scored:
             scored = [(passage, np.ones(len(tokens.spans), bool))]
             counts["whole"] = int(kind is not Granularity.PASSAGE)
-        whole, alone, sums = self.scores(similarities, [mask for _, mask in scored])
+        if not tokens.spans.any():
+            whole, alone, sums = -inf, [-inf], [-inf]
+        else:
+            whole, alone, sums = self.scores(similarities, [mask for _, mask in scored])
         if kind is Granularity.PASSAGE:
-            return [SpanHit(passage, whole, parts={kind.value: whole}, passage=passage, position=position)], counts
+            sums = [whole]
         hits = []
         for (unit, _), score, total in zip(scored, alone, sums, strict=True):
             parts = {kind.value: score, Granularity.PASSAGE.value: whole}
@@ -398,13 +362,8 @@ class QueryScorer:
 
 
 def _token_counts(tokens: TokenVectors) -> dict[str, int]:
-    stored = int(tokens.stored_bytes > 0)
-    return {
-        "windowed": int(tokens.windows > 1),
-        "encoded": 1 - stored,
-        "stored": stored,
-        "stored_bytes": tokens.stored_bytes,
-    }
+    stored, size = int(tokens.stored_bytes > 0), tokens.stored_bytes
+    return {"windowed": int(tokens.windows > 1), "encoded": 1 - stored, "stored": stored, "stored_bytes": size}
 
 
 def _fingerprint(encoder: TokenEncoder) -> str:
@@ -448,8 +407,8 @@ def as_passage(passage: Unit | Document | str) -> Unit:
         place = (document.id, document.id, 0, len(document.text), document.title, document.section, document.metadata)
         return Unit(document.id, document.text, Granularity.PASSAGE, *place)
     if not isinstance(document, Unit):
-        message = f"expected texts, documents or units as passages, got one with {type(document).__name__}"
-        raise InvalidInputError(message)
+        name = type(document).__name__
+        raise InvalidInputError(f"expected texts, documents or units as passages, got one with {name}")
     if document.end - document.start != len(document.text):
         raise InvalidInputError(
             f"expected passages whose text stands at their span, got the {document.granularity} {document.text!r:.60} at "

@@ -38,9 +38,6 @@ def span_scores(similarities: Vectors, masks: Sequence[Mask], *, query_mask: Mas
         similarities: Inner products of the tokens. Shape: (query tokens, passage tokens).
         masks: For each span the tokens in it. Shape of each: (passage tokens,).
         query_mask: Which tokens of the query count (sub-query → unit, Figure 1 C and D); None for all.
-
-    Returns:
-        Scores as `maxsim` defines them. Shape: (len(masks),).
     """
     rows = similarities if query_mask is None else similarities[query_mask]
     scores = np.zeros(len(masks))
@@ -58,9 +55,6 @@ def token_mask(tokens: NDArray[np.int64], spans: Iterable[Span]) -> Mask:
         tokens: Start and end of each token in the text; tokens that stand for no text, such as [CLS], have (0, 0) and lie in
             no span. Shape: (tokens, 2).
         spans: In characters of the same text. An empty span holds no token.
-
-    Returns:
-        Shape: (tokens,).
     """
     mask = np.zeros(len(tokens), bool)
     for start, end in spans:

@@ -83,7 +83,7 @@ def test_scores_that_are_there_stay_and_others_are_made_once(taught, examples, b
     file.write_text("\n".join(lines[:4]) + "\n" + lines[4][:20])  # killed while writing
     asked = []
     logits = room._logits
-    monkeypatch.setattr(room, "_logits", lambda model, pairs, size: asked.extend(pairs) or logits(model, pairs, size))
+    monkeypatch.setattr(room, "_logits", lambda model, pairs: asked.extend(pairs) or logits(model, pairs))
     again = score_sentences(bare, taught, file, use_cpu=True)
     assert {query for query, _ in asked} == {example.query for example in bare[4:]}
     for first, second in zip(whole, again, strict=True):

@@ -28,22 +28,15 @@ _FIELDS = ("query", "passages", "scores", "answers", "sentence_scores")
 class TrainingExample:
     """A query with the passages that it is to rank.
 
-    Attributes:
-        query: The query.
-        passages: Two at least, as they are encoded.
-        scores: S_CE(q, passage), the teacher's score of each passage, unbounded as a cross-encoder's logits.
-        answers: Short answers to the query, from which the teacher of sentences can be trained; may be empty.
-        sentence_scores: S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None for a
-            passage without scores, and for an example without any.
-
     Raises:
         InvalidInputError: Texts are empty, scores are not finite, or numbers of passages, sentences and scores differ.
     """
 
     query: str
-    passages: tuple[str, ...]
-    scores: tuple[float, ...]
-    answers: tuple[str, ...] = ()
+    passages: tuple[str, ...]  # two at least, as they are encoded
+    scores: tuple[float, ...]  # S_CE(q, passage), the teacher's, unbounded as a cross-encoder's logits
+    answers: tuple[str, ...] = ()  # short ones, from which the teacher of sentences can be trained
+    # S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None where there are no scores.
     sentence_scores: tuple[tuple[float, ...] | None, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -56,8 +49,9 @@ class TrainingExample:
         if self.sentence_scores is None:
             return
         if len(self.sentence_scores) != len(self.passages):
-            message = f"expected sentence_scores for {len(self.passages)} passages, got {len(self.sentence_scores)}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(
+                f"expected sentence_scores for {len(self.passages)} passages, got {len(self.sentence_scores)}"
+            )
         for place, (passage, scores) in enumerate(zip(self.passages, self.sentence_scores, strict=True)):
             if scores is not None:
                 _check_scores(scores, len(sentence_spans(passage)), f"sentence_scores[{place}]", "sentences")
@@ -113,10 +107,10 @@ def read_colbert_examples(
     ways: int | None = None,
     limit: int | None = None,
 ) -> list[TrainingExample]:
-    """Read ColBERTv2's distillation data: lines of `[qid, [pid, score], …]`, and TSV files with the texts.
+    """Read ColBERTv2's distillation data, such as examples.json of `colbert-ir/colbertv2.0_msmarco_64way`.
 
     Args:
-        path: The examples, such as examples.json of `colbert-ir/colbertv2.0_msmarco_64way`.
+        path: The examples: lines of `[qid, [pid, score], …]`.
         queries: Lines of a number, a tab and a query.
         collection: Lines of a number, a tab and a passage; what follows a second tab, as titles in some, is left out.
         ways: Only the first so many passages of each example; None for all. The first one is the positive.
@@ -158,7 +152,7 @@ def _example(values: dict[str, Any]) -> TrainingExample:
             raise InvalidInputError(
                 f'expected a list of numbers, or null, for each passage in "sentence_scores", got {sentences!r:.80}'
             )
-        sentences = tuple(None if row is None else tuple(row) for row in sentences)
+        sentences = per_passage(sentences)
     return TrainingExample(str(query), tuple(passages or ()), tuple(scores), tuple(answers), sentences)
 
 
@@ -194,10 +188,16 @@ def _text(texts: Mapping[str, str], key: str, path: str | os.PathLike[str]) -> s
     return texts[key]
 
 
+def per_passage(scores: Sequence[Sequence[float] | None]) -> tuple[tuple[float, ...] | None, ...]:
+    """Return scores of sentences, as JSON holds them, as those of a `TrainingExample`."""
+    return tuple(None if row is None else tuple(row) for row in scores)
+
+
 def _check_scores(scores: Sequence[Any], count: int, name: str, of: str) -> None:
-    if len(scores) != count or not all(_is_number(score) for score in scores):
-        message = f"expected a finite number in {name} for each of {count} {of}, got {list(scores)!r:.80}"
-        raise InvalidInputError(message)
+    if len(scores) != count or not all(map(_is_number, scores)):
+        raise InvalidInputError(
+            f"expected a finite number in {name} for each of {count} {of}, got {list(scores)!r:.80}"
+        )
 
 
 def _is_number(value: Any) -> bool:

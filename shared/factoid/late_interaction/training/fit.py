@@ -96,23 +96,19 @@ def training_rows(examples: Sequence[TrainingExample], ways: int, finer: str | N
         if len(example.passages) < ways:
             continue
         passages = example.passages[:ways]
-        row: dict[str, Any] = {"query": example.query}
-        if finer:
-            row["finer"] = example.query
+        row: dict[str, Any] = {"query": example.query} | ({"finer": example.query} if finer else {})
         row |= {f"document_{way}": text for way, text in enumerate(passages, 1)}
         row["scores"] = [float(score) for score in example.scores[:ways]]
-        scores = (example.sentence_scores or ())[:ways] if finer else ()
-        row["sentences"] = [
-            [
-                [*map(float, span), float(score)]
-                for span, score in zip(sentence_spans(text), of_passage or (), strict=False)
-            ]
-            for text, of_passage in zip(passages, scores or [None] * ways, strict=True)
-        ]
+        row["sentences"] = []
+        sentence_scores = (example.sentence_scores if finer else None) or [None] * ways
+        for text, scores in zip(passages, sentence_scores, strict=False):
+            pairs = zip(sentence_spans(text), scores or (), strict=False)
+            row["sentences"].append([[*map(float, span), float(score)] for span, score in pairs])
         rows.append(row)
     if not rows:
-        message = f"no example is left to train on: all {len(examples)} have fewer passages than ways={ways}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"no example is left to train on: all {len(examples)} have fewer passages than ways={ways}"
+        )
     if finer and not any(passage for row in rows for passage in row["sentences"]):
         raise InvalidInputError(
             "no example has sentence_scores: have a teacher score the sentences (score_sentences, or --teacher), or train "

@@ -20,11 +20,8 @@ class MultiGranularLoss(MultiVectorDistillKLDivLoss):
     """Two distillations: of passages under the marker m_q, and of each passage's sentences under m'_q.
 
     ``KL(CE ‖ CB) over the passages + weight · Σ softmax(S_CE) · KL(CE' ‖ CB) over a passage's sentences``, the mean over the
-    queries. The passages are encoded once for both. The first term is Sentence Transformers' own, without a temperature.
-
-    Args:
-        model: The `MultiVectorEncoder` in training.
-        sentence_weight: Weight of the second term, 1 in the paper; with 0 there are no query vectors under m'_q.
+    queries. The passages are encoded once for both. The first term is Sentence Transformers' own, without a temperature. The
+    weight is 1 in the paper; with 0 there are no query vectors under m'_q.
     """
 
     def __init__(self, model: Any, *, sentence_weight: float = 1.0) -> None:
@@ -37,10 +34,8 @@ class MultiGranularLoss(MultiVectorDistillKLDivLoss):
     ) -> dict[str, Tensor]:
         """Return both terms, to be added up.
 
-        Args:
-            sentence_features: Of the query under m_q and, unless the weight is 0, under m'_q, then of the passages, as
-                `SentenceCollator` makes them.
-            labels: The teacher's scores of the passages. Shape: (queries, passages).
+        Features are those of the query under m_q and, unless the weight is 0, under m'_q, then of the passages, as
+        `SentenceCollator` makes them; labels the teacher's scores of the passages. Shape: (queries, passages).
         """
         query, *columns = (dict(features) for features in sentence_features)
         finer = columns.pop(0) if self.sentence_weight else None
@@ -72,7 +67,7 @@ class MultiGranularLoss(MultiVectorDistillKLDivLoss):
 def sentence_divergences(
     queries: Tensor, passages: Tensor, sentence_ids: Tensor, scores: Tensor, *, query_mask: Tensor
 ) -> Tensor:
-    """Return KL(CE' ‖ CB) over the sentences of each passage.
+    """Return KL(CE' ‖ CB) over the sentences of each passage. Shape: (queries, passages).
 
     A sentence takes part if the teacher has scored it and at least one of its tokens is scored. The divergence of a passage
     with fewer than two such sentences is 0.
@@ -83,9 +78,6 @@ def sentence_divergences(
         sentence_ids: The number of each token's sentence from 1 on, 0 for tokens in none. Shape: (queries, passages, tokens).
         scores: S_CE', minus infinity for none. Shape: (queries, passages, sentences).
         query_mask: Query tokens that count. Shape: (queries, query tokens).
-
-    Returns:
-        Shape: (queries, passages).
     """
     products = torch.einsum("bqd,bptd->bpqt", queries.float(), passages.float())
     places = sentence_ids[:, :, None, :].expand(products.shape)
@@ -119,9 +111,7 @@ class SentenceCollator(MultiVectorEncoderDataCollator):
         for place, name in enumerate(columns):
             offsets = batch.pop(f"{name}_offset_mapping") - len(prompts[name])
             spans = [row[place] for row in sentences]
-            batch[f"{name}_sentence_ids"] = torch.stack(
-                [_sentence_ids(tokens, row) for tokens, row in zip(offsets, spans, strict=True)]
-            )
+            batch[f"{name}_sentence_ids"] = torch.stack(list(map(_sentence_ids, offsets, spans)))
             scores = [torch.tensor([score for _, _, score in row] or [float("-inf")]) for row in spans]
             batch[f"{name}_sentence_scores"] = torch.nn.utils.rnn.pad_sequence(
                 scores, batch_first=True, padding_value=float("-inf")
@@ -130,13 +120,7 @@ class SentenceCollator(MultiVectorEncoderDataCollator):
 
 
 def collator(model: Any, *, finer_prompt: str | None, ways: int) -> SentenceCollator:
-    """Return the collator of a model's batches.
-
-    Args:
-        model: The `MultiVectorEncoder` in training.
-        finer_prompt: The name of the prompt with the marker m'_q; None without a column "finer".
-        ways: Number of passages.
-    """
+    """Return the collator of a model's batches: so many passages, and a column "finer" for the prompt with the marker m'_q."""
     prompts = {"query": model.prompts.get("query") or ""}
     if finer_prompt:
         prompts["finer"] = model.prompts[finer_prompt]

@@ -37,8 +37,7 @@ def load_model(name: str, *, projection: int | None = None, seed: int = 0, devic
             again = library.MultiVectorEncoder(name, device=device)
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"cannot load a late-interaction model from {name!r}: {error}") from error
-    pairs = zip(model.parameters(), again.parameters(), strict=True)
-    if any(not torch.equal(weights, others) for weights, others in pairs):
+    if not all(map(torch.equal, model.parameters(), again.parameters())):
         raise InvalidInputError(
             f"{name!r} is no late-interaction checkpoint: it lacks weights, such as the projection of its token vectors, "
             "which would be random. Ask for one: projection=128, or --projection 128"
@@ -53,13 +52,13 @@ def _projected(name: str, size: int, seed: int, device: str | None) -> Any:
     encoder = Transformer(name)
     width = encoder.get_embedding_dimension()
     if not 1 <= size <= width:
-        message = f"expected a projection from 1 to {width}, the size of the vectors of {name!r}, got {size}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"expected a projection from 1 to {width}, the size of the vectors of {name!r}, got {size}"
+        )
     weights = torch.empty(size, width)
     torch.nn.init.orthogonal_(weights, generator=torch.Generator().manual_seed(seed))
-    dense = Dense(
-        width, size, bias=False, activation_function=None, init_weight=weights, module_input_name="token_embeddings"
-    )
+    options: dict[str, Any] = {"bias": False, "activation_function": None, "module_input_name": "token_embeddings"}
+    dense = Dense(width, size, init_weight=weights, **options)
     model = build_model(encoder, dense, device=device)
     for prompt in ("query", "document"):
         add_marker(model, prompt)

@@ -16,14 +16,15 @@ from factoid.encode import quiet_loading
 from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
 from factoid.files.lines import filled_lines, parse_object
-from factoid.late_interaction.training.examples import TrainingExample, mark_sentence, weights
-from factoid.late_interaction.training.train import FitSettings
+from factoid.late_interaction.training.examples import TrainingExample, mark_sentence, per_passage, weights
+from factoid.late_interaction.training.train import FitSettings, require_trainer
 from factoid.progress import progress
 from factoid.sentences import sentence_spans
 from factoid.units import content_id
 
 _RECORD = "teacher.json"
 _CHUNK = 64  # examples whose scores are written at once
+_BATCH = 32  # sentences in one forward pass
 
 logger = logging.getLogger(__name__)
 
@@ -39,23 +40,14 @@ def train_teacher(
     """Train a cross-encoder to recognise sentences with an answer, by binary cross-entropy, and write it to a folder.
 
     It learns from each example's best passage with an answer; examples without one, and passages longer than the model reads,
-    are left out. An interrupted run continues from its last checkpoint, and a finished one is not repeated.
-
-    Args:
-        examples: Queries with passages and answers.
-        output: Folder for the model.
-        settings: How to train, and from which model: a cross-encoder, or any encoder.
-        use_cpu: Leave GPUs alone.
-        show_progress: Show progress bars.
+    are left out. The model to start from is a cross-encoder, or any encoder. Runs end, go on and fail as those of
+    `train_ranker`, whose arguments these are.
 
     Raises:
         InvalidInputError: No passage holds an answer, the model cannot be loaded, or the folder holds a teacher that was
             trained with other examples or settings.
-        MissingDependencyError: torch, Sentence Transformers, accelerate or datasets is not installed.
-        KeyboardInterrupt: The run was ended by Ctrl-C or SIGTERM.
     """
-    for module in ("torch", "sentence_transformers", "accelerate", "datasets"):
-        require(module, extra="train")
+    require_trainer()
     from factoid.propositions.training.fine_tune import run_trainer, training_arguments
 
     folder = Path(output)
@@ -75,22 +67,14 @@ def train_teacher(
     model.model_card_data.generate_widget_examples = False
     rows = [row for example in examples for row in _labelled(example, model)]
     if not rows:
-        message = f"expected examples with answers that stand in one of their passages, got none in {len(examples)}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"expected examples with answers that stand in one of their passages, got none in {len(examples)}"
+        )
     checkpoints = folder / "checkpoints" / content_id(record)
-    trainer = CrossEncoderTrainer(
-        model=model,
-        args=training_arguments(
-            CrossEncoderTrainingArguments,
-            settings,
-            checkpoints,
-            len(rows),
-            use_cpu=use_cpu,
-            warmup_steps=settings.warmup,
-        ),
-        train_dataset=Dataset.from_list(rows),
-        loss=BinaryCrossEntropyLoss(model),
-    )
+    options: dict[str, Any] = {"use_cpu": use_cpu, "warmup_steps": settings.warmup}
+    arguments = training_arguments(CrossEncoderTrainingArguments, settings, checkpoints, len(rows), **options)
+    data, loss = Dataset.from_list(rows), BinaryCrossEntropyLoss(model)
+    trainer = CrossEncoderTrainer(model=model, args=arguments, train_dataset=data, loss=loss)
     run_trainer(trainer, checkpoints, show_progress=show_progress)
     model.save_pretrained(str(folder), create_model_card=False)
     shutil.rmtree(checkpoints.parent)
@@ -104,7 +88,6 @@ def score_sentences(
     *,
     ways: int | None = None,
     least_weight: float = 0.01,
-    batch_size: int = 32,
     use_cpu: bool = False,
     show_progress: bool = False,
 ) -> list[TrainingExample]:
@@ -119,7 +102,6 @@ def score_sentences(
         file: Receives the scores as they are made; a second call with this file continues.
         ways: Only the first so many passages of each example; None for all.
         least_weight: Least share of a passage in the softmax of the example's scores.
-        batch_size: Sentences in one forward pass.
         use_cpu: Leave GPUs alone.
         show_progress: Show a progress bar.
 
@@ -139,55 +121,49 @@ def score_sentences(
     with path.open("a", encoding="utf-8") as out:
         for start in progress(range(0, len(todo), _CHUNK), show=show_progress, unit=f" times {_CHUNK} queries"):
             chunk = todo[start : start + _CHUNK]
-            sentences: dict[tuple[int, int], list[str]] = {}
+            marked: dict[int, list[list[str]]] = {}
             for place in chunk:
-                texts, too_long = _to_score(examples[place], model, ways, least_weight)
-                sentences |= {(place, passage): marked for passage, marked in texts.items()}
+                marked[place], too_long = _to_score(examples[place], model, ways, least_weight)
                 unread += too_long
-            pairs = [(examples[place].query, text) for (place, _), marked in sentences.items() for text in marked]
-            scores = iter(_logits(model, pairs, batch_size))
-            rows: dict[int, list[list[float] | None]] = {p: [None] * len(examples[p].passages) for p in chunk}
-            for (place, passage), marked in sentences.items():
-                rows[place][passage] = [next(scores) for _ in marked]
-            for place, row in rows.items():
+            pairs = [(examples[place].query, text) for place in chunk for texts in marked[place] for text in texts]
+            scores = iter(_logits(model, pairs))
+            for place, passages in marked.items():
+                row = [[next(scores) for _ in texts] or None for texts in passages]
                 scored[keys[place]] = row
                 out.write(json.dumps({"id": keys[place], "scores": row}) + "\n")
             out.flush()
     if unread:
         logger.warning("%d passages are longer than the teacher %s reads: their sentences are not scored", unread, name)
     return [
-        example if example.sentence_scores else replace(example, sentence_scores=_frozen(scored[key]))
+        example if example.sentence_scores else replace(example, sentence_scores=per_passage(scored[key]))
         for example, key in zip(examples, keys, strict=True)
     ]
 
 
 def _labelled(example: TrainingExample, model: Any) -> Iterator[dict[str, Any]]:
     """Yield the marked sentences of the best passage with an answer, labelled 1 for those with the answer and 0 for others."""
-    for passage in sorted(range(len(example.passages)), key=lambda place: -example.scores[place]):
-        labels = example.holds_answer(passage)
-        if any(labels):
-            text = example.passages[passage]
-            if _reads(model, example.query, text):
-                for span, label in zip(sentence_spans(text), labels, strict=True):
-                    yield {"query": example.query, "passage": mark_sentence(text, span), "label": float(label)}
-            return
+    ranked = sorted(range(len(example.passages)), key=lambda place: -example.scores[place])
+    best = next((place for place in ranked if any(example.holds_answer(place))), None)
+    if best is not None and _reads(model, example.query, text := example.passages[best]):
+        for span, label in zip(sentence_spans(text), example.holds_answer(best), strict=True):
+            yield {"query": example.query, "passage": mark_sentence(text, span), "label": float(label)}
 
 
 def _to_score(
     example: TrainingExample, model: Any, ways: int | None, least_weight: float
-) -> tuple[dict[int, list[str]], int]:
-    """Return the marked sentences of the passages to score, and how many passages are too long for the teacher."""
-    texts: dict[int, list[str]] = {}
+) -> tuple[list[list[str]], int]:
+    """Return each passage's marked sentences, [] if it is not scored, and how many passages are too long for the teacher."""
+    marked: list[list[str]] = [[] for _ in example.passages]
     unread = 0
-    for passage, weight in enumerate(weights(example.scores[:ways])):
-        text = example.passages[passage]
+    for place, weight in enumerate(weights(example.scores[:ways])):
+        text = example.passages[place]
         spans = sentence_spans(text)
         if weight >= least_weight and len(spans) > 1:
             if _reads(model, example.query, text):
-                texts[passage] = [mark_sentence(text, span) for span in spans]
+                marked[place] = [mark_sentence(text, span) for span in spans]
             else:
                 unread += 1
-    return texts, unread
+    return marked, unread
 
 
 def _reads(model: Any, query: str, passage: str) -> bool:
@@ -196,11 +172,11 @@ def _reads(model: Any, query: str, passage: str) -> bool:
     return model.max_seq_length is None or len(tokens) + 2 <= model.max_seq_length
 
 
-def _logits(model: Any, pairs: list[tuple[str, str]], batch_size: int) -> list[float]:
+def _logits(model: Any, pairs: list[tuple[str, str]]) -> list[float]:
     if not pairs:
         return []
     identity = require("torch", extra="train").nn.Identity()
-    scores = model.predict(pairs, activation_fn=identity, batch_size=batch_size, show_progress_bar=False)
+    scores = model.predict(pairs, activation_fn=identity, batch_size=_BATCH, show_progress_bar=False)
     return [float(score) for score in scores]
 
 
@@ -218,18 +194,11 @@ def _load(name: str, *, use_cpu: bool, max_tokens: int | None = None) -> Any:
 
 def _read_scores(path: Path) -> dict[str, list[list[float] | None]]:
     """Return the scores in a file by id. Half a line at the end, left by a kill, is cut off."""
-    scores: dict[str, list[list[float] | None]] = {}
     if not path.exists():
-        return scores
+        return {}
     whole = path.read_bytes()
     if not whole.endswith(b"\n"):
         whole = whole[: whole.rfind(b"\n") + 1]
         write_file(path, lambda file: file.write(whole))
-    for _, line in filled_lines(path):
-        row = parse_object(line)
-        scores[row["id"]] = row["scores"]
-    return scores
-
-
-def _frozen(scores: list[list[float] | None]) -> tuple[tuple[float, ...] | None, ...]:
-    return tuple(None if row is None else tuple(row) for row in scores)
+    rows = (parse_object(line) for _, line in filled_lines(path))
+    return {row["id"]: row["scores"] for row in rows}

@@ -42,17 +42,19 @@ class FitSettings:
     seed: int = 0  # of new weights, of the order of examples and of dropout
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "device_batch_size", "checkpoint_steps", "max_tokens"):
-            value = getattr(self, name)
+        for name in ("epochs", "batch_size", "device_batch_size", "checkpoint_steps", "max_tokens", "projection"):
+            value = getattr(self, name, None)
             if value is not None and value < 1:
                 raise InvalidInputError(f"expected {name} of 1 at least, got {value}")
-        if self.batch_size % min(self.batch_size, self.device_batch_size):
-            sizes = f"{self.batch_size} and {self.device_batch_size}"
-            raise InvalidInputError(f"expected a batch_size that is a multiple of device_batch_size, got {sizes}")
-        if not self.learning_rate > 0 or not 0 <= self.warmup < 1 or not self.weight_decay >= 0:
-            numbers = f"{self.learning_rate}, {self.warmup} and {self.weight_decay}"
+        batch, device_batch = self.batch_size, self.device_batch_size
+        if batch % min(batch, device_batch):
             raise InvalidInputError(
-                f"expected learning_rate > 0, warmup from 0 to below 1 and weight_decay of 0 at least, got {numbers}"
+                f"expected a batch_size that is a multiple of device_batch_size, got {batch} and {device_batch}"
+            )
+        if not self.learning_rate > 0 or not 0 <= self.warmup < 1 or not self.weight_decay >= 0:
+            raise InvalidInputError(
+                "expected learning_rate > 0, warmup from 0 to below 1 and weight_decay of 0 at least, got "
+                f"{self.learning_rate}, {self.warmup} and {self.weight_decay}"
             )
 
     def comparable(self) -> dict[str, Any]:
@@ -62,11 +64,7 @@ class FitSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RankerSettings(FitSettings):
-    """How a model for any granularity is trained; `model` is a late-interaction checkpoint, or a plain encoder to be projected.
-
-    Raises:
-        InvalidInputError: A number is out of its range.
-    """
+    """How a model for any granularity is trained, from a late-interaction checkpoint or a plain encoder to be projected."""
 
     projection: int | None = None  # size of token vectors that a plain encoder is projected to
     ways: int | None = None  # passages of each query, the first so many; None for as many as all examples have
@@ -74,8 +72,6 @@ class RankerSettings(FitSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.projection is not None and self.projection < 1:
-            raise InvalidInputError(f"expected projection of 1 at least, got {self.projection}")
         if self.ways is not None and self.ways < 2:
             raise InvalidInputError(f"expected ways of 2 at least, for one passage has no rank, got {self.ways}")
         if not self.sentence_weight >= 0:
@@ -113,8 +109,7 @@ def train_ranker(
     the last checkpoint; once the training is finished, it returns the record. Checkpoints go when the model is written.
 
     Args:
-        examples: Queries with passages, their scores, and, for the loss over sentences, those of sentences: see
-            `score_sentences`.
+        examples: For the loss over sentences, with the scores that `score_sentences` adds.
         output: Folder for the model, its tokenizer and training.json.
         settings: How to train, and from which model.
         measure: Called with the model before the first step, every `checkpoint_steps` and at the end; what it returns goes to
@@ -128,29 +123,28 @@ def train_ranker(
         MissingDependencyError: torch, Sentence Transformers, accelerate or datasets is not installed.
         KeyboardInterrupt: The run was ended by Ctrl-C or SIGTERM.
     """
-    for module in ("torch", "sentence_transformers", "accelerate", "datasets"):
-        require(module, extra="train")
+    require_trainer()
     from factoid.late_interaction.training.fit import fit
 
     folder = Path(output)
     identity = content_id([asdict(example) for example in examples])
     record = read_record(folder)
     if record is None:
-        record = fit(
-            folder,
-            examples,
-            settings,
-            identity=identity,
-            measure=measure,
-            use_cpu=use_cpu,
-            show_progress=show_progress,
-        )
+        options: dict[str, Any] = {"measure": measure, "use_cpu": use_cpu, "show_progress": show_progress}
+        record = fit(folder, examples, settings, identity=identity, **options)
         text = json.dumps(asdict(record), indent=2, ensure_ascii=False) + "\n"
         write_file(folder / RECORD, lambda file: file.write(text.encode()))
     elif settings.comparable() != record.settings.comparable() or record.examples != identity:
-        message = f"{folder} holds a model that was trained with other examples or settings: choose another folder"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"{folder} holds a model that was trained with other examples or settings: choose another folder"
+        )
     return record
+
+
+def require_trainer() -> None:
+    """Check that all is installed that a training needs."""
+    for module in ("torch", "sentence_transformers", "accelerate", "datasets"):
+        require(module, extra="train")
 
 
 def read_record(folder: Path) -> RankerRecord | None:

@@ -7,7 +7,7 @@ import string
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby, pairwise
@@ -26,25 +26,20 @@ _LINE_END = "\u010a"  # stands for a line break in what Moses gets, so that it e
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A word, or words in a row, resolved to one id, which may be "no entity", and its span in characters.
-
-    Candidates are the ids that are candidates of every word, with the mean of the words' means, best first; those of a word
-    the ids that all its subwords list, with their mean probability, or the one it was resolved to.
-    """
+    """A word, or words in a row, resolved to one id, which may be "no entity"."""
 
     start: int
-    end: int
+    end: int  # of the span [start, end) in characters
     entity: int
-    candidates: dict[int, float]
+    candidates: dict[
+        int, float
+    ]  # the ids that all words and subwords list, with means of their probabilities, best first
 
 
 def find_phrases(
     text: str, words: Sequence[Span], offsets: Sequence[Span], predictions: Sequence[Prediction]
 ) -> list[Phrase]:
-    """Return the phrases of a text, those of no entity included, from its words and its subwords without special tokens.
-
-    Neighbouring mentions of one entity become one phrase, as nothing marks where a mention begins.
-    """
+    """Return the phrases of a text, those of no entity included; neighbouring mentions of one entity are one phrase."""
     resolved = [
         resolve_word([predictions[at] for at in group], offsets[group[0]][0], offsets[group[-1]][1])
         for group in group_subwords(words, offsets)
@@ -91,26 +86,20 @@ def split_words(text: str) -> list[Span]:
     Of a piece between white space that begins or ends with ASCII punctuation, the leading run, the core and the trailing run
     are words of their own; elsewhere a trailing 's is one.
     """
-    return [span for match in re.finditer(r"\S+", text) for span in _split(match[0], match.start())]
-
-
-def _split(piece: str, start: int) -> Iterator[Span]:
-    end = start + len(piece)
-    if piece[0] in string.punctuation or piece[-1] in string.punctuation:
-        core = end - len(piece.lstrip(string.punctuation))
-        core_end = max(core, start + len(piece.rstrip(string.punctuation)))
-        yield from (span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1])
-    elif piece.endswith(("'s", "'S")):
-        yield from ((start, end - 2), (end - 2, end))
-    else:
-        yield start, end
+    spans: list[Span] = []
+    for match in re.finditer(r"\S+", text):
+        piece, (start, end) = match[0], match.span()
+        if piece[0] in string.punctuation or piece[-1] in string.punctuation:
+            core = end - len(piece.lstrip(string.punctuation))
+            core_end = max(core, start + len(piece.rstrip(string.punctuation)))
+        else:
+            core, core_end = start, end - 2 if piece.endswith(("'s", "'S")) else end
+        spans += [span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1]]
+    return spans
 
 
 def group_subwords(words: Sequence[Span], offsets: Sequence[Span]) -> list[range]:
-    """Return for each word which subwords it is made of: those that start before its end and in no earlier word.
-
-    A word is left without subwords where one of them reaches over it from the word before.
-    """
+    """Return for each word which subwords it is made of: those that start before its end and in no earlier word."""
     starts = [start for start, _ in offsets]
     ends = [bisect_left(starts, end) for _, end in words]
     return [range(*pair) for pair in pairwise([0, *ends])]

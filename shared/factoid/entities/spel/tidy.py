@@ -19,12 +19,9 @@ _ABBREVIATIONS = ("u.s", "u.n")  # whose full stop belongs to them
 def tidy_mentions(
     text: str, mentions: Iterable[Mention], *, redirects: Mapping[str, str] | None = None
 ) -> list[Mention]:
-    """Return mentions as evaluations compare them: trimmed, without function words, and with canonical titles.
+    """Return the mentions of a text as evaluations compare them: trimmed, without function words, and with canonical titles.
 
-    Args:
-        text: The text that was linked.
-        mentions: Its mentions.
-        redirects: Canonical titles by titles, both with spaces or underscores; followed once.
+    `redirects` are canonical titles by titles, both with spaces or underscores; they are followed once.
     """
     spans = ((mention, *_trim(text, mention)) for mention in mentions)
     return [

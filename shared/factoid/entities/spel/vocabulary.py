@@ -15,8 +15,6 @@ from pathlib import Path
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 OUTSIDE, PADDING = 0, 1  # the ids of what names no entity
-OUTSIDE_ENTRY, PADDING_ENTRY = "|||O|||", "<pad>"
-
 _PUBLISHED = {"aida": "aida.txt", "enwiki": "enwiki_20230827.txt", "out_of_domain": "out_of_domain.txt"}
 _PUBLISHED_NAME = re.compile(r"(aida|enwiki|out_of_domain)(?:_\d+)?\.txt", re.IGNORECASE)
 
@@ -76,15 +74,11 @@ class VocabularyFiles:
 
     @classmethod
     def in_folder(cls, folder: str | PathLike[str]) -> VocabularyFiles:
-        """Return the files of a folder under their published names; only aida.txt must be there.
-
-        Raises:
-            UnreadableFileError: There is no aida.txt.
-        """
+        """Return the files of a folder under their published names; only aida.txt must be there."""
         aida, *others = (Path(folder, name) for name in _PUBLISHED.values())
         if not aida.is_file():
-            message = f"{folder} holds no aida.txt: expected SpEL's vocabulary files {', '.join(_PUBLISHED.values())}"
-            raise UnreadableFileError(message)
+            names = ", ".join(_PUBLISHED.values())
+            raise UnreadableFileError(f"{folder} holds no aida.txt: expected SpEL's vocabulary files {names}")
         return cls(aida, *(path if path.is_file() else None for path in others))
 
     def read(self, rows: int) -> Vocabulary:
@@ -120,7 +114,7 @@ class VocabularyFiles:
 
 def make_vocabulary(aida: Iterable[str], enwiki: Sequence[str] = (), out_of_domain: Sequence[str] = ()) -> Vocabulary:
     """Return the vocabulary of all lines of the first file, and those of the others that are not there yet."""
-    first = [OUTSIDE_ENTRY, PADDING_ENTRY, *aida]
+    first = ["|||O|||", "<pad>", *aida]
     known = frozenset(first)
     return Vocabulary((*first, *(entry for entry in dict.fromkeys([*enwiki, *out_of_domain]) if entry not in known)))
 

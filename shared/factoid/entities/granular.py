@@ -22,23 +22,13 @@ _REMEMBERED = 256  # articles whose units and vectors stay in memory
 
 
 class BestUnits:
-    """Choose the units of an article that are nearest to a question. Safe to use from several threads.
-
-    Args:
-        granularity: Passages, sentences or propositions.
-        encoder: Encodes the question and the units.
-        propositionizer: Makes the propositions; None for the syntactic one.
-
-    Raises:
-        InvalidInputError: There is no encoder.
-    """
+    """Choose the units of an article that are nearest to a question. Safe to use from several threads."""
 
     def __init__(
         self, granularity: Granularity, encoder: Encoder | None, propositionizer: Propositionizer | None
     ) -> None:
         if encoder is None or not hasattr(encoder, "encode_units"):
-            message = f"granularity={str(granularity)!r} needs an encoder, got {encoder!r}: give encoder=..."
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"granularity {granularity!s} needs an encoder, got {encoder!r}: give encoder=...")
         self.granularity, self.encoder, self.propositionizer = granularity, encoder, propositionizer
         self._store = UnitStore(encoder=encoder, granularities=[granularity])
         weakref.finalize(self, self._store.close)
@@ -48,8 +38,7 @@ class BestUnits:
     def best(self, query: Vectors, article: Article, words: int) -> tuple[str, list[Hit]]:
         """Return the best units, as one text of at most `words` words in the article's order, and as hits, best first.
 
-        In the text they stand under their sections. Units are taken best first until one more would not fit; the first is
-        cut where it is too long. The query is the question's vector, of shape (dim,).
+        Units are taken until one more would not fit; the first is cut where it is too long. Query shape: (dim,).
         """
         matches: list[Hit] = []
         shown: list[Unit] = []  # without the article's title, which is not part of its text

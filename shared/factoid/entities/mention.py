@@ -51,8 +51,7 @@ class Mention:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end or not self.title:
-            message = f"a mention must have a title, and a span that holds characters of the text, got {self!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"a mention must have a title, and a span of some characters, got {self!r}")
 
 
 class EntityLinker(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +29,7 @@ _VIEWS = 256  # filters whose views of the articles are kept
 class EntityHit(Hit):
     """The article of an entity, as a hit whose unit's text is the article's first words, or its best units."""
 
-    mention: Mention = field(kw_only=True)  # where the question names the entity, and which others it may mean
+    mention: Mention = field(kw_only=True)
     named: str = field(kw_only=True)  # the text of the mention
 
     @property
@@ -42,8 +41,9 @@ class EntityHit(Hit):
         """Return the hit's fields in the metadata of a framework's document; `start` and `end` name a match's span."""
         fields: dict[str, Any] = {"title": self.unit.title, "score": self.score, "mention": self.named}
         fields |= {"mention_start": self.mention.start, "mention_end": self.mention.end}
-        # Those of the user are hidden.
-        fields |= {name: [] for name in ("candidates", "matches") if name in self.unit.metadata}
+        fields |= {
+            name: [] for name in ("candidates", "matches") if name in self.unit.metadata
+        }  # the user's are hidden
         if self.mention.ambiguous:
             fields["candidates"] = [candidate.title for candidate in self.mention.candidates]
         if self.matches:
@@ -81,8 +81,7 @@ class EntityRetriever:
             For a store of several tenants, see `duplicates="keep"` of `build_articles`.
 
     Raises:
-        InvalidInputError: A number is below 1, an option has another value or type, the granularity lacks an encoder, or
-            hybrid a fallback.
+        InvalidInputError: An option has another value or type, the granularity lacks an encoder, or hybrid a fallback.
         UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
@@ -103,20 +102,17 @@ class EntityRetriever:
     ) -> None:
         whole_number("words", words)
         whole_number("k", k)
-        message = None
         if ambiguous not in get_args(Ambiguous):
-            message = f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}"
-        elif hybrid and fallback is None:
-            message = "hybrid=True fills up with what a fallback gives: give fallback=..."
-        elif fallback is not None and not callable(fallback):
-            message = f"a fallback is called with a question and a number, {type(fallback).__name__} cannot be called"
-        elif linker is not None and (isinstance(linker, type) or not hasattr(linker, "link")):
-            message = f"linker must be an object with a method link(text), got {linker!r}"
-        if message:
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}")
+        if hybrid and fallback is None:
+            raise InvalidInputError("hybrid=True fills up with what a fallback gives: give fallback=...")
+        if fallback is not None and not callable(fallback):
+            raise InvalidInputError(f"a fallback is called with question and number, {fallback!r} cannot be called")
+        if linker is not None and (isinstance(linker, type) or not hasattr(linker, "link")):
+            raise InvalidInputError(f"linker must be an object with a method link(text), got {linker!r}")
         self.articles = articles if isinstance(articles, ArticleStore) else ArticleStore(articles)
         self.linker: EntityLinker = linker if linker is not None else TitleLinker(self.articles, encoder=encoder)
-        self._views: OrderedDict[str, tuple[ArticleStore, EntityLinker]] = OrderedDict()
+        self._views: dict[str, tuple[ArticleStore, EntityLinker]] = {}
         self.filter = filter
         self._view(filter)  # refuses what is no filter
         self.words, self.k, self.hybrid, self.fallback, self.ambiguous = words, k, hybrid, fallback, ambiguous
@@ -152,7 +148,8 @@ class EntityRetriever:
             hits: list[Hit] = [*self._hits(articles, question, mentions, k, words)]
             if self.fallback is not None and self.wants_more(len(hits), k):
                 limit = self.k if k is None else k
-                hits = with_fallback(hits, self.fallback(question, limit), _text_of)[:limit]
+                more = self.fallback(question, limit)
+                hits = with_fallback(hits, more, lambda hit: getattr(hit, "text", hit.unit.text))[:limit]
             filled.append(hits)
         return filled
 
@@ -170,13 +167,13 @@ class EntityRetriever:
         if condition is None:
             return self.articles, self.linker
         key = repr(condition)  # of a function its address: it is kept with the view
-        if (view := self._views.get(key)) is None:
+        if key not in self._views:
+            if len(self._views) >= _VIEWS:
+                self._views.clear()
             articles = self.articles.filtered(condition)
             linker = self.linker.over(articles) if isinstance(self.linker, TitleLinker) else self.linker
-            view = self._views[key] = articles, linker
-            while len(self._views) > _VIEWS:
-                self._views.popitem(last=False)
-        return view
+            self._views[key] = articles, linker
+        return self._views[key]
 
     def _hits(
         self, articles: ArticleStore, question: str, mentions: Sequence[Mention], k: int | None, words: int | None
@@ -196,11 +193,9 @@ class EntityRetriever:
                 query = self._best.query(question) if query is None else query
                 text, matches = self._best.best(query, article, budget)
             named = question[mention.start : mention.end]
-            unit_id = article.document_id or content_id("article", article.title)
-            span = 0, len(article.text)
-            unit = Unit(
-                unit_id, text, Granularity.DOCUMENT, unit_id, unit_id, *span, article.title, metadata=article.metadata
-            )
+            id_ = article.document_id or content_id("article", article.title)
+            span, metadata = (0, len(article.text)), article.metadata
+            unit = Unit(id_, text, Granularity.DOCUMENT, id_, id_, *span, article.title, metadata=metadata)
             hits[number] = EntityHit(unit, mention.score, tuple(matches), mention=mention, named=named)
             if len(hits) == limit:
                 break
@@ -235,7 +230,3 @@ def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T
         if not any(stands_in(text_of(hit), text_of(earlier)) for earlier in hits):
             hits.append(hit)
     return hits
-
-
-def _text_of(hit: Hit) -> str:
-    return hit.text if isinstance(hit, EntityHit) else hit.unit.text

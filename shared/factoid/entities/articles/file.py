@@ -10,7 +10,6 @@ import os
 import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +51,8 @@ def check_format(connection: sqlite3.Connection, path: Path, *, any_version: boo
     try:
         identity = identify(connection)
     except sqlite3.DatabaseError as error:
-        message = f"{path} is no article store, or is damaged: {error}. Build it again with factoid build-articles"
-        raise StoreFormatError(message) from error
+        again = "Build it again with factoid build-articles"
+        raise StoreFormatError(f"{path} is no article store, or is damaged: {error}. {again}") from error
     if identity.application_id != APPLICATION_ID or (identity.format != FORMAT and not any_version):
         reasons = {
             STAGING_ID: "is an article store that is not finished: run what builds it again",
@@ -119,18 +118,16 @@ class ArticleFile:
             self._connection.close()
 
     def _follow_fork(self) -> None:
-        """Open the file once more in a forked process; use the parent's connection where another file took its place."""
-        if self._process == os.getpid():
-            return
-        self._process, self._lock = os.getpid(), threading.Lock()
-        if not self._closed and _identity(self.path) == self._identity:
+        """Open the file at the path in a forked process."""
+        if self._process != os.getpid():
             self._inherited = self._connection  # belongs to the parent: not even closed
-            self._open()
+            if not self._closed:
+                self._open()
+            self._process, self._lock, self.version = os.getpid(), threading.Lock(), self.version + 1
 
     def _open(self) -> None:
         if not self.path.is_file():
             raise UnreadableFileError(f"there is no article store {self.path}. Build one with factoid build-articles")
-        self._identity = _identity(self.path)
         connection = connect_immutable(self.path)
         try:
             check_format(connection, self.path)
@@ -145,10 +142,3 @@ class ArticleFile:
 
     def _damaged(self, error: Exception) -> StoreFormatError:
         return StoreFormatError(f"{self.path} cannot be read: {error}. Build it again with factoid build-articles")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    with suppress(OSError):
-        state = path.stat()
-        return state.st_dev, state.st_ino
-    return None

@@ -33,8 +33,8 @@ _COMPANY = frozenset(
 _PARTICLES = frozenset("van von der den de del della da di du la le ten ter zu zur bin ibn al el y e dos das".split())
 _FOLLOWING: dict[int, str] = {NameKind.TITLE: "", NameKind.BASE: ""}  # before all forms that are stored
 _MOST_WORDS = 6
-_BEFORE = re.compile(r"(?:^|[\s(])[a-z][a-z'’-]*[,;]?\s\Z")  # inside a sentence, and not inside a longer name
 _NEAR = 24  # characters that `_BEFORE` looks at
+_BEFORE = re.compile(r"(?:^|[\s(])[a-z][a-z'’-]*[,;]?\s\Z")  # inside a sentence, and not inside a longer name
 
 
 def find_names(connection: sqlite3.Connection, *, with_duplicates: bool) -> None:
@@ -98,11 +98,10 @@ def write_names(connection: sqlite3.Connection) -> None:
 
 
 def rank_names(key: str, forms: Sequence[NameForm], others: Iterable[RankedName] = ()) -> list[RankedName]:
-    """Return the names of a key, the most telling first, as a store has them.
+    """Return the names of a key, the most telling first, with those that a store has already of other articles.
 
     Of the forms of one article, the most telling goes first, with the sum of the counts. The others stay, but for the texts
-    of links: how a name is written may decide whether, and for which articles, it is one. The `others` are names of other
-    articles that a store has already.
+    of links: how a name is written may decide whether, and for which articles, it is one.
     """
     if len(forms) == 1 and not others:  # most names
         _, article, kind, form, count = forms[0]
@@ -129,12 +128,8 @@ def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
 
     * A company's name without its legal form: "Acme Pumps" of "Acme Pumps GmbH".
     * The first and the last of three or four names: "John Kennedy" of "John Fitzgerald Kennedy".
-    * The end of a title of names, as a surname or a product without its maker: "Coolidge" of "Calvin Coolidge", "V11" of
-      "Dyson V11". It needs its capitals unless it has a digit or the article itself uses it ("… said Coolidge"): no rule of
-      form tells "Calvin Coolidge" from "Station Check".
-
-    Titles with words in lower case ("Bank of America", "Station check") have no such end, but for particles ("van"), and what a
-    title has in brackets is no part of the name.
+    * The end of a title of names ("Coolidge", "V11" of "Dyson V11"), but not of "Bank of America". It needs its capitals
+      unless it has a digit or the article uses it: no rule of form tells "Calvin Coolidge" from "Station Check".
     """
     name = split_title(title)[0]
     words = name.replace(",", " ").split()

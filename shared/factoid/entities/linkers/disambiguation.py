@@ -23,7 +23,6 @@ _SPOKEN_FOR = 0.9  # share of the candidates that the text's words speak for
 # In links, what a name of each kind is worth.
 _WORTH = dict(zip(NameKind, (8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5), strict=True))
 _TRUST_IN_BASE = 0.75  # "Air" for "Air (album)"
-_DISAMBIGUATION_PAGE = "disambiguation"
 _TEMPERATURE = 0.1  # of the shares of tied candidates
 # Of cosines: by how much more the text must be nearer to one article than the bare name is ("Heron?" to the bird).
 _MARGIN = 0.08
@@ -52,9 +51,8 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
     for name in names:
         by_article.setdefault(name.article_id, []).append(name)
     suffixes = {article: split_title(some[0].title)[1] for article, some in by_article.items()}
-    pages = {article for article, suffix in suffixes.items() if suffix.casefold() == _DISAMBIGUATION_PAGE}
-    if len(pages) < len(by_article):
-        by_article = {article: some for article, some in by_article.items() if article not in pages}
+    articles = [article for article, suffix in suffixes.items() if suffix.casefold() != "disambiguation"]
+    by_article = {article: by_article[article] for article in articles} or by_article
     entries = []
     for article, some in by_article.items():
         title, kind, links = some[0].title, min(name.kind for name in some), sum(name.count for name in some)
@@ -140,8 +138,7 @@ def break_ties(
     """Order the tied options of some mentions by how similar title and first sentence are to the text.
 
     Each mention has the text around it, its name as it stands there, and its options, best first. Returned are its options,
-    best first, and whether there still is a tie. The common share of the tied ones is divided by the softmax of their
-    similarities to the text.
+    best first, and whether there still is a tie. Tied ones divide their common share by a softmax of their similarities.
     """
     texts = list(dict.fromkeys([*(text for text, _, _ in tied), *(name for _, name, _ in tied)]))
     articles = list(dict.fromkeys(option.article_id for _, _, options in tied for option in _compared(options)))
@@ -174,5 +171,5 @@ def _first_sentence(store: ArticleStore, article_id: int) -> str:
     if article is None:  # deleted since it was found
         return ""
     head = article.text[:_FIRST_SENTENCE]
-    spans = sentence_spans(head) if head.strip() else []
+    spans = sentence_spans(head)
     return f"{article.title}. {head[: spans[0][1]].strip()}" if spans else article.title

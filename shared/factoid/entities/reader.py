@@ -18,7 +18,6 @@ Prompt = Callable[[str, Sequence[str]], str]
 """Makes a prompt of a question and documents, as `question_prompt` does."""
 
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»", "„": "“"}
-_DOUBLE = '"“„«'
 # Where integrations of models keep the most tokens that an answer may have.
 _LIMITS = ("max_tokens", "max_new_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
 
@@ -130,7 +129,7 @@ def clean_answer(text: str, *, skip_empty: bool = True) -> str:
     rest = line[1:]
     if rest.endswith(closing) and closing not in rest[:-1] and line[0] not in rest[:-1]:
         return rest[:-1].strip()
-    return rest.strip() if line[0] in _DOUBLE and closing not in rest else line
+    return rest.strip() if line[0] in '"“„«' and closing not in rest else line
 
 
 def _limit_answers(model: Any, max_tokens: int | None) -> Any:

@@ -32,8 +32,6 @@ _COMPANY = frozenset(
 )
 _PARTICLES = frozenset("van von der den de del della da di du la le ten ter zu zur bin ibn al el y e dos das".split())
 _FOLLOWING: dict[int, str] = {NameKind.TITLE: "", NameKind.BASE: ""}  # before all forms that are stored
-_MOST_WORDS = 6
-_NEAR = 24  # characters that `_BEFORE` looks at
 _BEFORE = re.compile(r"(?:^|[\s(])[a-z][a-z'’-]*[,;]?\s\Z")  # inside a sentence, and not inside a longer name
 
 
@@ -140,9 +138,10 @@ def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
         yield " ".join(words), False
     else:
         words = name.split()
-    if not 2 <= len(words) <= _MOST_WORDS or not all(map(_is_name, words)):
+    are_names = all(word[0].isupper() or word[0].isdigit() or word in _PARTICLES for word in words)
+    if not 2 <= len(words) <= 6 or not are_names:
         return
-    if len(words) in (3, 4) and all(map(_is_personal, words)):
+    if len(words) in (3, 4) and all(word.replace("-", "").replace("'", "").rstrip(".").isalpha() for word in words):
         yield f"{words[0]} {words[-1]}", False
     if words[0].casefold() in ("the", "a", "an"):
         return
@@ -153,20 +152,12 @@ def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
             yield part, not (any(map(str.isdigit, part)) or _is_used(part, text))
 
 
-def _is_name(word: str) -> bool:
-    return word[0].isupper() or word[0].isdigit() or word in _PARTICLES
-
-
-def _is_personal(word: str) -> bool:
-    return word.replace("-", "").replace("'", "").rstrip(".").isalpha()
-
-
 def _is_used(part: str, text: str) -> bool:
     """Tell whether a text uses a part of its title by itself, inside a sentence."""
     at = text.find(part)
     while at >= 0:
         end = at + len(part)
-        if not text[end : end + 1].isalnum() and _BEFORE.search(text[max(0, at - _NEAR) : at]):
+        if not text[end : end + 1].isalnum() and _BEFORE.search(text[max(0, at - 24) : at]):
             return True
         at = text.find(part, end)
     return False

@@ -53,7 +53,6 @@ class ArticleStore:
         self._origin: ArticleStore | None = None  # of a view: a temporary file goes with the store
         self._filters: tuple[Filter, ...] = ()
         self._tests: tuple[Callable[[dict[str, Any]], bool], ...] = ()
-        self._count = -1, 0  # version of the file, and articles in it that pass the filters
 
     @property
     def version(self) -> int:
@@ -90,7 +89,7 @@ class ArticleStore:
         It reads, changes and closes with this store.
         """
         view = object.__new__(ArticleStore)
-        view.__dict__.update(self.__dict__, _origin=self, _count=(-1, 0))
+        view.__dict__.update(self.__dict__, _origin=self)
         test = condition if callable(condition) else partial(matches, to_tree(condition))
         view._filters, view._tests = (*self._filters, condition), (*self._tests, test)
         return view
@@ -203,11 +202,7 @@ class ArticleStore:
 
     def __len__(self) -> int:
         """Return how many articles there are, or pass the filter."""
-        if not self._tests:
-            return int(self._file.meta["articles"])
-        if self._count[0] != (version := self.version):
-            self._count = version, sum(1 for _ in self.titles())
-        return self._count[1]
+        return sum(1 for _ in self.titles()) if self._tests else int(self._file.meta["articles"])
 
     def __contains__(self, title: object) -> bool:
         return isinstance(title, str) and self.resolve(title) is not None

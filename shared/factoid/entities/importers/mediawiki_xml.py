@@ -79,7 +79,10 @@ def _pages(chunk: bytes, file: BufferedReader) -> Iterator[Page]:
             ancestors.pop()
             name = element.tag.rpartition("}")[2]
             if name == "siteinfo":
-                site = _site(element)
+                spaces = element.iterfind("{*}namespaces/{*}namespace")
+                site = Site(
+                    {" ".join(space.text.lower().split()): _number(space.get("key")) for space in spaces if space.text}
+                )
             elif name == "page":
                 page = _page(element, site)
                 ancestors[0].clear()
@@ -90,11 +93,6 @@ def _pages(chunk: bytes, file: BufferedReader) -> Iterator[Page]:
         if not chunk:
             return
         chunk = file.read1(_CHUNK)
-
-
-def _site(siteinfo: Element) -> Site:
-    namespaces = siteinfo.iterfind("{*}namespaces/{*}namespace")
-    return Site({" ".join(space.text.lower().split()): _number(space.get("key")) for space in namespaces if space.text})
 
 
 def _page(element: Element, site: Site) -> Page:

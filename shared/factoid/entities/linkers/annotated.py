@@ -36,11 +36,7 @@ class AnnotatedLinker:
         self._annotate = annotations if callable(annotations) else _look_up(annotations)
 
     def link(self, text: str) -> list[Mention]:
-        """Return the mentions of a question; none if it is not known.
-
-        Raises:
-            InvalidInputError: Its annotations are neither titles nor mentions, or a mention ends after the text.
-        """
+        """Return the mentions of a question; none if it is not known. A mention that ends after the text is refused."""
         check_text(text)
         located: list[Mention] = []
         missing: list[Mention] = []

@@ -132,6 +132,10 @@ def count_tied(options: Sequence[Option]) -> int:
     return sum(option.rank == options[0].rank for option in options)
 
 
+def _compared(options: Sequence[Option]) -> Sequence[Option]:
+    return options[: min(count_tied(options), _MOST)]
+
+
 def break_ties(
     encoder: Encoder, store: ArticleStore, tied: Sequence[tuple[str, str, list[Option]]]
 ) -> list[tuple[list[Option], bool]]:
@@ -146,10 +150,6 @@ def break_ties(
     queries = dict(zip(texts, encoder.encode_queries(texts), strict=True))
     units = dict(zip(articles, encoder.encode_units(sentences), strict=True))
     return [_break_tie(queries[text], queries[name], units, options) for text, name, options in tied]
-
-
-def _compared(options: Sequence[Option]) -> Sequence[Option]:
-    return options[: min(count_tied(options), _MOST)]
 
 
 def _break_tie(

@@ -13,9 +13,7 @@ from factoid.entities.linkers.stop_words import ARTICLES, FUNCTION_WORDS
 
 _SPACED_DIGIT = re.compile(r"(?<!\w)(\w++)[ -](?=\d)|(?<=\d)[ -](\w++)")
 _INSIDE = re.compile(r"[-./'&0-9]")  # what an ASCII name may be squeezed for, beside "and"
-_DIGIT = re.compile(r"\d")
-_LETTERS = frozenset("bcdefghjklmnopqrstuvwxyz")  # not "a 4"
-_NO_PARTS = (FUNCTION_WORDS | ARTICLES) - _LETTERS
+_NO_PARTS = (FUNCTION_WORDS | ARTICLES) - frozenset("bcdefghjklmnopqrstuvwxyz")  # not "a 4"
 _CODE_IN_PLURAL = re.compile(r"(?:(?=[\W\d_]*+[^\W\d_].).*\d|\d*[1-9]\d{2}|\d{2,}[1-9])s")  # not "1990s"
 _KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)
 _SHORTEST, _LONG = 5, 9  # characters of names of which one, and two, may be wrong
@@ -34,8 +32,6 @@ def respelled_keys(key: str, *, spaces: bool) -> list[str]:
     keys = [plain] if plain else []
     if "'" in key or not (squeezed := squeezed_key(key, spaces=spaces)):
         return keys
-    if _DIGIT.search(key) is None:
-        return [*keys, squeezed]
     beside = (match[1] or match[2] for match in _SPACED_DIGIT.finditer(key))
     return [*keys, squeezed] if _NO_PARTS.isdisjoint(beside) else keys
 

@@ -158,8 +158,7 @@ class SpELLinker:
         return Mention(phrase.start, phrase.end, self._title(vocabulary.entries[phrase.entity]), score, candidates)
 
     def _title(self, entry: str) -> str:
-        title = title_of(entry)
-        return title_of(self.titles[entry]) if entry in self.titles else canonical(title, self.titles) or title
+        return title_of(self.titles.get(entry, "")) or canonical(title_of(entry), self.titles)
 
     def _load(self) -> LoadedModel:
         with self._lock:

@@ -69,11 +69,18 @@ class ModelFiles:
             encoder, out, vocabulary = _read_folder(self.model)
             tokenizer = load_tokenizer(self.model)
         else:
-            checkpoint = self.model if self.vocabulary else _find_checkpoint(self.model)
+            checkpoints = [self.model] if self.vocabulary else sorted(self.model.glob("*.pt"))
+            if len(checkpoints) != 1:
+                names = ", ".join(path.name for path in checkpoints) or "none"
+                raise UnreadableFileError(
+                    f"{self.model} is no SpEL model: expected a folder that factoid convert-spel wrote, or one with a single "
+                    f".pt checkpoint (found: {names}), the vocabulary files and the tokenizer's. For files in several places "
+                    "use SpELLinker.from_checkpoint"
+                )
             tokenizer = load_tokenizer(self.tokenizer or self.model)  # the cheapest to find missing goes first
             files = self.vocabulary or self.model
             files = files if isinstance(files, VocabularyFiles) else VocabularyFiles.in_folder(files)
-            encoder, out = read_checkpoint(checkpoint)
+            encoder, out = read_checkpoint(checkpoints[0])
             vocabulary = files.read(len(out))
         if (tokens := tokenizer.get_vocab_size()) > (known := encoder.config.vocab_size):
             raise InvalidInputError(
@@ -120,17 +127,6 @@ def convert_spel(
     except OSError as error:
         raise UnreadableFileError(f"cannot write the model to {target}: {error.strerror or error}") from error
     return target
-
-
-def _find_checkpoint(folder: Path) -> Path:
-    checkpoints = sorted(folder.glob("*.pt"))
-    if len(checkpoints) != 1:
-        raise UnreadableFileError(
-            f"{folder} is no SpEL model: expected a folder that factoid convert-spel wrote, or one with a single .pt "
-            f"checkpoint (found: {', '.join(path.name for path in checkpoints) or 'none'}), the vocabulary files and the "
-            "tokenizer's. For files in several places use SpELLinker.from_checkpoint"
-        )
-    return checkpoints[0]
 
 
 def load_tokenizer(source: AnyPath) -> Tokenizer:

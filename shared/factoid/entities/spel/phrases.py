@@ -21,7 +21,6 @@ Span = tuple[int, int]
 
 # What the authors' inference replaces in documents, one character by one, so that spans stay valid; nothing else.
 PLAIN_CHARACTERS = str.maketrans("‘’“”„–—…•öōáèÉșćčž€\u00a0\ufeff", '\'\'"""--..ooaeEscczE  ')
-_LINE_END = "\u010a"  # stands for a line break in what Moses gets, so that it ends no sentence there
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ def join_abbreviations(text: str, words: Sequence[Span]) -> list[Span]:
 
     As in the authors' inference a line break is a letter to Moses: in "services.\n\nIn" the stop stays with its word.
     """
-    line = text.replace("\n", _LINE_END)
+    line = text.replace("\n", "\u010a")
     inner = _inner_characters(line, _moses().tokenize(line, escape=False))
     joined: list[Span] = []
     for start, end in words:

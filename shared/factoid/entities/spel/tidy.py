@@ -13,7 +13,6 @@ _FUNCTION_WORDS = frozenset(
     "a the these those you he she we me them my your our their who what where when here there none and or but if as at by for "
     "in of on out to is was were be has have had th rd 's".split()
 )
-_ABBREVIATIONS = ("u.s", "u.n")  # whose full stop belongs to them
 
 
 def tidy_mentions(
@@ -56,7 +55,7 @@ def _trim(text: str, mention: Mention) -> tuple[int, int]:
             start += 1
         elif surface.endswith((" ", *string.punctuation)) and not lowered.endswith(("u.s.", "u.n.")):
             end -= 1
-        elif lowered.endswith(_ABBREVIATIONS) and text[end : end + 1] == ".":
+        elif lowered.endswith(("u.s", "u.n")) and text[end : end + 1] == ".":
             end += 1
     return start, end
 

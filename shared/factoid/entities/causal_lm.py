@@ -97,8 +97,7 @@ class TransformersReader:
         """Return the answer to each question, the same as one by one; contexts[i] are the documents of questions[i].
 
         Raises:
-            InvalidInputError: There is not a context for each question; a document is no string; a question is empty, or too
-                long for the model even without documents; there is no such device.
+            InvalidInputError: A question is empty, or too long for the model; a context is missing; there is no such device.
             UnreadableFileError: The model or its tokenizer cannot be loaded, or not as the dtype.
         """
         pairs = match_contexts(questions, contexts)

@@ -57,10 +57,9 @@ def match_contexts(
 
 
 def normalize_question(question: str) -> str:
-    """Return a question as the paper's experiments give it to linkers and readers (§4.1, after Ram et al., 2023).
+    """Return a question in lower case at its beginning and with a question mark at its end, as the paper's experiments do.
 
-    It is stripped, its first letter becomes lower case, and a question mark is added unless it ends in one. Use it only to
-    reproduce the paper's numbers: it harms a name at the beginning ("Paris is in which country?").
+    Use it only to reproduce the paper's numbers (§4.1): it harms a name at the beginning ("Paris is in which country?").
     """
     question = question.strip()
     question = question[:1].lower() + question[1:]

@@ -132,13 +132,7 @@ class EntityRetriever:
     def retrieve(
         self, question: str, *, k: int | None = None, words: int | None = None, filter: Filter | None = None
     ) -> list[Hit]:
-        """Return at most k hits: those of entities, `EntityHit`s, before those of the fallback.
-
-        An option that is None is the retriever's.
-
-        Raises:
-            InvalidInputError: The question is no string or holds lone surrogates, or a number is below 1.
-        """
+        """Return at most k hits: `EntityHit`s before those of the fallback. An option that is None is the retriever's."""
         return self.retrieve_batch([question], k=k, words=words, filter=filter)[0]
 
     def retrieve_batch(
@@ -246,10 +240,7 @@ class BestUnits:
         self._lock = threading.Lock()
 
     def best(self, query: Vectors, article: Article, words: int) -> tuple[str, list[Hit]]:
-        """Return the best units, as one text of at most `words` words in the article's order, and as hits, best first.
-
-        Units are taken until one more would not fit; the first is cut where it is too long. Query shape: (dim,).
-        """
+        """Return the best units, as one text of at most `words` words in the article's order, and as hits, best first."""
         matches: list[Hit] = []
         shown: list[Unit] = []  # without the article's title, which is not part of its text
         remaining = words

@@ -226,6 +226,9 @@ def test_only_documents_keep_abbreviations_whole(scripted):
 
 def test_windows_hold_254_tokens_and_special_tokens_at_the_ends_of_the_text_alone(scripted):
     linker, model = scripted()
+    linker.link_document(" ?" * 233)
+    assert [len(tokens) for tokens in model.asked] == [235, 1]  # the second lies within the first
+    model.asked.clear()
     linker.link_document(" ?" * 500)
     first, second, third = model.asked
     assert [len(first), len(second), len(third)] == [254, 254, 34]

@@ -22,10 +22,7 @@ from factoid.words import cut_words
 
 
 def change_articles(path: Path, articles: Sequence[Article], deleted: Collection[str]) -> None:
-    """Add articles, replace those of the same `document_id`, and delete others by theirs: all of it, or nothing.
-
-    Changes wait for each other. A replaced article keeps its redirects and the texts of links to it.
-    """
+    """Add, replace and delete articles by `document_id`, or do nothing. Redirects and links to a replaced article stay."""
     with builder_lock(path, wait=True):
         try:
             with part_beside(path) as copy:

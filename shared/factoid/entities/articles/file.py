@@ -1,7 +1,4 @@
-"""The SQLite file of an article store: its tables, how it is told from other files, and a connection that reads it.
-
-A finished file is never written to. Texts stand apart from titles, so that looking names up reads no text.
-"""
+"""The SQLite file of an article store, which is never written to once it is finished: its tables, and a connection."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ STAGING_ID = 0x0FAC7A28  # of what a build has read so far
 FORMAT = 1
 _CACHE = 16 << 10  # KiB of pages that a reader keeps
 
-# `body.text` is zlib of UTF-8. Names stand in the order of their keys, and within a key by `rank`, the most telling first.
+# `body.text` is zlib of UTF-8, apart from titles, so that looking names up reads no text. Within a key, names stand by `rank`.
 # `name.form` is NULL where it follows: for a title and its base from the article, for other kinds where it is the key.
 # `outside` has the redirects whose articles are not in the store.
 TABLES = f"""
@@ -80,13 +77,10 @@ def write_meta(connection: sqlite3.Connection, values: Mapping[str, Any]) -> Non
 
 
 class ArticleFile:
-    """A connection to a store that goes on reading its file when another one has taken its place. Threads take turns.
-
-    `version` says how many other files were read before, `meta` is the table of that name, `size` that of the file in bytes.
-    """
+    """A connection to a store that goes on reading its file when another one has taken its place. Threads take turns."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.version = path, 0
+        self.path, self.version = path, 0  # the version is how many other files were read before
         self._process, self._lock, self._closed = os.getpid(), threading.Lock(), False
         self._open()
 

@@ -96,11 +96,7 @@ def write_names(connection: sqlite3.Connection) -> None:
 
 
 def rank_names(key: str, forms: Sequence[NameForm], others: Iterable[RankedName] = ()) -> list[RankedName]:
-    """Return the names of a key, the most telling first, with those that a store has already of other articles.
-
-    Of the forms of one article, the most telling goes first, with the sum of the counts. The others stay, but for the texts
-    of links: how a name is written may decide whether, and for which articles, it is one.
-    """
+    """Return the names of a key, the most telling first, with those that a store has already of other articles."""
     if len(forms) == 1 and not others:  # most names
         _, article, kind, form, count = forms[0]
         return [(kind, count, article, None if form == key else form)]
@@ -112,6 +108,7 @@ def rank_names(key: str, forms: Sequence[NameForm], others: Iterable[RankedName]
         best_kind, minus_count = kinds.get(form, (kind, 0))
         kinds[form] = (min(best_kind, kind), minus_count - count)
     names = list(others)
+    # Of the forms of one article, the most telling has the sum of the counts. Others stay: how a name is written may decide.
     for article, kinds in by_article.items():
         (form, (kind, _)), *rest = sorted(kinds.items(), key=lambda item: (item[1], item[0] or ""))
         names.append((kind, counts[article], article, None if form == key else form))

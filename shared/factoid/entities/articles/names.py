@@ -79,10 +79,7 @@ def name_key(name: str) -> str:
 
 
 def without_accents(name: str) -> str | None:
-    """Return a name as it is typed without accents, "Sao Paulo" for "São Paulo"; None for one that has none.
-
-    Letters of other scripts stay: in those, such marks make other letters.
-    """
+    """Return a name as it is typed without Latin accents, "Sao Paulo" for "São Paulo"; None for one that has none."""
     if name.isascii():
         return None
     plain = _ACCENT.sub("", unicodedata.normalize("NFD", name.translate(_PLAIN_LETTERS)))

@@ -1,7 +1,4 @@
-"""What a build has read so far, in the file `NAME.building`: records become rows, one batch of them a transaction.
-
-An interrupted build goes on after the last batch. Tables are only appended to, so that the rollback journal stays small.
-"""
+"""What a build has read so far, in the file `NAME.building`: an interrupted build goes on after the last batch in it."""
 
 from __future__ import annotations
 
@@ -61,10 +58,7 @@ class State:
 
 
 class Staging:
-    """The file of what a build has read so far, opened where an earlier build of the same left off.
-
-    `state` says how far the file is, and `records` how many were added since. With a nameless source a build starts over.
-    """
+    """The file of what a build has read so far, opened where an earlier build of the same left off (see `state`)."""
 
     def __init__(self, path: Path, sources: list[str], words: int) -> None:
         self.path = path

@@ -19,9 +19,8 @@ class AnnotatedLinker:
     """Return the mentions that are already known of each question.
 
     A title without a span is looked up in the text: as it is written, else in any case and Unicode form, and at whole words
-    only. Where the text does not have it ("Abraham Lincoln" in "Did Lincoln sign it?"), the mention spans all of the text.
-    Titles in the text come first, in its order, then the others as given. These mentions may overlap, unlike those of other
-    linkers.
+    only. Where the text does not have it ("Abraham Lincoln" in "Did Lincoln sign it?"), the mention spans all of the text,
+    and comes last. These mentions may overlap, unlike those of other linkers.
 
     Args:
         annotations: From a question to its titles or mentions, or a function of the question. Questions match whatever their

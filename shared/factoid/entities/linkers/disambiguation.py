@@ -42,11 +42,7 @@ class Option:
 
 
 def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Option]:
-    """Return the articles that the names of one key may mean, the most likely first.
-
-    What tells a title from others of its name, as "planet" does in "Mercury (planet)", decides where `words_around` has it too,
-    the nearest word first; then how many links of this text lead to each article, and the `NameKind`.
-    """
+    """Return the articles that the names of one key may mean, the most likely first: by words around, links, and `NameKind`."""
     by_article: dict[int, list[Name]] = {}
     for name in names:
         by_article.setdefault(name.article_id, []).append(name)
@@ -75,8 +71,7 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
 def words_around(words: Sequence[Word], first: int, last: int) -> dict[str, int]:
     """Return the keys of the words near a mention that may say what it is, and how many tokens from it they stand.
 
-    Not those that say what the answer is ("Which band wrote it?"), nor the verb of a question ("What does Opus play?", but not
-    "What does the Opus player do?"), nor stop words.
+    Not those that say what the answer is ("Which band wrote it?"), nor the verb of a question ("What does Opus play?").
     """
     begin, end = max(0, first - _NEAR), min(len(words), last + 1 + _NEAR)
     around: dict[str, int] = {}
@@ -139,10 +134,9 @@ def _compared(options: Sequence[Option]) -> Sequence[Option]:
 def break_ties(
     encoder: Encoder, store: ArticleStore, tied: Sequence[tuple[str, str, list[Option]]]
 ) -> list[tuple[list[Option], bool]]:
-    """Order the tied options of some mentions by how similar title and first sentence are to the text.
+    """Order tied options by how similar title and first sentence are to the text, and say whether there still is a tie.
 
-    Each mention has the text around it, its name as it stands there, and its options, best first. Returned are its options,
-    best first, and whether there still is a tie. Tied ones divide their common share by a softmax of their similarities.
+    Each mention has the text around it, its name as it stands there, and its options, best first.
     """
     texts = list(dict.fromkeys([*(text for text, _, _ in tied), *(name for _, name, _ in tied)]))
     articles = list(dict.fromkeys(option.article_id for _, _, options in tied for option in _compared(options)))

@@ -23,11 +23,10 @@ class SpacyLinker:
 
     Args:
         nlp: A pipeline that sets `doc.ents`.
-        store: Articles among which an entity's text is looked up where there is no title by its identifier; a `TitleLinker`
-            does so, with its options. None leaves such entities out.
+        store: Articles, or a `TitleLinker` of them, among which an entity's text is looked up where there is no title by its
+            identifier. None leaves such entities out.
         titles: From an entity's identifier to the title of its article, or a function that returns None for what it does not
-            know. The identifier is `ent.kb_id_` (such as "Q937"), which an entity linker sets, and where that is empty
-            `ent.ent_id_`, the "id" of an EntityRuler's pattern. None takes no identifiers.
+            know. The identifier is `ent.kb_id_` (such as "Q937"), or else `ent.ent_id_`, the "id" of an EntityRuler's pattern.
         labels: The entity types to take, such as {"PERSON", "GPE"}; None takes all.
 
     Raises:

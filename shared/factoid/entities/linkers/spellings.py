@@ -21,10 +21,9 @@ _NO_DIGIT = re.compile(r"\D+")
 
 
 def respelled_keys(key: str, *, spaces: bool) -> list[str]:
-    """Return the keys under which a name may be known if it is not as it stands: without accents, without marks inside.
+    """Return the keys of other spellings: without accents, without marks inside ("tern40" of "tern-40"), joined words.
 
-    "tern-40" gives "tern40". Marks stay where a function word stands beside a number ("in 1984", "a 4 mm screw"), or an
-    apostrophe in the name. With `spaces` words may also be joined that have only spaces between them.
+    Marks stay where a function word stands beside a number ("in 1984", "a 4 mm screw"), or an apostrophe in the name.
     """
     if not spaces and is_plain(key):
         return []  # most keys, at once
@@ -48,10 +47,7 @@ def is_respelled(name: str, form: str) -> bool:
 
 
 def singulars(key: str) -> list[str]:
-    """Return the keys whose English plural a key may be, by its last letters; also of codes ("t40s"), but not of decades.
-
-    "sea otters" gives "sea otter", "assemblies" gives "assemblie" and "assembly", "glass" nothing.
-    """
+    """Return the keys whose English plural a key may be, by its last letters; also of codes ("t40s"), but not of decades."""
     last = key.rpartition(" ")[2]
     if is_plural_of_code(last):
         return [key[:-1]]

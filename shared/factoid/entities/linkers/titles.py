@@ -167,10 +167,7 @@ class TitleLinker:
         return self._link(texts, 0.0)
 
     def link_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> list[Mention]:
-        """Return mentions for spans `[start, end)` from elsewhere that do not overlap; those without a name are left out.
-
-        A span is looked up as it is, else without a leading article or a closing "'s".
-        """
+        """Return mentions for spans `[start, end)` that do not overlap, with or without a leading article or closing "'s"."""
         check_text(text)
         tokens = tokenize(text)
         cuts = [cut_spans(tokens, start, end) for start, end in spans]

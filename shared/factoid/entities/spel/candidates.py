@@ -20,10 +20,8 @@ Kind = Literal["lower_case", "surface", "sentence", "span"]
 class CandidateSets:
     """The titles, with spaces or underscores, that spans of texts may stand for.
 
-    Attributes:
-        entries: Titles by surface in lower case, whose case in the text does not matter ("lower_case"); by surface
-            ("surface"); by sentence and surface ("sentence"); by sentence and "(begin, end)" ("span").
-        kind: Which of these.
+    By kind, the entries are titles by surface in lower case, whose case in the text does not matter ("lower_case"); by surface
+    ("surface"); by sentence and surface ("sentence"); by sentence and "(begin, end)" ("span").
     """
 
     entries: Mapping[str, Any]

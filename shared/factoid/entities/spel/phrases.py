@@ -56,17 +56,13 @@ def find_phrases(
 
 
 def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase:
-    """Return what a word of at least one subword stands for.
-
-    Of the entities that all its subwords list, that is the one with the highest mean probability; else the best entity of most
-    subwords: among several of two votes or more "no entity", as in the original, else the first in the text.
-    """
+    """Return what a word stands for: the best of the entities that all its subwords list, else that of most subwords."""
     listed = [dict(zip(subword.ids, subword.probabilities, strict=True)) for subword in subwords]
     candidates = _shared(listed)
     if not candidates:
         votes = Counter(subword.ids[0] for subword in subwords)
         entity, most = votes.most_common(1)[0]  # in order of the text
-        if votes[OUTSIDE] == most > 1:
+        if votes[OUTSIDE] == most > 1:  # as in the original
             entity = OUTSIDE
         candidates = {entity: sum(probabilities.get(entity, 0.0) for probabilities in listed) / len(listed)}
     return Phrase(start, end, next(iter(candidates)), candidates)

@@ -110,11 +110,7 @@ def windows(count: int) -> Iterator[range]:
 
 
 def merge_windows(predictions: Sequence[Sequence[Prediction]]) -> list[Prediction]:
-    """Return one prediction per token from those of its windows, in the order of `windows`.
-
-    Where two windows name different entities, a token gets, from left to right, what a neighbour says too, or else what is
-    more probable; the later window's in a tie.
-    """
+    """Return one prediction per token: where two windows differ, what a neighbour says too, or else what is more probable."""
     options: list[tuple[Prediction, ...]] = []
     for at, window in enumerate(predictions):
         overlap = len(options) - at * STEP  # of these tokens the window before has spoken

@@ -1,7 +1,4 @@
-"""Which entity each row of a SpEL checkpoint's output embedding stands for: order is all, and no checkpoint holds it.
-
-Id 0 is "no entity", id 1 is padding, then come the lines of three files of Wikipedia titles with underscores.
-"""
+"""Which entity each row of a SpEL checkpoint's output embedding stands for, by the order of lines in the published files."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ class Vocabulary:
         return entity not in (OUTSIDE, PADDING) and bool(title_of(self.entries[entity]))
 
     def find(self, title: str) -> int | None:
-        """Return the id of a title, as its entry or as `title_of` gives it; None if it is not in the vocabulary."""
+        """Return the id of a title, with spaces or underscores; None if it is not in the vocabulary."""
         entity = self.ids.get(title, self.ids.get(title_of(title)))
         return entity if entity is not None and self.names_entity(entity) else None
 
@@ -50,18 +47,13 @@ class Vocabulary:
 class VocabularyFiles:
     """The files that a vocabulary is made of; each line is the entity of one row, so the published order must be kept.
 
-    Attributes:
-        aida: The entities of the AIDA training data; all that a "shrunk" step-3 checkpoint knows.
-        enwiki: The entities of step 2, a large file of its own.
-        out_of_domain: The entities of further test sets.
-
     Raises:
         InvalidInputError: A file has the published name of another one.
     """
 
-    aida: Path
-    enwiki: Path | None = None
-    out_of_domain: Path | None = None
+    aida: Path  # the entities of the AIDA training data; all that a "shrunk" step-3 checkpoint knows
+    enwiki: Path | None = None  # the entities of step 2
+    out_of_domain: Path | None = None  # the entities of further test sets
 
     def __post_init__(self) -> None:
         for role in _PUBLISHED:
@@ -113,7 +105,7 @@ class VocabularyFiles:
 
 
 def make_vocabulary(aida: Iterable[str], enwiki: Sequence[str] = (), out_of_domain: Sequence[str] = ()) -> Vocabulary:
-    """Return the vocabulary of all lines of the first file, and those of the others that are not there yet."""
+    """Return the vocabulary: no entity, padding, all lines of the first file, and those of the others that are new."""
     first = ["|||O|||", "<pad>", *aida]
     known = frozenset(first)
     return Vocabulary((*first, *(entry for entry in dict.fromkeys([*enwiki, *out_of_domain]) if entry not in known)))

@@ -202,11 +202,7 @@ class Line:
 
 
 def lines(text: str) -> Iterator[Line]:
-    """Yield the lines of a prepared page, one by one as they are asked for.
-
-    A template or table that is never closed ends before the next section, and a link at the end of its paragraph: one
-    mistake on a page does not swallow the rest.
-    """
+    """Yield the lines of a prepared page. What is never closed ends before the next section, a link with its paragraph."""
     start, closed = 0, -1
     stack: list[str] = []
     opened = Counter[str]()  # what the stack holds

@@ -51,8 +51,8 @@ def match_contexts(
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Collection):
             kind = type(values).__name__
             raise InvalidInputError(f"expected a list of {name}, got {kind}: read answers a single question")
-    if (given := len(contexts)) != (count := len(questions)):
-        raise InvalidInputError(f"expected a context for each question, got {given} for {count} questions")
+    if (count := len(contexts)) != len(questions):
+        raise InvalidInputError(f"expected a context for each question, got {count} for {len(questions)} questions")
     return [(question, as_documents(context, text_of)) for question, context in zip(questions, contexts, strict=True)]
 
 

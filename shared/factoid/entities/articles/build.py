@@ -106,7 +106,7 @@ def build_articles(
     several: list[Source] = list(sources) if isinstance(sources, Iterable) else [sources]
     if not several or not all(hasattr(source, "read") and hasattr(source, "name") for source in several):
         raise InvalidInputError(f"expected a source of articles, such as ArticleJsonl(file), got {sources!r:.200}")
-    whole_number("words", words)
+    words = whole_number("words", words)
     if duplicates not in get_args(Duplicates):
         raise InvalidInputError(f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}")
     _check_replaceable(path)

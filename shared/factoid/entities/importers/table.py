@@ -94,8 +94,8 @@ def _parquet_rows(file: Any, path: Path, skip: int) -> Iterator[tuple[int, dict[
     """Yield the rows of an open file after the first `skip`, with their numbers from 1 on."""
     names = file.schema_arrow.names
     if missing := [name for name in _COLUMNS if name not in names]:
-        columns = f"expected the columns {' and '.join(_COLUMNS)}, got {', '.join(names)}"
-        raise UnreadableFileError(f"{path}: {columns}: no {missing[0]}")
+        fault = f"expected the columns {' and '.join(_COLUMNS)}, got {', '.join(names)}"
+        raise UnreadableFileError(f"{path}: {fault}: no {missing[0]}")
     columns = [name for name in (*_COLUMNS, *_METADATA) if name in names]
     number = 0
     for group in range(file.num_row_groups):

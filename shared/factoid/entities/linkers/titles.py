@@ -202,17 +202,14 @@ class TitleLinker:
     def _choose(self, text: _Text, names: dict[str, list[Name]]) -> list[_NamedSpan]:
         """Return the names in a text without overlap: whole names first, then parts, then misspelt names."""
         matches = list(_matches(text, names).values())
-        taken = bytearray(len(text.words))
-        chosen = _longest([match for match in matches if match.match is Match.NAME], text, taken)
-        _take(chosen, taken)
+        chosen = _longest([match for match in matches if match.match is Match.NAME], text, set())
         spans = [match.span for match in chosen]
-        parts = _longest([match for match in matches if match.match is Match.PART], text, taken)
+        parts = _longest([match for match in matches if match.match is Match.PART], text, _tokens_of(chosen))
         chosen += [match for match in parts if not is_part(text.words, text.casing, *_placed(spans, match.span))]
         if self._misspellings is not None:
-            _take(chosen, taken)
-            near = []
+            taken, near = _tokens_of(chosen), []
             for span in text.keys:
-                if any(taken[span.first : span.last + 1]) or span.exact or span.weak or span.title:
+                if not taken.isdisjoint(range(span.first, span.last + 1)) or span.exact or span.weak or span.title:
                     continue
                 keys = self._misspellings.nearest(text.tokens.key_of(span.first, span.last))
                 if near_names := [name for some in self.store.names(keys).values() for name in _whole(some)]:
@@ -315,15 +312,15 @@ def _is_plain_word(text: _Text, match: _NamedSpan) -> bool:
     return word.token.key in PLAIN_WORDS or all(name.kind is NameKind.UNACCENTED for name in match.names)
 
 
-def _longest(matches: Sequence[_NamedSpan], text: _Text, taken: bytearray) -> list[_NamedSpan]:
-    """Return the matches of the longest spans that overlap neither each other nor what is taken."""
-    free = {match.span: match for match in matches if not any(taken[match.span.first : match.span.last + 1])}
-    return [free[span] for span in select_longest(list(free), text.tokens)]
+def _longest(matches: Sequence[_NamedSpan], text: _Text, taken: set[int]) -> list[_NamedSpan]:
+    """Return the matches of the longest spans that overlap neither each other nor the tokens that are taken."""
+    spans = {match.span: match for match in matches}
+    free = [span for span in spans if taken.isdisjoint(range(span.first, span.last + 1))]
+    return [spans[span] for span in select_longest(free, text.tokens)]
 
 
-def _take(matches: Sequence[_NamedSpan], taken: bytearray) -> None:
-    for match in matches:
-        taken[match.span.first : match.span.last + 1] = b"\1" * (match.span.last + 1 - match.span.first)
+def _tokens_of(matches: Sequence[_NamedSpan]) -> set[int]:
+    return {token for match in matches for token in range(match.span.first, match.span.last + 1)}
 
 
 def _placed(spans: list[Span], span: Span) -> tuple[list[Span], int]:

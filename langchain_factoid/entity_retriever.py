@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from factoid.encode import Encoder
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.document_articles import add_own_articles, build_own_articles
+from factoid.entities.importers.own_documents import add_own_articles, build_own_articles
 from factoid.entities.retriever import Ambiguous, EntityHit, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.metadata import with_fields

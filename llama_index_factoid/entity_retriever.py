@@ -15,7 +15,7 @@ from llama_index.core.vector_stores import MetadataFilters
 
 from factoid.encode import Encoder
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.document_articles import add_own_articles, build_own_articles
+from factoid.entities.importers.own_documents import add_own_articles, build_own_articles
 from factoid.entities.mention import EntityLinker
 from factoid.entities.retriever import EntityHit, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever

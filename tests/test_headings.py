@@ -7,7 +7,7 @@ import pytest
 from factoid import Document, Granularity, Unit, UnitStore, pack_context
 from factoid.encode import EMBED_TEMPLATE, with_heading
 from factoid.entities.articles.article import Article
-from factoid.entities.granular import BestUnits
+from factoid.entities.retriever import BestUnits
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer

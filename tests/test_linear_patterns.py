@@ -60,7 +60,7 @@ def test_patterns_that_are_made_while_running_see_no_hostile_text() -> None:
         "factoid.index.files",
         "factoid.demo",
         "factoid.markdown",
-        "factoid.entities.wikitext.render",
+        "factoid.entities.wikitext.clean",
     }
 
 

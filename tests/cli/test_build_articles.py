@@ -71,7 +71,7 @@ def test_errors(tmp_path, lines, fails):
     assert "own.jsonl:1: expected a field 'wikipedia_title'" in fails(
         "build-articles", store, lines, "--format", "kilt", "--restart"
     )
-    assert "words must be a whole number" in fails("build-articles", store, lines, "--words", "0")
+    assert "words must be at least 1" in fails("build-articles", store, lines, "--words", "0")
     assert not store.exists()
     assert "is a folder: name a file in it" in fails("build-articles", "", lines)
 

@@ -4,7 +4,7 @@ from factoid.entities.articles.article import Article, Redirect
 from factoid.entities.articles.build import BuildReport, build_articles
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.causal_lm import TransformersReader
-from factoid.entities.document_articles import add_own_articles, build_own_articles
+from factoid.entities.importers.own_documents import add_own_articles, build_own_articles
 from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.linkers.spacy import SpacyLinker
 from factoid.entities.linkers.titles import TitleLinker

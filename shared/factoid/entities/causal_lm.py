@@ -35,8 +35,8 @@ Truncate = Literal["left", "documents"]
 class TransformersReader:
     """Answers with a causal language model: the first line of what it writes after the prompt.
 
-    The model is loaded on first use. A prompt that is longer than the model has positions for is cut, and the log says so. One
-    object may be used from several threads, which take turns.
+    The model is loaded on first use. A prompt that is longer than the model has positions for is cut, and the log says so.
+    Threads that share a reader take turns.
 
     Args:
         model: Name on the Hugging Face hub, a folder, or a loaded model, which is put into evaluation mode.
@@ -55,8 +55,7 @@ class TransformersReader:
         skip_empty: Whether empty lines before the answer are passed over. Else an empty first line is the answer, as there.
 
     Raises:
-        InvalidInputError: A number is below 1, an option has another value, or a loaded model comes without a tokenizer; on
-            first use, there is no such device.
+        InvalidInputError: An option has another value, or a loaded model comes without a tokenizer.
     """
 
     def __init__(
@@ -98,10 +97,8 @@ class TransformersReader:
         """Return the answer to each question, the same as one by one; contexts[i] are the documents of questions[i].
 
         Raises:
-            InvalidInputError: There is not a context for each question; a document is no string; a question is empty, or too
-                long for the model even without documents; there is no such device.
+            InvalidInputError: A question is empty, or too long for the model; a context is missing; there is no such device.
             UnreadableFileError: The model or its tokenizer cannot be loaded, or not as the dtype.
-            MissingDependencyError: transformers or torch is not installed.
         """
         pairs = match_contexts(questions, contexts)
         with self._lock:
@@ -159,15 +156,11 @@ class TransformersReader:
                 **(_GREEDY if self.decoding == "greedy" else {}),
                 pad_token_id=padding,
             )
-        texts: list[str] = tokenizer.batch_decode(outputs[:, width:], skip_special_tokens=True)
-        return texts
+        return tokenizer.batch_decode(outputs[:, width:], skip_special_tokens=True)  # type: ignore[no-any-return]
 
     def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            self._loaded = self._read_files()
-        return self._loaded
-
-    def _read_files(self) -> tuple[Any, Any]:
+        if self._loaded is not None:
+            return self._loaded
         transformers = require("transformers", extra="models")
         model, tokenizer = self.model, self.tokenizer
         named = isinstance(model, str | os.PathLike)
@@ -186,7 +179,8 @@ class TransformersReader:
                 f"cannot load {str(self.model)!r} as a causal language model: {reason}. Expected a model of the Hugging Face "
                 "hub, or a whole folder as save_pretrained writes it: where a file is damaged, get it again"
             ) from error
-        return (model if device is None else model.to(device)).eval(), tokenizer
+        self._loaded = (model if device is None else model.to(device)).eval(), tokenizer
+        return self._loaded
 
 
 def shorten(documents: Sequence[str], fits: Callable[[Sequence[str]], bool]) -> list[str]:

@@ -29,30 +29,21 @@ class Match(StrEnum):
 class Mention:
     """A stretch of a text that names an entity.
 
-    Attributes:
-        start, end: Span `[start, end)` in characters of the text.
-        title: Title of the entity's article, with spaces.
-        score: How sure the linker is, from 0 to 1; higher is better. 1.0 from linkers that do not say.
-        candidates: The entities to choose from, best first, the chosen one included; empty from linkers that know none.
-        ambiguous: Whether nothing but their order spoke for the chosen one of several candidates.
-        match: Whether a name stands there, a part of one or a misspelt one.
-
     Raises:
         InvalidInputError: The span is empty or begins before the text, or there is no title.
     """
 
     start: int
-    end: int
-    title: str
-    score: float = 1.0
-    candidates: tuple[Candidate, ...] = ()
-    ambiguous: bool = False
+    end: int  # of the span [start, end) in characters of the text
+    title: str  # of the entity's article, with spaces
+    score: float = 1.0  # how sure the linker is, from 0 to 1; higher is better
+    candidates: tuple[Candidate, ...] = ()  # to choose from, best first, the chosen one included; may be unknown
+    ambiguous: bool = False  # whether nothing but their order spoke for the chosen one of several candidates
     match: Match = Match.NAME
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end or not self.title:
-            message = f"a mention must have a title, and a span that holds characters of the text, got {self!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"a mention must have a title, and a span of some characters, got {self!r}")
 
 
 class EntityLinker(Protocol):

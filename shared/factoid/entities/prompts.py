@@ -29,11 +29,7 @@ def question_prompt(question: str, context: Context = ()) -> str:
 
 
 def as_documents(context: Any, text_of: Callable[[Any], Any] = lambda document: document) -> list[str]:
-    """Return a context as a list of documents: a plain string is one, and `text_of` gives the text of another type.
-
-    Raises:
-        InvalidInputError: There is something that has no text.
-    """
+    """Return a context as a list of documents: a plain string is one, and `text_of` gives the text of another type."""
     documents = text_of(context)
     if isinstance(documents, str):
         return [documents]
@@ -42,8 +38,8 @@ def as_documents(context: Any, text_of: Callable[[Any], Any] = lambda document: 
     texts = [text_of(document) for document in documents]
     for text in texts:
         if not isinstance(text, str):
-            message = f"expected the text of each document, got {type(context).__name__} with {type(text).__name__}"
-            raise InvalidInputError(message)
+            kinds = f"{type(context).__name__} with {type(text).__name__}"
+            raise InvalidInputError(f"expected the text of each document, got {kinds}")
     return texts
 
 
@@ -53,19 +49,17 @@ def match_contexts(
     """Return each question with its documents, as `as_documents` gives them, or refuse other than two lists of one length."""
     for name, values in (("questions", questions), ("contexts", contexts)):
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Collection):
-            message = f"expected a list of {name}, got {type(values).__name__}: read answers a single question"
-            raise InvalidInputError(message)
-    if len(questions) != len(contexts):
-        message = f"expected a context for each question, got {len(contexts)} for {len(questions)} questions"
-        raise InvalidInputError(message)
+            kind = type(values).__name__
+            raise InvalidInputError(f"expected a list of {name}, got {kind}: read answers a single question")
+    if (count := len(contexts)) != len(questions):
+        raise InvalidInputError(f"expected a context for each question, got {count} for {len(questions)} questions")
     return [(question, as_documents(context, text_of)) for question, context in zip(questions, contexts, strict=True)]
 
 
 def normalize_question(question: str) -> str:
-    """Return a question as the paper's experiments give it to linkers and readers (§4.1, after Ram et al., 2023).
+    """Return a question in lower case at its beginning and with a question mark at its end, as the paper's experiments do.
 
-    It is stripped, its first letter becomes lower case, and a question mark is added unless it ends in one. Use it only to
-    reproduce the paper's numbers: it harms a name at the beginning ("Paris is in which country?").
+    Use it only to reproduce the paper's numbers (§4.1): it harms a name at the beginning ("Paris is in which country?").
     """
     question = question.strip()
     question = question[:1].lower() + question[1:]

@@ -18,7 +18,6 @@ Prompt = Callable[[str, Sequence[str]], str]
 """Makes a prompt of a question and documents, as `question_prompt` does."""
 
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»", "„": "“"}
-_DOUBLE = '"“„«'
 # Where integrations of models keep the most tokens that an answer may have.
 _LIMITS = ("max_tokens", "max_new_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
 
@@ -51,8 +50,7 @@ class LLMReader:
         """
         completion = self.complete(self.prompt(question, as_documents(context)))
         if not isinstance(completion, str):
-            message = f"give a callable that returns text: expected a string, got {type(completion).__name__}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"give a callable that returns a string, got {type(completion).__name__}")
         return clean_answer(completion)
 
     def read_batch(self, questions: Sequence[str], contexts: Sequence[Context]) -> list[str]:
@@ -90,8 +88,7 @@ class ChatReader(ABC):
         """Return the answer to each question; contexts[i] are the documents of questions[i].
 
         Raises:
-            InvalidInputError: Before anything is asked: a question is empty, a context holds no documents, questions or contexts
-                are no lists, or there are not as many.
+            InvalidInputError: Before anything is asked: a question is empty, or there is no context of documents for each.
         """
         return [clean_answer(text) for text in self._complete(self._prompts(questions, contexts))]
 
@@ -132,7 +129,7 @@ def clean_answer(text: str, *, skip_empty: bool = True) -> str:
     rest = line[1:]
     if rest.endswith(closing) and closing not in rest[:-1] and line[0] not in rest[:-1]:
         return rest[:-1].strip()
-    return rest.strip() if line[0] in _DOUBLE and closing not in rest else line
+    return rest.strip() if line[0] in '"“„«' and closing not in rest else line
 
 
 def _limit_answers(model: Any, max_tokens: int | None) -> Any:
@@ -142,9 +139,8 @@ def _limit_answers(model: Any, max_tokens: int | None) -> Any:
     if max_tokens < 1:
         raise InvalidInputError(f"max_tokens must be at least 1, or None for the model's own, got {max_tokens}")
     fields: dict[str, Any] = getattr(type(model), "model_fields", {})  # both frameworks' models are pydantic's
-    for name in _LIMITS:
-        if name in fields:
-            limit = getattr(model, name)
-            lower = isinstance(limit, int) and 0 < limit <= max_tokens
-            return model if lower else model.model_copy(update={name: max_tokens})
-    return model
+    name = next((name for name in _LIMITS if name in fields), None)
+    limit = name and getattr(model, name)
+    if name is None or (isinstance(limit, int) and 0 < limit <= max_tokens):
+        return model
+    return model.model_copy(update={name: max_tokens})

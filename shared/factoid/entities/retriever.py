@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from factoid.encode import Encoder
+import numpy as np
+
+from factoid.context import pack_context
+from factoid.encode import Encoder, Vectors, with_heading
+from factoid.entities.articles.article import Article
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.granular import BestUnits
 from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.propositions import Propositionizer
-from factoid.units import Granularity, Hit, Unit, check_text, content_id, whole_number
-from factoid.words import cut_words, stands_in
+from factoid.store import UnitStore
+from factoid.units import Document, Granularity, Hit, Unit, check_text, content_id, whole_number
+from factoid.words import count_words, cut_words, stands_in
 
 Ambiguous = Literal["first", "all", "skip"]
 Fallback = Callable[[str, int], Sequence[Hit]]
 T = TypeVar("T")
 _VIEWS = 256  # filters whose views of the articles are kept
+_REMEMBERED = 256  # articles whose units and vectors stay in memory
 
 
 @dataclass(frozen=True, slots=True)
 class EntityHit(Hit):
     """The article of an entity, as a hit whose unit's text is the article's first words, or its best units."""
 
-    mention: Mention = field(kw_only=True)  # where the question names the entity, and which others it may mean
+    mention: Mention = field(kw_only=True)
     named: str = field(kw_only=True)  # the text of the mention
 
     @property
@@ -41,8 +48,9 @@ class EntityHit(Hit):
         """Return the hit's fields in the metadata of a framework's document; `start` and `end` name a match's span."""
         fields: dict[str, Any] = {"title": self.unit.title, "score": self.score, "mention": self.named}
         fields |= {"mention_start": self.mention.start, "mention_end": self.mention.end}
-        # Those of the user are hidden.
-        fields |= {name: [] for name in ("candidates", "matches") if name in self.unit.metadata}
+        fields |= {
+            name: [] for name in ("candidates", "matches") if name in self.unit.metadata
+        }  # the user's are hidden
         if self.mention.ambiguous:
             fields["candidates"] = [candidate.title for candidate in self.mention.candidates]
         if self.matches:
@@ -80,8 +88,7 @@ class EntityRetriever:
             For a store of several tenants, see `duplicates="keep"` of `build_articles`.
 
     Raises:
-        InvalidInputError: A number is below 1, an option has another value or type, the granularity lacks an encoder, or
-            hybrid a fallback.
+        InvalidInputError: An option has another value or type, the granularity lacks an encoder, or hybrid a fallback.
         UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
@@ -102,20 +109,17 @@ class EntityRetriever:
     ) -> None:
         whole_number("words", words)
         whole_number("k", k)
-        message = None
         if ambiguous not in get_args(Ambiguous):
-            message = f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}"
-        elif hybrid and fallback is None:
-            message = "hybrid=True fills up with what a fallback gives: give fallback=..."
-        elif fallback is not None and not callable(fallback):
-            message = f"a fallback is called with a question and a number, {type(fallback).__name__} cannot be called"
-        elif linker is not None and (isinstance(linker, type) or not hasattr(linker, "link")):
-            message = f"linker must be an object with a method link(text), got {linker!r}"
-        if message:
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}")
+        if hybrid and fallback is None:
+            raise InvalidInputError("hybrid=True fills up with what a fallback gives: give fallback=...")
+        if fallback is not None and not callable(fallback):
+            raise InvalidInputError(f"a fallback is called with question and number, {fallback!r} cannot be called")
+        if linker is not None and (isinstance(linker, type) or not hasattr(linker, "link")):
+            raise InvalidInputError(f"linker must be an object with a method link(text), got {linker!r}")
         self.articles = articles if isinstance(articles, ArticleStore) else ArticleStore(articles)
         self.linker: EntityLinker = linker if linker is not None else TitleLinker(self.articles, encoder=encoder)
-        self._views: OrderedDict[str, tuple[ArticleStore, EntityLinker]] = OrderedDict()
+        self._views: dict[str, tuple[ArticleStore, EntityLinker]] = {}
         self.filter = filter
         self._view(filter)  # refuses what is no filter
         self.words, self.k, self.hybrid, self.fallback, self.ambiguous = words, k, hybrid, fallback, ambiguous
@@ -127,13 +131,7 @@ class EntityRetriever:
     def retrieve(
         self, question: str, *, k: int | None = None, words: int | None = None, filter: Filter | None = None
     ) -> list[Hit]:
-        """Return at most k hits: those of entities, `EntityHit`s, before those of the fallback.
-
-        An option that is None is the retriever's.
-
-        Raises:
-            InvalidInputError: The question is no string or holds lone surrogates, or a number is below 1.
-        """
+        """Return at most k hits: `EntityHit`s before those of the fallback. An option that is None is the retriever's."""
         return self.retrieve_batch([question], k=k, words=words, filter=filter)[0]
 
     def retrieve_batch(
@@ -151,7 +149,8 @@ class EntityRetriever:
             hits: list[Hit] = [*self._hits(articles, question, mentions, k, words)]
             if self.fallback is not None and self.wants_more(len(hits), k):
                 limit = self.k if k is None else k
-                hits = with_fallback(hits, self.fallback(question, limit), _text_of)[:limit]
+                more = self.fallback(question, limit)
+                hits = with_fallback(hits, more, lambda hit: getattr(hit, "text", hit.unit.text))[:limit]
             filled.append(hits)
         return filled
 
@@ -169,13 +168,13 @@ class EntityRetriever:
         if condition is None:
             return self.articles, self.linker
         key = repr(condition)  # of a function its address: it is kept with the view
-        if (view := self._views.get(key)) is None:
+        if key not in self._views:
+            if len(self._views) >= _VIEWS:
+                self._views.clear()
             articles = self.articles.filtered(condition)
             linker = self.linker.over(articles) if isinstance(self.linker, TitleLinker) else self.linker
-            view = self._views[key] = articles, linker
-            while len(self._views) > _VIEWS:
-                self._views.popitem(last=False)
-        return view
+            self._views[key] = articles, linker
+        return self._views[key]
 
     def _hits(
         self, articles: ArticleStore, question: str, mentions: Sequence[Mention], k: int | None, words: int | None
@@ -195,11 +194,9 @@ class EntityRetriever:
                 query = self._best.query(question) if query is None else query
                 text, matches = self._best.best(query, article, budget)
             named = question[mention.start : mention.end]
-            unit_id = article.document_id or content_id("article", article.title)
-            span = 0, len(article.text)
-            unit = Unit(
-                unit_id, text, Granularity.DOCUMENT, unit_id, unit_id, *span, article.title, metadata=article.metadata
-            )
+            id_ = article.document_id or content_id("article", article.title)
+            span, metadata = (0, len(article.text)), article.metadata
+            unit = Unit(id_, text, Granularity.DOCUMENT, id_, id_, *span, article.title, metadata=metadata)
             hits[number] = EntityHit(unit, mention.score, tuple(matches), mention=mention, named=named)
             if len(hits) == limit:
                 break
@@ -227,6 +224,55 @@ class EntityRetriever:
             yield from ((number, mention) for number in numbers)
 
 
+class BestUnits:
+    """Choose the units of an article that are nearest to a question; beyond the paper. Safe to use from several threads."""
+
+    def __init__(
+        self, granularity: Granularity, encoder: Encoder | None, propositionizer: Propositionizer | None
+    ) -> None:
+        if encoder is None or not hasattr(encoder, "encode_units"):
+            raise InvalidInputError(f"granularity {granularity!s} needs an encoder, got {encoder!r}: give encoder=...")
+        self.granularity, self.encoder, self.propositionizer = granularity, encoder, propositionizer
+        self._store = UnitStore(encoder=encoder, granularities=[granularity])
+        weakref.finalize(self, self._store.close)
+        self._recent: OrderedDict[str, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def best(self, query: Vectors, article: Article, words: int) -> tuple[str, list[Hit]]:
+        """Return the best units, as one text of at most `words` words in the article's order, and as hits, best first."""
+        matches: list[Hit] = []
+        shown: list[Unit] = []  # without the article's title, which is not part of its text
+        remaining = words
+        for hit in self._search(query, article, words) if article.text.strip() else ():
+            unit = replace(hit.unit, title="")
+            headed = unit.section in [before.section for before in shown]
+            remaining -= count_words(unit.text if headed else with_heading(unit))
+            if remaining < 0 and matches:
+                break
+            matches.append(hit)
+            shown.append(unit)
+        shown.sort(key=lambda unit: (unit.start, unit.end))
+        return pack_context(shown, words=words, separator=" "), matches
+
+    def query(self, question: str) -> Vectors:
+        """Return a question's vector. Shape: (dim,)."""
+        vector: Vectors = np.asarray(self.encoder.encode_queries([question]), np.float32)[0]
+        return vector
+
+    def _search(self, query: Vectors, article: Article, limit: int) -> list[Hit]:
+        document = Document(article.text, article.title)  # its id changes with its text
+        with self._lock:
+            if document.id not in self._recent:
+                self._store.add_documents([document], propositionizer=self.propositionizer)
+                self._recent[document.id] = None
+            self._recent.move_to_end(document.id)
+            while len(self._recent) > _REMEMBERED:
+                self._store.delete([self._recent.popitem(last=False)[0]])
+            return self._store.search_by_vector(
+                query, limit, granularity=self.granularity, parents="unit", document_ids=[document.id]
+            )
+
+
 def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T], str]) -> list[T]:
     """Return the hits of entities, then those of a fallback whose text is not part of an earlier one."""
     hits = list(entities)
@@ -234,7 +280,3 @@ def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T
         if not any(stands_in(text_of(hit), text_of(earlier)) for earlier in hits):
             hits.append(hit)
     return hits
-
-
-def _text_of(hit: Hit) -> str:
-    return hit.text if isinstance(hit, EntityHit) else hit.unit.text

@@ -262,7 +262,7 @@ def passes_in_a_fork(check, *arguments):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_fork_reads_what_its_parent_does(large, tmp_path):
+def test_a_fork_reads_the_file_at_the_path(large, tmp_path):
     path, expected = large
     with ArticleStore(path) as store:
         read_at_random(store, expected, 0)
@@ -272,5 +272,5 @@ def test_a_fork_reads_what_its_parent_does(large, tmp_path):
     build_articles(replaced, Listed([Article("Old", "old")]))
     with ArticleStore(replaced) as store:
         build_articles(replaced, Listed([Article("New", "new")]))
-        assert passes_in_a_fork(read_at_random, store, {"Old": "old"}, 0)
+        assert passes_in_a_fork(read_at_random, store, {"New": "new"}, 0)
         assert store.get("Old").text == "old"

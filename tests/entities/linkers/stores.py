@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.build import build_articles
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.mention import EntityLinker
-
-
-class Records:
-    """A source of records in memory."""
-
-    name = ""
-
-    def __init__(self, records: Iterable[Record]) -> None:
-        self.records = list(records)
-
-    def read(self, skip: int = 0) -> Iterator[Record]:
-        yield from self.records[skip:]
+from tests.entities.articles.records import Listed
 
 
 def make_store(
@@ -44,7 +33,7 @@ def make_store(
         for title, text in texts.items()
     ]
     records += [Redirect(name, target) for name, target in (redirects or {}).items()]
-    build_articles(path, Records(records))
+    build_articles(path, Listed(records))
     return ArticleStore(path)
 
 

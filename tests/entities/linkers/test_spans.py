@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from factoid.entities.articles.names import name_key
 from factoid.entities.linkers.spans import Span, is_part, select_longest
 from factoid.entities.linkers.stop_words import STOP_WORDS
-from factoid.entities.linkers.tokens import Casing, read_casing, tokenize
+from factoid.entities.linkers.tokens import read_casing, tokenize
 
 TEXTS = st.text(alphabet=st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aB. '’-\n_é\u0301東ß")))
 
@@ -48,22 +48,6 @@ def test_the_key_of_a_stretch_is_its_name_key(text):
         for last in range(first, min(count, first + 4)):
             stretch = text[tokens.tokens[first].start : tokens.tokens[last].end]
             assert tokens.key_of(first, last) == name_key(stretch)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("who is ivan", Casing.SILENT),
-        ("WHO IS IVAN", Casing.SILENT),
-        ("Who is ivan? Is it he?", Casing.INITIAL),
-        ("Who is Ivan?", Casing.TELLING),
-        ("Is it NASA?", Casing.TELLING),
-        ("東京はどこ", Casing.TELLING),
-        ("", Casing.TELLING),
-    ],
-)
-def test_casing(text, expected):
-    assert read_casing(tokenize(text), STOP_WORDS)[0] is expected
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,6 @@ def test_single_words_without_capital(store, lower_case, expected):
 def test_options(store):
     text = "Is it One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve?"
     assert links(TitleLinker(store), text) == {text[6:-1]: text[6:-1]}
-    assert links(TitleLinker(store, most_words=11), text) == {}
     assert links(TitleLinker(store, stop_words=["PARIS"]), "Is Zynga in Paris?") == {"Zynga": "Zynga"}
     assert links(TitleLinker(store, stop_words=[]), "Who founded Zynga?") == {"Who": "Who", "Zynga": "Zynga"}
 
@@ -224,7 +223,6 @@ def test_work_is_linear_in_the_mentions(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"most_words": 0}, "got 0"),
         ({"lower_case": "sometimes"}, "got 'sometimes'"),
         ({"stop_words": "the"}, "got the string 'the'"),
         ({"min_score": 2}, "got 2"),

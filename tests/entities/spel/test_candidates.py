@@ -57,15 +57,18 @@ def test_a_word_whose_subwords_share_no_candidate_keeps_its_own_entity():
     assert old_rome.candidates[2] == pytest.approx((0.9 + 2 * 0.9 / 3) / 2)
 
 
-def written(tmp_path, content):
-    path = tmp_path / "sets.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return path
+@pytest.fixture
+def write(tmp_path):
+    def save(content):
+        path = tmp_path / "sets.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    return save
 
 
-def test_kb_and_yago_are_for_surfaces_in_any_case_and_priors_are_unused(tmp_path):
-    path = written(tmp_path, {"old rome": [["Rome_(band)", 0.1], ["Rome,_Georgia", 0.9]]})
-    sets = read_candidates(path, "lower_case")
+def test_kb_and_yago_are_for_surfaces_in_any_case_and_priors_are_unused(write):
+    sets = read_candidates(write({"old rome": [["Rome_(band)", 0.1], ["Rome,_Georgia", 0.9]]}), "lower_case")
     assert sets.titles("xx OLD Rome", 3, 11) == ["Rome_(band)", "Rome,_Georgia"]
     assert sets.titles("xx OLD Rome", 7, 11) is None
     assert choose(sets) == "Rome_(band)"
@@ -79,8 +82,8 @@ def test_kb_and_yago_are_for_surfaces_in_any_case_and_priors_are_unused(tmp_path
         ("span", {TEXT: {"(4, 8)": ["Rome"]}}),
     ],
 )
-def test_sets_by_surface_sentence_and_span(tmp_path, kind, content):
-    sets = read_candidates(written(tmp_path, content), kind)
+def test_sets_by_surface_sentence_and_span(write, kind, content):
+    sets = read_candidates(write(content), kind)
     assert (sets.titles(TEXT, 4, 8), sets.titles(TEXT, 0, 8), sets.titles("Old rome", 4, 8)) == (["Rome"], None, None)
     assert sets.titles("New Rome", 4, 8) == (["Rome"] if kind == "surface" else None)
 
@@ -93,18 +96,16 @@ def test_sets_by_surface_sentence_and_span(tmp_path, kind, content):
         ("surface", {"Rome": [["Rome", 1.0]]}),
         ("sentence", {TEXT: ["Rome"]}),
         ("span", None),
+        ("surface", '{"Rome": ['),
     ],
 )
-def test_files_of_another_shape_are_refused(tmp_path, kind, content):
+def test_files_of_another_shape_are_refused(write, kind, content):
     with pytest.raises(UnreadableFileError, match=f"as candidate sets of the kind '{kind}'"):
-        read_candidates(written(tmp_path, content), kind)
+        read_candidates(write(content), kind)
 
 
-def test_missing_and_damaged_files_and_unknown_kinds_are_refused(tmp_path):
+def test_missing_files_and_unknown_kinds_are_refused(tmp_path):
     with pytest.raises(UnreadableFileError, match="cannot be read"):
         read_candidates(tmp_path / "none.json", "surface")
-    (tmp_path / "half.json").write_text('{"Rome": [')
-    with pytest.raises(UnreadableFileError, match="as candidate sets"):
-        read_candidates(tmp_path / "half.json", "surface")
     with pytest.raises(InvalidInputError, match="unknown kind 'yago'"):
         read_candidates(tmp_path / "half.json", "yago")

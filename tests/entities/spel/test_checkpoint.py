@@ -10,7 +10,7 @@ from tests.entities.spel import tiny_spel
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from factoid.entities.spel.checkpoint import read_checkpoint  # noqa: E402
+from factoid.entities.spel.model import read_checkpoint  # noqa: E402
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from factoid.entities.spel import CandidateSets, SpELLinker, VocabularyFiles
-from factoid.entities.spel import linker as module
-from factoid.entities.spel.model import LoadedModel
+from factoid.entities.spel.model import LoadedModel, ModelFiles
 from factoid.entities.spel.predict import Prediction
 from factoid.entities.spel.vocabulary import Vocabulary
 from factoid.errors import FactoidError, InvalidInputError, UnreadableFileError
@@ -140,8 +139,8 @@ def test_files_that_do_not_belong_to_the_checkpoint_are_refused(spel_folder, tmp
 
 def test_threads_share_a_linker_that_loads_once(spel_folder, monkeypatch):
     loads = []
-    load = module.load_model
-    monkeypatch.setattr(module, "load_model", lambda *files, **options: loads.append(1) or load(*files, **options))
+    load = ModelFiles.load
+    monkeypatch.setattr(ModelFiles, "load", lambda *files, **options: loads.append(1) or load(*files, **options))
     shared = SpELLinker(spel_folder, device="cpu")
     texts = list(QUESTIONS) * 8
     with ThreadPoolExecutor(8) as pool:
@@ -187,7 +186,7 @@ def scripted(monkeypatch, tmp_path):
         predictor = Scripted(tokenizer, script)
         vocabulary = Vocabulary(("|||O|||", "<pad>", "United_States", "", "Mira_(star)"))
         model = LoadedModel(predictor, vocabulary, tokenizer, limit)
-        monkeypatch.setattr(module, "load_model", lambda *_files, **_options: model)
+        monkeypatch.setattr(ModelFiles, "load", lambda *_files, **_options: model)
         return SpELLinker(tmp_path), predictor
 
     return make
@@ -227,6 +226,9 @@ def test_only_documents_keep_abbreviations_whole(scripted):
 
 def test_windows_hold_254_tokens_and_special_tokens_at_the_ends_of_the_text_alone(scripted):
     linker, model = scripted()
+    linker.link_document(" ?" * 233)
+    assert [len(tokens) for tokens in model.asked] == [235, 1]  # the second lies within the first
+    model.asked.clear()
     linker.link_document(" ?" * 500)
     first, second, third = model.asked
     assert [len(first), len(second), len(third)] == [254, 254, 34]

@@ -44,19 +44,6 @@ def test_words(text, words):
     assert cut(text) == words
 
 
-@pytest.mark.parametrize(
-    ("words", "offsets", "groups"),
-    [
-        ([(0, 2), (2, 4), (5, 9)], [(0, 1), (1, 2), (2, 4), (5, 7), (7, 9)], [range(2), range(2, 3), range(3, 5)]),
-        ([(0, 1), (4, 5)], [(0, 1), (2, 2), (3, 3), (4, 5)], [range(1), range(1, 4)]),  # white space before a word
-        ([(0, 1)], [(0, 1), (1, 2)], [range(1)]),  # and at the end
-        ([(0, 1), (1, 2), (2, 3)], [(0, 2), (2, 3)], [range(1), range(1, 1), range(1, 2)]),  # across two words
-    ],
-)
-def test_subwords_belong_to_the_word_before_whose_end_they_start(words, offsets, groups):
-    assert group_subwords(words, offsets) == groups
-
-
 def greedy(text, words, tokenizer):
     """Map as SpEL does: extend the subwords of a word until they decode to it."""
     ids = tokenizer.encode(text).ids[1:-1]

@@ -100,21 +100,6 @@ def test_the_answers_are_a_softmax_over_the_last_layer(encoder):
         assert prediction.probabilities == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("count", "spans"),
-    [
-        (2, [(0, 2)]),
-        (234, [(0, 234)]),
-        (235, [(0, 235), (234, 235)]),  # the second lies within the first
-        (254, [(0, 254), (234, 254)]),
-        (255, [(0, 254), (234, 255)]),
-        (500, [(0, 254), (234, 488), (468, 500)]),
-    ],
-)
-def test_windows_of_254_tokens_begin_every_234(count, spans):
-    assert [(part.start, part.stop) for part in windows(count)] == spans
-
-
 def described(parts):
     """Merge windows as the description goes: a list that grows, and an overlap that is pending until the next window."""
     emitted, pending = [], []

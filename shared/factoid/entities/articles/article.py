@@ -14,27 +14,21 @@ from factoid.words import cut_words
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article about one entity.
+    """An article about one entity, named by its title. One without words is counted, but not stored.
 
-    Attributes:
-        title: Its name; unique in a store.
-        text: Its body, without markup. An article without words is counted, but not stored.
-        aliases: Other names of the entity.
-        links: Pairs of a link's text and its target, which is exactly a title or the name of a redirect. They tell how often
-            a name means an entity; a store keeps their counts only.
-        metadata: JSON values, returned with the article.
-        document_id: Id of the document that it came from, or "".
+    Links are pairs of a link's text and its target, which is exactly a title or the name of a redirect. They tell how often a
+    name means an entity; a store keeps their counts only.
 
     Raises:
         InvalidInputError: The title, text or document_id is not a string or holds lone surrogates, or the aliases are no strings.
     """
 
     title: str
-    text: str
+    text: str  # without markup
     aliases: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    document_id: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON values
+    document_id: str = ""  # of the document that it came from
 
     def __post_init__(self) -> None:
         for name in ("title", "text", "document_id"):
@@ -61,9 +55,8 @@ Record = Article | Redirect
 class Source(Protocol):
     """Articles and redirects, always in the same order.
 
-    Two more attributes are optional. `left_out` counts what was left out by reason, complete once all was read. `keys` says
-    where the metadata of documents hold titles and aliases, as `title_key` and `aliases_key`: what is added to the store later
-    is read likewise.
+    Two more attributes are optional. `left_out` counts what was left out by reason, complete once all was read. `keys` are the
+    `title_key` and `aliases_key` under which what is added to the store later is read likewise.
     """
 
     @property
@@ -71,32 +64,20 @@ class Source(Protocol):
         """What is read, told apart from all else: a build goes on only with sources of the same names. "" starts it over."""
 
     def read(self, skip: int = 0) -> Iterator[Record]:
-        """Yield the records from number `skip` on. To skip is much cheaper than to read.
-
-        Raises:
-            UnreadableFileError: What is read is missing or damaged; says where.
-        """
+        """Yield the records from number `skip` on, or raise an UnreadableFileError that says where the source is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name of an article, as a store knows it.
+    """A name of an article, as a store knows it."""
 
-    Attributes:
-        form: The name as it is written. Forms of one article that differ in case only are kept apart where other articles
-            share their key; else the one that says most stands for all.
-        kind: What it is to the article.
-        count: How many links with a text of this key lead to the article; 0 where no links are known. Of several names
-            of one key for one article, the first has the count, so that sums over names are right.
-        article_id: Number of the article in its store.
-        title: The article's title.
-    """
-
-    form: str
-    kind: NameKind
+    form: str  # as it is written
+    kind: NameKind  # what it is to the article
+    # How many links with a text of this key lead to the article. Of several names of one key for one article, the first has
+    # the count, so that sums over names are right.
     count: int
-    article_id: int
-    title: str
+    article_id: int  # number of the article in its store
+    title: str  # of the article
 
 
 def first_words(text: str, words: int) -> str:

@@ -18,6 +18,7 @@ from factoid.entities.articles.finish import Duplicates, write_store
 from factoid.entities.articles.staging import Staging, remove_staging, staging_path
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError, UnreadableFileError
 from factoid.progress import progress_bar
+from factoid.units import whole_number
 
 _log = logging.getLogger(__name__)
 _SETTLED = {"first": "; the first was kept", "last": "; the last was kept", "join": "; their texts were joined"}
@@ -104,10 +105,8 @@ def build_articles(
     path = Path(path)
     several: list[Source] = list(sources) if isinstance(sources, Iterable) else [sources]
     if not several or not all(hasattr(source, "read") and hasattr(source, "name") for source in several):
-        message = f"expected a source of articles, such as ArticleJsonl(file), or several, got {sources!r:.200}"
-        raise InvalidInputError(message)
-    if type(words) is not int or words < 1:
-        raise InvalidInputError(f"words must be a whole number from 1 on, got {words!r}")
+        raise InvalidInputError(f"expected a source of articles, such as ArticleJsonl(file), got {sources!r:.200}")
+    words = whole_number("words", words)
     if duplicates not in get_args(Duplicates):
         raise InvalidInputError(f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}")
     _check_replaceable(path)

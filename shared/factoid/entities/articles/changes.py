@@ -22,10 +22,7 @@ from factoid.words import cut_words
 
 
 def change_articles(path: Path, articles: Sequence[Article], deleted: Collection[str]) -> None:
-    """Add articles, replace those of the same `document_id`, and delete others by theirs: all of it, or nothing.
-
-    Changes wait for each other. A replaced article keeps its redirects and the texts of links to it.
-    """
+    """Add, replace and delete articles by `document_id`, or do nothing. Redirects and links to a replaced article stay."""
     with builder_lock(path, wait=True):
         try:
             with part_beside(path) as copy:
@@ -38,17 +35,16 @@ def change_articles(path: Path, articles: Sequence[Article], deleted: Collection
                 sync_file(copy)
                 move_into_place(copy, path)
         except (sqlite3.Error, OSError) as error:
-            message = f"{path} cannot be changed: {explain(error) if isinstance(error, sqlite3.Error) else error}"
-            raise StoreError(message) from error
+            reason = explain(error) if isinstance(error, sqlite3.Error) else error
+            raise StoreError(f"{path} cannot be changed: {reason}") from error
 
 
 def _change(connection: sqlite3.Connection, articles: Sequence[Article], deleted: Collection[str]) -> None:
     meta = read_meta(connection)
     rows = connection.execute("SELECT document_id, id FROM article WHERE document_id IS NOT NULL")
     numbers: dict[str, int] = dict(rows)
-    if unknown := [document_id for document_id in deleted if document_id not in numbers]:
-        message = f"no article has the id {unknown[0]!r}" + (f", nor {len(unknown) - 1} others" if unknown[1:] else "")
-        raise InvalidInputError(message)
+    if unknown := next((document_id for document_id in deleted if document_id not in numbers), None):
+        raise InvalidInputError(f"no article has the id {unknown!r}")
     changed = {*deleted, *(article.document_id for article in articles)}
     _check(connection, articles, changed, unique=meta["duplicates"] != "keep")
     replaced = {numbers[article.document_id] for article in articles if article.document_id in numbers}
@@ -78,9 +74,9 @@ def _check(
     for article in articles:
         title, document_id = clean_name(article.title), article.document_id
         parts = {"title": title, "document_id": document_id, "text": article.text.strip()}
-        if missing := [name for name, value in parts.items() if not value]:
-            message = f"an article needs a title, a document_id and a text: {article.title!r} has no {missing[0]}"
-            raise InvalidInputError(message)
+        if missing := next((name for name, value in parts.items() if not value), None):
+            needs = "an article needs a title, a document_id and a text"
+            raise InvalidInputError(f"{needs}: {article.title!r} has no {missing}")
         if document_id in ids:
             raise InvalidInputError(f"the id {document_id!r} was given twice")
         if unique and (holder := holders.setdefault(title, document_id)) != document_id:

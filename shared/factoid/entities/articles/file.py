@@ -1,7 +1,4 @@
-"""The SQLite file of an article store: its tables, how it is told from other files, and a connection that reads it.
-
-A finished file is never written to. Texts stand apart from titles, so that looking names up reads no text.
-"""
+"""The SQLite file of an article store, which is never written to once it is finished: its tables, and a connection."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import os
 import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +19,7 @@ STAGING_ID = 0x0FAC7A28  # of what a build has read so far
 FORMAT = 1
 _CACHE = 16 << 10  # KiB of pages that a reader keeps
 
-# `body.text` is zlib of UTF-8. Names stand in the order of their keys, and within a key by `rank`, the most telling first.
+# `body.text` is zlib of UTF-8, apart from titles, so that looking names up reads no text. Within a key, names stand by `rank`.
 # `name.form` is NULL where it follows: for a title and its base from the article, for other kinds where it is the key.
 # `outside` has the redirects whose articles are not in the store.
 TABLES = f"""
@@ -52,8 +48,8 @@ def check_format(connection: sqlite3.Connection, path: Path, *, any_version: boo
     try:
         identity = identify(connection)
     except sqlite3.DatabaseError as error:
-        message = f"{path} is no article store, or is damaged: {error}. Build it again with factoid build-articles"
-        raise StoreFormatError(message) from error
+        again = "Build it again with factoid build-articles"
+        raise StoreFormatError(f"{path} is no article store, or is damaged: {error}. {again}") from error
     if identity.application_id != APPLICATION_ID or (identity.format != FORMAT and not any_version):
         reasons = {
             STAGING_ID: "is an article store that is not finished: run what builds it again",
@@ -81,13 +77,10 @@ def write_meta(connection: sqlite3.Connection, values: Mapping[str, Any]) -> Non
 
 
 class ArticleFile:
-    """A connection to a store that goes on reading its file when another one has taken its place. Threads take turns.
-
-    `version` says how many other files were read before, `meta` is the table of that name, `size` that of the file in bytes.
-    """
+    """A connection to a store that goes on reading its file when another one has taken its place. Threads take turns."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.version = path, 0
+        self.path, self.version = path, 0  # the version is how many other files were read before
         self._process, self._lock, self._closed = os.getpid(), threading.Lock(), False
         self._open()
 
@@ -119,18 +112,16 @@ class ArticleFile:
             self._connection.close()
 
     def _follow_fork(self) -> None:
-        """Open the file once more in a forked process; use the parent's connection where another file took its place."""
-        if self._process == os.getpid():
-            return
-        self._process, self._lock = os.getpid(), threading.Lock()
-        if not self._closed and _identity(self.path) == self._identity:
+        """Open the file at the path in a forked process."""
+        if self._process != os.getpid():
             self._inherited = self._connection  # belongs to the parent: not even closed
-            self._open()
+            if not self._closed:
+                self._open()
+            self._process, self._lock, self.version = os.getpid(), threading.Lock(), self.version + 1
 
     def _open(self) -> None:
         if not self.path.is_file():
             raise UnreadableFileError(f"there is no article store {self.path}. Build one with factoid build-articles")
-        self._identity = _identity(self.path)
         connection = connect_immutable(self.path)
         try:
             check_format(connection, self.path)
@@ -145,10 +136,3 @@ class ArticleFile:
 
     def _damaged(self, error: Exception) -> StoreFormatError:
         return StoreFormatError(f"{self.path} cannot be read: {error}. Build it again with factoid build-articles")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    with suppress(OSError):
-        state = path.stat()
-        return state.st_dev, state.st_ino
-    return None

@@ -39,8 +39,8 @@ def write_store(
     connection, state = staging.connection, staging.state
     if not state.articles:
         read = "; ".join(source or "the documents" for source in state.sources)
-        message = f"there is no article to store in {read}" + (f": {state.empty} without text" if state.empty else "")
-        raise InvalidInputError(message)
+        empty = f": {state.empty} without text" if state.empty else ""
+        raise InvalidInputError(f"there is no article to store in {read}{empty}")
     connection.create_function("name_key", 1, name_key, deterministic=True)
     with (
         progress_bar(show=show_progress, unit=" steps", desc="finishing", total=4) as bar,

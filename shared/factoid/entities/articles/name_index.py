@@ -32,9 +32,7 @@ _COMPANY = frozenset(
 )
 _PARTICLES = frozenset("van von der den de del della da di du la le ten ter zu zur bin ibn al el y e dos das".split())
 _FOLLOWING: dict[int, str] = {NameKind.TITLE: "", NameKind.BASE: ""}  # before all forms that are stored
-_MOST_WORDS = 6
 _BEFORE = re.compile(r"(?:^|[\s(])[a-z][a-z'’-]*[,;]?\s\Z")  # inside a sentence, and not inside a longer name
-_NEAR = 24  # characters that `_BEFORE` looks at
 
 
 def find_names(connection: sqlite3.Connection, *, with_duplicates: bool) -> None:
@@ -98,12 +96,7 @@ def write_names(connection: sqlite3.Connection) -> None:
 
 
 def rank_names(key: str, forms: Sequence[NameForm], others: Iterable[RankedName] = ()) -> list[RankedName]:
-    """Return the names of a key, the most telling first, as a store has them.
-
-    Of the forms of one article, the most telling goes first, with the sum of the counts. The others stay, but for the texts
-    of links: how a name is written may decide whether, and for which articles, it is one. The `others` are names of other
-    articles that a store has already.
-    """
+    """Return the names of a key, the most telling first, with those that a store has already of other articles."""
     if len(forms) == 1 and not others:  # most names
         _, article, kind, form, count = forms[0]
         return [(kind, count, article, None if form == key else form)]
@@ -115,6 +108,7 @@ def rank_names(key: str, forms: Sequence[NameForm], others: Iterable[RankedName]
         best_kind, minus_count = kinds.get(form, (kind, 0))
         kinds[form] = (min(best_kind, kind), minus_count - count)
     names = list(others)
+    # Of the forms of one article, the most telling has the sum of the counts. Others stay: how a name is written may decide.
     for article, kinds in by_article.items():
         (form, (kind, _)), *rest = sorted(kinds.items(), key=lambda item: (item[1], item[0] or ""))
         names.append((kind, counts[article], article, None if form == key else form))
@@ -129,12 +123,8 @@ def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
 
     * A company's name without its legal form: "Acme Pumps" of "Acme Pumps GmbH".
     * The first and the last of three or four names: "John Kennedy" of "John Fitzgerald Kennedy".
-    * The end of a title of names, as a surname or a product without its maker: "Coolidge" of "Calvin Coolidge", "V11" of
-      "Dyson V11". It needs its capitals unless it has a digit or the article itself uses it ("… said Coolidge"): no rule of
-      form tells "Calvin Coolidge" from "Station Check".
-
-    Titles with words in lower case ("Bank of America", "Station check") have no such end, but for particles ("van"), and what a
-    title has in brackets is no part of the name.
+    * The end of a title of names ("Coolidge", "V11" of "Dyson V11"), but not of "Bank of America". It needs its capitals
+      unless it has a digit or the article uses it: no rule of form tells "Calvin Coolidge" from "Station Check".
     """
     name = split_title(title)[0]
     words = name.replace(",", " ").split()
@@ -145,9 +135,10 @@ def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
         yield " ".join(words), False
     else:
         words = name.split()
-    if not 2 <= len(words) <= _MOST_WORDS or not all(map(_is_name, words)):
+    are_names = all(word[0].isupper() or word[0].isdigit() or word in _PARTICLES for word in words)
+    if not 2 <= len(words) <= 6 or not are_names:
         return
-    if len(words) in (3, 4) and all(map(_is_personal, words)):
+    if len(words) in (3, 4) and all(word.replace("-", "").replace("'", "").rstrip(".").isalpha() for word in words):
         yield f"{words[0]} {words[-1]}", False
     if words[0].casefold() in ("the", "a", "an"):
         return
@@ -158,20 +149,12 @@ def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
             yield part, not (any(map(str.isdigit, part)) or _is_used(part, text))
 
 
-def _is_name(word: str) -> bool:
-    return word[0].isupper() or word[0].isdigit() or word in _PARTICLES
-
-
-def _is_personal(word: str) -> bool:
-    return word.replace("-", "").replace("'", "").rstrip(".").isalpha()
-
-
 def _is_used(part: str, text: str) -> bool:
     """Tell whether a text uses a part of its title by itself, inside a sentence."""
     at = text.find(part)
     while at >= 0:
         end = at + len(part)
-        if not text[end : end + 1].isalnum() and _BEFORE.search(text[max(0, at - _NEAR) : at]):
+        if not text[end : end + 1].isalnum() and _BEFORE.search(text[max(0, at - 24) : at]):
             return True
         at = text.find(part, end)
     return False

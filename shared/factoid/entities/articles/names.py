@@ -34,8 +34,6 @@ _SQUEEZABLE = re.compile(
 )
 _IN_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_SMALL = 3  # letters of the words that initials may pass over, "of" and "the" among them
-_PLACE = 3  # words of the place that another lies in
 _AFTER_COMMA = re.compile(r"([^,&]+), ([^,&]+)")
 
 
@@ -75,17 +73,13 @@ def name_key(name: str) -> str:
     """
     if name.isascii():  # most names of most languages' Wikipedias: an eighth of the time
         return " ".join(name.lower().replace("_", " ").split())
-    folded = (
-        clean_name(name).casefold().replace("i\u0307", "i").replace("ı", "i")
-    )  # Turkish "İ" and "ı", or "I" for both
+    # Turkish has "İ" and "ı", or "I" for both.
+    folded = clean_name(name).casefold().replace("i\u0307", "i").replace("ı", "i")
     return unicodedata.normalize("NFC", folded.translate(_TYPOGRAPHY))
 
 
 def without_accents(name: str) -> str | None:
-    """Return a name as it is typed without accents, "Sao Paulo" for "São Paulo"; None for one that has none.
-
-    Letters of other scripts stay: in those, such marks make other letters.
-    """
+    """Return a name as it is typed without Latin accents, "Sao Paulo" for "São Paulo"; None for one that has none."""
     if name.isascii():
         return None
     plain = _ACCENT.sub("", unicodedata.normalize("NFD", name.translate(_PLAIN_LETTERS)))
@@ -94,11 +88,7 @@ def without_accents(name: str) -> str | None:
 
 
 def squeeze(name: str) -> str:
-    """Return a name, in its case, without the marks and spaces between its letters and digits, and with "&" for "and".
-
-    >>> squeeze("Node.js"), squeeze("T 40"), squeeze("AT & T"), squeeze("C++"), squeeze(".NET")
-    ('Nodejs', 'T40', 'AT&T', 'C++', '.NET')
-    """
+    """Return "Nodejs" for "Node.js", "T40" for "T 40", "AT&T" for "AT and T"; "C++" and ".NET" stay."""
     name = name.replace(" and ", " & ")
     together = name.replace(" ", "")
     return together if together.replace("&", "").isalnum() else _SEPARATOR.sub("", name)
@@ -117,30 +107,23 @@ def squeezed_key(name: str, *, spaces: bool = False) -> str | None:
 
 
 def split_title(title: str) -> tuple[str, str]:
-    """Return a title's base and what tells it from others of that base, or the title and "".
-
-    "Mercury (planet)" gives "Mercury" and "planet"; "Albany, Georgia" gives "Albany" and "Georgia".
-    """
+    """Return "Mercury" and "planet" for "Mercury (planet)", "Albany" and "Georgia" for "Albany, Georgia"; else "" as second."""
     if match := _IN_BRACKETS.fullmatch(title):
         return match[1], match[2]
     if match := _AFTER_COMMA.fullmatch(title):
         place = match[2].split()
-        if len(place) <= _PLACE and all(word[0].isupper() for word in place):  # not "William, Duke of Normandy"
+        if len(place) <= 3 and all(word[0].isupper() for word in place):  # not "William, Duke of Normandy"
             return match[1], match[2]
     return title, ""
 
 
 def spelled_out(title: str) -> tuple[str, str] | None:
-    """Return the two names that a title holds where one consists of the initials of the other; None elsewhere.
-
-    "Return Merchandise Authorization (RMA)" and "RMA (Return Merchandise Authorization)" hold two names; "Mercury (planet)"
-    holds one. Small words may have no initial: "Federal Bureau of Investigation (FBI)".
-    """
-    match = _IN_BRACKETS.fullmatch(title)
-    if match is None:
-        return None
-    before, inside = match[1], match[2].strip()
-    return (before, inside) if _are_initials(inside, before) or _are_initials(before, inside) else None
+    """Return the two names of "Federal Bureau of Investigation (FBI)" or "FBI (Federal Bureau of Investigation)"; else None."""
+    if match := _IN_BRACKETS.fullmatch(title):
+        before, inside = match[1], match[2].strip()
+        if _are_initials(inside, before) or _are_initials(before, inside):
+            return before, inside
+    return None
 
 
 def _are_initials(short: str, long: str) -> bool:
@@ -150,10 +133,10 @@ def _are_initials(short: str, long: str) -> bool:
         return False
     if len(letters) < 2 or (len(letters) == 2 and not letters.isupper()):
         return False
-    large = [word for word in words if not (word.islower() and len(word) <= _SMALL)]
-    return any("".join(_folded(word)[:1] for word in some) == _folded(letters) for some in (words, large))
+    large = [word for word in words if not (word.islower() and len(word) <= 3)]  # "of" and "the" have no initial
 
+    def fold(text: str) -> str:
+        signs = unicodedata.normalize("NFD", text.casefold())
+        return "".join(sign for sign in signs if not unicodedata.combining(sign))
 
-def _folded(text: str) -> str:
-    """Return a text without case and accents."""
-    return "".join(sign for sign in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(sign))
+    return any("".join(fold(word)[:1] for word in some) == fold(letters) for some in (words, large))

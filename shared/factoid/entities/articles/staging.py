@@ -1,7 +1,4 @@
-"""What a build has read so far, in the file `NAME.building`: records become rows, one batch of them a transaction.
-
-An interrupted build goes on after the last batch. Tables are only appended to, so that the rollback journal stays small.
-"""
+"""What a build has read so far, in the file `NAME.building`: an interrupted build goes on after the last batch in it."""
 
 from __future__ import annotations
 
@@ -61,10 +58,7 @@ class State:
 
 
 class Staging:
-    """The file of what a build has read so far, opened where an earlier build of the same left off.
-
-    `state` says how far the file is, and `records` how many were added since. With a nameless source a build starts over.
-    """
+    """The file of what a build has read so far, opened where an earlier build of the same left off (see `state`)."""
 
     def __init__(self, path: Path, sources: list[str], words: int) -> None:
         self.path = path
@@ -121,8 +115,7 @@ class Staging:
             raise InvalidInputError(f"a source must give articles and redirects, got {type(record).__name__}")
         title, text = clean_name(record.title), cut_words(record.text, self.state.words)
         if not title:
-            message = f"an article needs a title, got {record.title!r} with the text {record.text[:60]!r}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"an article needs a title, got {record.title!r} of {record.text[:60]!r}")
         if not text.strip():
             self._empty.append(title)
             return
@@ -161,8 +154,7 @@ class Staging:
                 state.empty_examples = (state.empty_examples + self._empty)[:EXAMPLES]
                 connection.execute("UPDATE state SET value = ?", [json.dumps(asdict(state))])
         except UnicodeEncodeError as error:  # titles and texts are checked before, links are too many
-            message = f"a name holds a lone surrogate, {error.object!r}: it was decoded wrongly"
-            raise InvalidInputError(message) from error
+            raise InvalidInputError(f"lone surrogate in {error.object!r}: it was decoded wrongly") from error
         self._begin()
         return records
 
@@ -200,8 +192,7 @@ def _check_staging(connection: sqlite3.Connection, file: Path) -> bool:
     try:
         identity = identify(connection)
     except sqlite3.DatabaseError as error:
-        message = f"{file} is damaged, or no unfinished article store: {error}. Move or remove it"
-        raise StoreFormatError(message) from error
+        raise StoreFormatError(f"{file} is damaged, or no unfinished store: {error}. Move or remove it") from error
     if identity.tables and (identity.application_id, identity.format) != (STAGING_ID, FORMAT):
         raise StoreFormatError(f"{file} is no unfinished article store of this version. Move or remove it")
     return bool(identity.tables)
@@ -219,5 +210,5 @@ def metadata_json(article: Article) -> str | None:
         return json.dumps(metadata, ensure_ascii=False, allow_nan=False) if metadata else None
     except (TypeError, ValueError, RecursionError) as error:
         document = f" (id {article.document_id!r})" if article.document_id else ""
-        message = f"the metadata of {article.title!r}{document} must hold what JSON can hold: {error}"
-        raise InvalidInputError(message) from error
+        place = f"the metadata of {article.title!r}{document}"
+        raise InvalidInputError(f"{place} must hold what JSON can hold: {error}") from error

@@ -36,13 +36,11 @@ class ArticleStats:
 
 
 class ArticleStore:
-    """Find articles by their titles, redirects and aliases. Any number of processes and threads may read one file.
+    """Find articles by their titles, redirects and aliases, in a file that `build_articles` or `factoid build-articles` made.
 
-    An instance goes on reading the file that it opened when a new build, or a change by another instance, replaces that
-    file: `reload` reads the new one. It may be used after a fork, and pickled; the copy opens the file at the path.
-
-    Args:
-        path: A file that `build_articles` or `factoid build-articles` made.
+    Any number of processes and threads may read one file. An instance goes on reading the file that it opened when a new
+    build, or a change by another instance, replaces that file: `reload` reads the new one. It may be used after a fork, and
+    pickled; the copy opens the file at the path.
 
     Raises:
         UnreadableFileError: There is no such file.
@@ -55,7 +53,6 @@ class ArticleStore:
         self._origin: ArticleStore | None = None  # of a view: a temporary file goes with the store
         self._filters: tuple[Filter, ...] = ()
         self._tests: tuple[Callable[[dict[str, Any]], bool], ...] = ()
-        self._count = -1, 0  # version of the file, and articles in it that pass the filters
 
     @property
     def version(self) -> int:
@@ -80,31 +77,26 @@ class ArticleStore:
         self.reload()
 
     def delete(self, document_ids: Iterable[str]) -> None:
-        """Delete the articles that were made of some documents, as `add` does.
-
-        Raises:
-            InvalidInputError: No article has such an id; then nothing is deleted.
-        """
+        """Delete the articles that were made of some documents, as `add` does; an unknown id is an InvalidInputError."""
         if isinstance(document_ids, str):
             raise InvalidInputError(f"expected several ids, got the string {document_ids!r}")
         change_articles(self.path, (), set(document_ids))
         self.reload()
 
     def filtered(self, condition: Filter) -> ArticleStore:
-        """Return a view of the articles whose metadata pass a filter, such as those of one tenant.
+        """Return a view of the articles whose metadata pass a filter, as `UnitStore.search` takes it, such as one tenant's.
 
-        It reads, changes and closes with this store. The filter is a dict of conditions or a tree, as `UnitStore.search` takes
-        them, or a function of the metadata.
+        It reads, changes and closes with this store.
         """
         view = object.__new__(ArticleStore)
-        view.__dict__.update(self.__dict__, _origin=self, _count=(-1, 0))
+        view.__dict__.update(self.__dict__, _origin=self)
         test = condition if callable(condition) else partial(matches, parse_filter(condition))
         view._filters, view._tests = (*self._filters, condition), (*self._tests, test)
         return view
 
     @property
     def document_keys(self) -> dict[str, str]:
-        """The keys under which the metadata of the user's documents hold title and aliases, as `OwnDocuments` names them."""
+        """The `title_key` and `aliases_key` of the `OwnDocuments` that it was built from."""
         meta = self._file.meta
         return {key: meta[key] for key in ("title_key", "aliases_key") if key in meta}
 
@@ -115,17 +107,16 @@ class ArticleStore:
         return all(test(values) for test in self._tests)
 
     def get(self, title: str) -> Article | None:
-        """Return the article of a title, redirect or alias; None if there is none.
+        """Return the article of a title, redirect or alias; None if there is none, or if several share the name equally.
 
         A name that is written exactly so goes before one that differs in the case of its first letter, and that before any
-        other spelling. Of names that are written alike, a title goes before a redirect, and a redirect before an alias. A
-        name that several articles share equally gives None: see `names`.
+        other spelling. Of names that are written alike, a title goes before a redirect, and a redirect before an alias.
         """
         name = self.resolve(title)
         return None if name is None else self.find(name.article_id)
 
     def resolve(self, title: str) -> Name | None:
-        """Return the name that `get` follows, without reading the article."""
+        """Return the name that `get` follows."""
         return _nearest(title, self._named(title))
 
     def articles_titled(self, title: str) -> list[int]:
@@ -140,13 +131,10 @@ class ArticleStore:
         return [name for name in self.names([key]).get(key, []) if name.kind < NameKind.ANCHOR]
 
     def title_of(self, name: str) -> str | None:
-        """Return the title of the article that `get` gives, or that a redirect leads to outside the store.
-
-        Redirects lead outside in a part of a dump, or where an article had no text. None for any other name.
-        """
+        """Return the title of the article that `get` gives, or that a redirect leads to outside the store; else None."""
         if names := self._named(name):
             nearest = _nearest(name, names)
-            return None if nearest is None else nearest.title
+            return nearest.title if nearest else None
         title: str | None = None
         seen: set[str] = set()
         while name not in seen:
@@ -157,10 +145,7 @@ class ArticleStore:
         return title
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
-        """Return the names of some keys (see `name_key`), by key; unknown keys are left out.
-
-        Titles come first, then redirects, aliases, texts of links and bases of titles; within a kind, those with more links.
-        """
+        """Return the names of some keys (see `name_key`), by key, in the order of their `NameKind`; within it by links."""
         names: dict[str, list[Name]] = {}
         for start in range(0, len(keys), _MOST_KEYS):
             some = keys[start : start + _MOST_KEYS]
@@ -171,12 +156,13 @@ class ArticleStore:
             try:
                 for key, form, kind, count, article, title, metadata in self._file.query(sql, some):
                     if self._passes(metadata):
-                        form = _form(kind, key, title) if form is None else form
+                        if form is None:  # it follows
+                            base = split_title(title)[0]
+                            form = title if kind == NameKind.TITLE else base if kind == NameKind.BASE else key
                         check_text(form, "name")
                         names.setdefault(key, []).append(Name(form, NameKind(kind), count, article, title))
             except (ValueError, TypeError) as error:
-                message = f"the names of {self.path} are damaged: {error}. Build the store again"
-                raise StoreFormatError(message) from error
+                raise StoreFormatError(f"damaged names in {self.path}: {error}. Build the store again") from error
         return names
 
     def find(self, article_id: int) -> Article | None:
@@ -190,8 +176,8 @@ class ArticleStore:
             text, values = zlib.decompress(body).decode(), json.loads(metadata) if metadata else {}
             return Article(title, text, metadata=values, document_id=document_id or "")
         except (zlib.error, ValueError, TypeError) as error:
-            message = f"the article {title!r} of {self.path} is damaged: {error}. Build the store again"
-            raise StoreFormatError(message) from error
+            place = f"the article {title!r} of {self.path}"
+            raise StoreFormatError(f"{place} is damaged: {error}. Build the store again") from error
 
     def titles(self) -> Iterator[str]:
         """Yield all titles, in the order in which their articles were read."""
@@ -216,11 +202,7 @@ class ArticleStore:
 
     def __len__(self) -> int:
         """Return how many articles there are, or pass the filter."""
-        if not self._tests:
-            return int(self._file.meta["articles"])
-        if self._count[0] != (version := self.version):
-            self._count = version, sum(1 for _ in self.titles())
-        return self._count[1]
+        return sum(1 for _ in self.titles()) if self._tests else int(self._file.meta["articles"])
 
     def __contains__(self, title: object) -> bool:
         return isinstance(title, str) and self.resolve(title) is not None
@@ -250,11 +232,6 @@ def _nearest(title: str, names: Sequence[Name]) -> Name | None:
     least = min(distances, default=None)
     nearest = [name for name, distance in zip(names, distances, strict=True) if distance == least]
     return nearest[0] if len({name.article_id for name in nearest}) == 1 else None
-
-
-def _form(kind: int, key: str, title: str) -> str:
-    """Return the form of a name for which none is stored."""
-    return title if kind == NameKind.TITLE else split_title(title)[0] if kind == NameKind.BASE else key
 
 
 def _unpickle(path: Path, filters: Sequence[Filter]) -> ArticleStore:

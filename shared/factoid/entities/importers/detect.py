@@ -46,10 +46,9 @@ def make_sources(
     text_key: str = "text",
     **dump_options: Any,
 ) -> list[Source]:
-    """Return the sources of some files and folders: those of one format together, in the order of their first.
+    """Return the sources of some files and folders, those of one format together.
 
-    The kind is one of IMPORTERS, or "auto" to look at each. Title and text are called title_key and text_key in the lines of
-    "jsonl" and the columns of "csv". Other options are those of `MediaWikiDump`.
+    The kind is one of IMPORTERS, or "auto" to look at each. Other options are those of `MediaWikiDump`.
     """
     files_by_kind: dict[str, list[Path]] = {}
     for path in paths:
@@ -95,10 +94,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _json_kind(lines: Sequence[bytes], title_key: str, text_key: str) -> str:
-    """Return which importer reads JSON Lines.
-
-    Lines that have one field with a text are SpEL's `{title: text}` only where the fields differ from line to line.
-    """
+    """Return which importer reads JSON Lines; those of SpEL have one field, which differs from line to line."""
     first, usual_keys = parse_object(lines[0]), (title_key, text_key) == ("title", "text")
     if title_key in first and text_key in first:
         return "wikiextractor" if usual_keys and "url" in first else "jsonl"

@@ -30,11 +30,7 @@ class _LineSource(FileSource):
     record_per_line: ClassVar[bool] = True  # what is skipped need not be parsed
 
     def read(self, skip: int = 0) -> Iterator[Record]:
-        """Yield the records from number `skip` on.
-
-        Raises:
-            UnreadableFileError: A file is missing or damaged, or a line does not hold what is expected; says where.
-        """
+        """Yield the records from number `skip` on, or raise an UnreadableFileError that says where a file is damaged."""
         lines = ((file, number, line) for file in self._files() for number, line in read_lines(file) if line.strip())
         if self.record_per_line:
             return self._read(islice(lines, skip, None))
@@ -52,46 +48,32 @@ class _LineSource(FileSource):
 class ArticleJsonl(_LineSource):
     """Lines such as `{"id": …, "title": …, "text": …, "aliases": […], "redirects": […], "metadata": {…}}`.
 
-    Only the title and the text must be there. The id becomes that of what a retriever returns. Redirects are other names
-    that lead to the article; they go before aliases. Aliases may also stand in the metadata, as those of `OwnDocuments` do;
-    one name need be no list.
-
-    Args:
-        paths: Files, plain or compressed by gzip or bzip2, or folders of files that end in .jsonl or .ndjson.
-        title_key: Field that holds the title.
-        text_key: Field that holds the text.
+    Only the title and the text must be there, in the fields `title_key` and `text_key`. The id becomes that of what a
+    retriever returns. Redirects are other names that lead to the article; they go before aliases. Aliases may also stand in
+    the metadata, as those of `OwnDocuments` do; one name need be no list.
     """
 
     patterns = JSON_LINES
     record_per_line = False
 
     def __init__(self, paths: Paths, *, title_key: str = "title", text_key: str = "text") -> None:
-        super().__init__(paths)
-        self._options = {"title_key": title_key, "text_key": text_key}
-        self._keys = title_key, text_key
+        super().__init__(paths, title_key=title_key, text_key=text_key)
 
     def _records(self, line: bytes) -> Sequence[Record]:
         fields = parse_object(line)
-        title, text = (_text_field(fields, key, KEYS_HINT) for key in self._keys)
+        title, text = (_text_field(fields, self._options[key], KEYS_HINT) for key in ("title_key", "text_key"))
         metadata = fields.get("metadata") or {}
         if not isinstance(metadata, dict):
             raise InvalidInputError(f"expected an object in 'metadata', got {metadata!r:.60}")
         aliases = tuple(dict.fromkeys(_names(fields, "aliases") + _names(metadata, "aliases")))
-        document_id = fields.get("id")
-        if type(document_id) is int:
-            document_id = str(document_id)
-        article = Article(
-            title, text, aliases, metadata=metadata, document_id="" if document_id is None else document_id
-        )
+        id_ = fields.get("id")
+        id_ = "" if id_ is None else str(id_) if type(id_) is int else id_
+        article = Article(title, text, aliases, metadata=metadata, document_id=id_)
         return [article, *(Redirect(name, title) for name in _names(fields, "redirects"))]
 
 
 class TitleTextJsonl(_LineSource):
-    """Lines such as `{"title of an article": "its text"}`, one or more titles a line, as SpEL's articles are published.
-
-    Args:
-        paths: As for `ArticleJsonl`.
-    """
+    """Lines such as `{"title of an article": "its text"}`, one or more titles a line, as SpEL's articles are published."""
 
     patterns = JSON_LINES
     record_per_line = False
@@ -105,9 +87,6 @@ class WikiExtractorJson(_LineSource):
     """Lines such as `{"id": …, "revid": …, "url": …, "title": …, "text": …}`, as wikiextractor writes with --json.
 
     wikiextractor drops redirects: give them beside it with `RedirectLines`. Links are there if it ran with --links.
-
-    Args:
-        paths: Its output folder, or files of it, plain or compressed by bzip2 or gzip.
     """
 
     patterns = ("wiki_*", *JSON_LINES)
@@ -127,9 +106,6 @@ class KiltJsonl(_LineSource):
 
     Headings are left out, since they are no sentences. Aliases are those of Wikidata. KILT holds no redirects: give them
     beside it with `RedirectLines`.
-
-    Args:
-        paths: `kilt_knowledgesource.json`, plain or compressed by gzip or bzip2; or several files or folders.
     """
 
     patterns = ("*.json", *JSON_LINES)
@@ -150,17 +126,12 @@ class KiltJsonl(_LineSource):
                     links.append((surface, target))
         wikidata = fields.get("wikidata_info") or {}
         aliases = _names(wikidata.get("aliases") or {}, "alias")
-        metadata = {"id": fields.get("wikipedia_id"), "wikidata_id": wikidata.get("wikidata_id")}
-        metadata = {name: value for name, value in metadata.items() if value}
-        return [Article(title, text, aliases, tuple(links), metadata)]
+        ids = {"id": fields.get("wikipedia_id"), "wikidata_id": wikidata.get("wikidata_id")}
+        return [Article(title, text, aliases, tuple(links), {name: value for name, value in ids.items() if value})]
 
 
 class RedirectLines(_LineSource):
-    """Lines of a name, a tab, and the article or redirect that it leads to; or `{"name": …, "target": …}` or `[…, …]`.
-
-    Args:
-        paths: Files, plain or compressed by gzip or bzip2, or folders of files that end in .tsv or .jsonl.
-    """
+    """Lines of a name, a tab, and the article or redirect that it leads to; or `{"name": …, "target": …}` or `[…, …]`."""
 
     patterns = ("*.tsv", "*.jsonl")
 

@@ -55,7 +55,7 @@ class MediaWikiDump(FileSource):
 
     A page becomes an article, with the links of the whole page and the first words of its text; a redirect becomes a
     redirect. Pages of other namespaces, redirects to them, pages that are no wikitext, and disambiguation pages, which are
-    about no entity, are left out and counted.
+    about no entity, are left out and counted by reason in `left_out`, which is complete after a whole `read`.
 
     Args:
         paths: A file, several, read one after the other, or a folder of them: `.xml`, or packed with bzip2 (multistream too)
@@ -65,12 +65,6 @@ class MediaWikiDump(FileSource):
         namespaces: Numbers of the namespaces whose pages are read; 0 holds the articles.
         words: Clean only as much of a page as gives this many words, to the end of a paragraph; None for whole pages.
         allow_truncated: Read a file that is cut off or damaged up to there, with a warning; else it is an error.
-
-    Attributes:
-        left_out: How many pages the latest `read` left out, by reason. Complete when it has been read to the end.
-
-    Raises:
-        InvalidInputError: `words` or `workers` is less than 1.
     """
 
     patterns = ("*.xml", "*pages-articles*")
@@ -84,21 +78,19 @@ class MediaWikiDump(FileSource):
         words: int | None = 1000,
         allow_truncated: bool = False,
     ) -> None:
-        super().__init__(paths)
         for name, number in (("workers", workers), ("words", words)):
             if number is not None and number < 1:
                 raise InvalidInputError(f"{name} must be at least 1, got {number}")
         self._workers, self._words, self._allow_truncated = workers, words, allow_truncated
         self._namespaces = frozenset(namespaces)
-        self._options = {"words": words, "namespaces": sorted(self._namespaces)}
+        super().__init__(paths, words=words, namespaces=sorted(self._namespaces))
         self.left_out: Counter[str] = Counter()
 
     def read(self, skip: int = 0) -> Iterator[Record]:
         """Yield the records from number `skip` on. What is skipped is unpacked, and not cleaned.
 
         Raises:
-            UnreadableFileError: A file is missing, is no dump, or is damaged or cut off; the records of all whole pages
-                before have been yielded then.
+            UnreadableFileError: A file is no dump, or damaged; the records of all whole pages before have been yielded then.
         """
         require("mwparserfromhell", extra="wikipedia")
         self.left_out.clear()
@@ -189,14 +181,13 @@ def _clean_batches(
 
 
 def _to_records(pages: Batch, *, words: int | None, namespaces: frozenset[int]) -> list[Record]:
-    records: list[Record] = []
-    for page in pages:
-        if isinstance(page, Page):
-            prepared = prepare(page.text)
-            text = clean(prepared, page.site, words=words)
-            targets = tuple(links(prepared, page.site, namespaces=namespaces))
-            metadata = {"page_id": page.page_id, "revision_id": page.revision_id}
-            records.append(Article(page.title, text, links=targets, metadata=metadata))
-        else:
-            records.append(page)
-    return records
+    def record(page: Page | Redirect) -> Record:
+        if isinstance(page, Redirect):
+            return page
+        prepared = prepare(page.text)
+        text = clean(prepared, page.site, words=words)
+        targets = tuple(links(prepared, page.site, namespaces=namespaces))
+        metadata = {"page_id": page.page_id, "revision_id": page.revision_id}
+        return Article(page.title, text, links=targets, metadata=metadata)
+
+    return list(map(record, pages))

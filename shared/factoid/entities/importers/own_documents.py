@@ -1,13 +1,20 @@
-"""Documents of your own: a glossary or a catalogue becomes an index of entities."""
+"""Documents of your own: a glossary or a catalogue becomes an article store."""
 
 from __future__ import annotations
 
 import hashlib
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from factoid.entities.articles.article import Article
+from factoid.entities.articles.build import build_articles
+from factoid.entities.articles.finish import Duplicates
+from factoid.entities.articles.store import ArticleStore
 from factoid.errors import InvalidInputError
 from factoid.units import Document
 
@@ -26,8 +33,7 @@ class OwnDocuments:
     def __init__(
         self, documents: Iterable[Document], *, title_key: str = "title", aliases_key: str = "aliases"
     ) -> None:
-        self._documents, self._title_key, self._aliases_key = documents, title_key, aliases_key
-        self.keys = {"title_key": title_key, "aliases_key": aliases_key}
+        self._documents, self.keys = documents, {"title_key": title_key, "aliases_key": aliases_key}
 
     @property
     def name(self) -> str:
@@ -40,23 +46,60 @@ class OwnDocuments:
         return f"OwnDocuments: {len(self._documents)} documents, digest {digest.hexdigest()[:16]}"
 
     def read(self, skip: int = 0) -> Iterator[Article]:
-        """Yield the articles from number `skip` on.
-
-        Raises:
-            InvalidInputError: A document has no title, or its aliases are no strings.
-        """
-        key = self._title_key
+        """Yield the articles from number `skip` on, or refuse a document without title, or whose aliases are no strings."""
+        key = self.keys["title_key"]
         for number, document in enumerate(islice(self._documents, skip, None), start=skip + 1):
             if not isinstance(document, Document):
                 raise InvalidInputError(f"document {number} is no factoid.Document, got {type(document).__name__}")
             metadata = document.metadata
             title = document.title if key == "title" and document.title else metadata.get(key, "")
             if not isinstance(title, str) or not title.strip():
-                expected = ("document.title or " if key == "title" else "") + f"metadata[{key!r}]"
-                message = f"document {number} (id {document.id!r}) has no title: expected {expected}, got {title!r}"
-                raise InvalidInputError(message)
-            aliases = read_names(metadata.get(self._aliases_key), f"the aliases of {title!r} must be a list of strings")
-            yield Article(title, document.text, aliases, metadata=metadata, document_id=document.id)
+                expected = ("document.title or " if key == "title" else "") + f"metadata[{key!r}], got {title!r}"
+                raise InvalidInputError(f"document {number} (id {document.id!r}) has no title: expected {expected}")
+            aliases = metadata.get(self.keys["aliases_key"])
+            names = read_names(aliases, f"the aliases of {title!r} must be a list of strings")
+            yield Article(title, document.text, names, metadata=metadata, document_id=document.id)
+
+
+def add_own_articles(store: ArticleStore, documents: Iterable[Document]) -> None:
+    """Add documents to a store that `build_own_articles` made, in the place of the articles of their ids.
+
+    Title and aliases are read where the store's first documents had them. `ArticleStore.delete` takes the ids of documents.
+
+    Raises:
+        InvalidInputError: A document has no title or text, or a title that the article of another document has.
+    """
+    store.add(OwnDocuments(list(documents), **store.document_keys).read())
+
+
+def build_own_articles(
+    documents: Iterable[Document],
+    path: str | Path | None = None,
+    *,
+    title_key: str = "title",
+    aliases_key: str = "aliases",
+    words: int = 10_000,
+    duplicates: Duplicates = "first",
+    show_progress: bool = False,
+) -> ArticleStore:
+    """Make an article store of documents, each about the entity that its title names, and open it.
+
+    The file at the path is written anew; without a path it is temporary and deleted with the store. The other arguments are
+    those of `OwnDocuments` and of `build_articles`, which also say what is raised.
+    """
+    source = OwnDocuments(documents, title_key=title_key, aliases_key=aliases_key)
+    folder = tempfile.mkdtemp(prefix="factoid-") if path is None else None
+    try:
+        file = Path(folder, "articles.sqlite") if folder else Path(path or "")
+        build_articles(file, source, words=words, duplicates=duplicates, resume=False, show_progress=show_progress)
+        store = ArticleStore(file)
+    except BaseException:
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if folder:
+        weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+    return store
 
 
 def read_names(value: Any, expected: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from factoid.errors import UnreadableFileError
 from factoid.files.lines import refuse, visible_files
@@ -19,13 +19,16 @@ KEYS_HINT = (
 
 
 class FileSource:
-    """Files of one format: any that are named, and in folders those with its usual names."""
+    """A source of articles in files of one format: any that are named, and in folders those with its usual names.
+
+    Files may be plain, or compressed by gzip or bzip2. The options are what else the records depend on.
+    """
 
     patterns: ClassVar[tuple[str, ...]]  # in lower case and without the ending of a compressed file
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, **options: Any) -> None:
         self._paths = [Path(paths)] if isinstance(paths, str | Path) else [*map(Path, paths)]
-        self._options: dict[str, object] = {}  # what else the records depend on
+        self._options = options
 
     @property
     def name(self) -> str:
@@ -49,14 +52,11 @@ class FileSource:
                 path.stat()
             except OSError as error:
                 refuse(path, error)
-            members = (
-                [file for file in visible_files(path) if is_named(file, self.patterns)] if path.is_dir() else [path]
-            )
-            files.update(dict.fromkeys(members))
+            members = visible_files(path) if path.is_dir() else [path]
+            files |= dict.fromkeys(file for file in members if file == path or is_named(file, self.patterns))
         if not files:
-            places = ", ".join(map(str, self._paths)) or "no path"
-            message = f"there is no file to read in {places}: expected {', '.join(self.patterns)}, plain, .gz or .bz2"
-            raise UnreadableFileError(message)
+            places, patterns = ", ".join(map(str, self._paths)) or "no path", ", ".join(self.patterns)
+            raise UnreadableFileError(f"no file to read in {places}: expected {patterns}, plain, .gz or .bz2")
         return list(files)
 
 

@@ -25,33 +25,17 @@ class ArticleCsv(FileSource):
     """Tables with a head: a column of titles, one of texts, and if you like `aliases`, `redirects` and `id`.
 
     Several names in one cell are separated by "|", ";" or line breaks. The id becomes that of what a retriever returns, what
-    other columns hold its metadata.
-
-    Args:
-        paths: Files in UTF-8, plain or compressed by gzip or bzip2, or folders of files that end in .csv or .tsv.
-        title_key: What stands over the column of titles, in any case.
-        text_key: What stands over the column of texts.
+    other columns hold its metadata. `title_key` and `text_key` are the heads of their columns, in any case.
     """
 
     patterns = TABLES
 
     def __init__(self, paths: Paths, *, title_key: str = "title", text_key: str = "text") -> None:
-        super().__init__(paths)
-        self._options = {"title_key": title_key, "text_key": text_key}
-        self._columns = {
-            "title": title_key,
-            "text": text_key,
-            "aliases": "aliases",
-            "redirects": "redirects",
-            "id": "id",
-        }
+        super().__init__(paths, title_key=title_key, text_key=text_key)
+        self._columns = {"title": title_key, "text": text_key} | {name: name for name in ("aliases", "redirects", "id")}
 
     def read(self, skip: int = 0) -> Iterator[Record]:
-        """Yield the records from number `skip` on: of each row the article, then its redirects.
-
-        Raises:
-            UnreadableFileError: A file is missing, damaged or of other columns, or a row has no title or too many cells.
-        """
+        """Yield the records from number `skip` on: of each row the article, then its redirects."""
         return islice(chain.from_iterable(map(self._records, self._files())), skip, None)
 
     def _records(self, file: Path) -> Iterator[Record]:
@@ -82,19 +66,12 @@ class WikipediaParquet(FileSource):
     """Files with the columns title and text, and id and url if there are such, which become metadata.
 
     The dataset holds no redirects: give them beside it with `RedirectLines`.
-
-    Args:
-        paths: Files, or folders of files that end in .parquet.
     """
 
     patterns = ("*.parquet",)
 
     def read(self, skip: int = 0) -> Iterator[Article]:
-        """Yield the articles from number `skip` on; groups of rows before it are not read.
-
-        Raises:
-            UnreadableFileError: A file is missing, damaged, or has other columns.
-        """
+        """Yield the articles from number `skip` on; groups of rows before it are not read."""
         pa, parquet = require("pyarrow", extra="parquet"), require("pyarrow.parquet", extra="parquet")
         for path in self._files():
             try:
@@ -109,16 +86,16 @@ class WikipediaParquet(FileSource):
                 raise
             except (pa.ArrowException, OSError) as error:
                 reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-                message = f"{path} cannot be read as Parquet: {reason}. Copy or download it again"
-                raise UnreadableFileError(message) from error
+                again = "Copy or download it again"
+                raise UnreadableFileError(f"{path} cannot be read as Parquet: {reason}. {again}") from error
 
 
 def _parquet_rows(file: Any, path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of an open file after the first `skip`, with their numbers from 1 on."""
     names = file.schema_arrow.names
     if missing := [name for name in _COLUMNS if name not in names]:
-        message = f"{path}: expected the columns {' and '.join(_COLUMNS)}, got {', '.join(names)}: no {missing[0]}"
-        raise UnreadableFileError(message)
+        fault = f"expected the columns {' and '.join(_COLUMNS)}, got {', '.join(names)}"
+        raise UnreadableFileError(f"{path}: {fault}: no {missing[0]}")
     columns = [name for name in (*_COLUMNS, *_METADATA) if name in names]
     number = 0
     for group in range(file.num_row_groups):

@@ -19,9 +19,8 @@ class AnnotatedLinker:
     """Return the mentions that are already known of each question.
 
     A title without a span is looked up in the text: as it is written, else in any case and Unicode form, and at whole words
-    only. Where the text does not have it ("Abraham Lincoln" in "Did Lincoln sign it?"), the mention spans all of the text.
-    Titles in the text come first, in its order, then the others as given. These mentions may overlap, unlike those of other
-    linkers.
+    only. Where the text does not have it ("Abraham Lincoln" in "Did Lincoln sign it?"), the mention spans all of the text,
+    and comes last. These mentions may overlap, unlike those of other linkers.
 
     Args:
         annotations: From a question to its titles or mentions, or a function of the question. Questions match whatever their
@@ -31,29 +30,24 @@ class AnnotatedLinker:
 
     def __init__(self, annotations: Mapping[str, Annotation] | Callable[[str], Annotation]) -> None:
         if not isinstance(annotations, Mapping) and not callable(annotations):
-            message = f"annotations must map questions to titles, or be a function, got {type(annotations).__name__}"
-            raise InvalidInputError(message)
+            kind = type(annotations).__name__
+            raise InvalidInputError(f"annotations must map questions to titles, or be a function, got {kind}")
         self._annotate = annotations if callable(annotations) else _look_up(annotations)
 
     def link(self, text: str) -> list[Mention]:
-        """Return the mentions of a question; none if it is not known.
-
-        Raises:
-            InvalidInputError: Its annotations are neither titles nor mentions, or a mention ends after the text.
-        """
+        """Return the mentions of a question; none if it is not known. A mention that ends after the text is refused."""
         check_text(text)
         located: list[Mention] = []
         missing: list[Mention] = []
         tokens = tokenize(text)
         for annotation in dict.fromkeys(_as_list(self._annotate(text), text)) if text else ():
-            if isinstance(annotation, str):
-                if title := canonical_title(annotation):
-                    span = _locate(tokens, annotation)
-                    (missing if span is None else located).append(Mention(*(span or (0, len(text))), title))
-                continue
-            if annotation.end > len(text):
-                raise InvalidInputError(f"{annotation!r} ends after the text {text!r}")
-            located.append(annotation)
+            if isinstance(annotation, Mention):
+                if annotation.end > len(text):
+                    raise InvalidInputError(f"{annotation!r} ends after the text {text!r}")
+                located.append(annotation)
+            elif title := canonical_title(annotation):
+                span = _locate(tokens, annotation)
+                (missing if span is None else located).append(Mention(*(span or (0, len(text))), title))
         return sorted(located, key=lambda mention: (mention.start, mention.end)) + missing
 
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
@@ -65,19 +59,14 @@ def _look_up(annotations: Mapping[str, Annotation]) -> Callable[[str], Annotatio
     by_question = {clean_name(question): titles for question, titles in annotations.items()}
     forms: dict[str, list[str]] = {}
     for question in by_question:
-        forms.setdefault(_fold(question), []).append(question)
+        forms.setdefault(name_key(question).rstrip("? "), []).append(question)
 
     def annotate(question: str) -> Annotation:
         cleaned = clean_name(question)
-        questions = [cleaned] if cleaned in by_question else forms.get(_fold(question), [])
+        questions = [cleaned] if cleaned in by_question else forms.get(name_key(question).rstrip("? "), [])
         return [title for form in questions for title in _as_list(by_question[form], form)]
 
     return annotate
-
-
-def _fold(question: str) -> str:
-    """Return what the forms of one question have in common: its key without question marks at the end."""
-    return name_key(question).rstrip("? ")
 
 
 def _as_list(annotation: object, text: str) -> list[str | Mention]:

@@ -23,7 +23,6 @@ _SPOKEN_FOR = 0.9  # share of the candidates that the text's words speak for
 # In links, what a name of each kind is worth.
 _WORTH = dict(zip(NameKind, (8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5), strict=True))
 _TRUST_IN_BASE = 0.75  # "Air" for "Air (album)"
-_DISAMBIGUATION_PAGE = "disambiguation"
 _TEMPERATURE = 0.1  # of the shares of tied candidates
 # Of cosines: by how much more the text must be nearer to one article than the bare name is ("Heron?" to the bird).
 _MARGIN = 0.08
@@ -43,18 +42,13 @@ class Option:
 
 
 def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Option]:
-    """Return the articles that the names of one key may mean, the most likely first.
-
-    What tells a title from others of its name, as "planet" does in "Mercury (planet)", decides where `words_around` has it too,
-    the nearest word first; then how many links of this text lead to each article, and the `NameKind`.
-    """
+    """Return the articles that the names of one key may mean, the most likely first: by words around, links, and `NameKind`."""
     by_article: dict[int, list[Name]] = {}
     for name in names:
         by_article.setdefault(name.article_id, []).append(name)
     suffixes = {article: split_title(some[0].title)[1] for article, some in by_article.items()}
-    pages = {article for article, suffix in suffixes.items() if suffix.casefold() == _DISAMBIGUATION_PAGE}
-    if len(pages) < len(by_article):
-        by_article = {article: some for article, some in by_article.items() if article not in pages}
+    articles = [article for article, suffix in suffixes.items() if suffix.casefold() != "disambiguation"]
+    by_article = {article: by_article[article] for article in articles} or by_article
     entries = []
     for article, some in by_article.items():
         title, kind, links = some[0].title, min(name.kind for name in some), sum(name.count for name in some)
@@ -77,8 +71,7 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
 def words_around(words: Sequence[Word], first: int, last: int) -> dict[str, int]:
     """Return the keys of the words near a mention that may say what it is, and how many tokens from it they stand.
 
-    Not those that say what the answer is ("Which band wrote it?"), nor the verb of a question ("What does Opus play?", but not
-    "What does the Opus player do?"), nor stop words.
+    Not those that say what the answer is ("Which band wrote it?"), nor the verb of a question ("What does Opus play?").
     """
     begin, end = max(0, first - _NEAR), min(len(words), last + 1 + _NEAR)
     around: dict[str, int] = {}
@@ -134,14 +127,16 @@ def count_tied(options: Sequence[Option]) -> int:
     return sum(option.rank == options[0].rank for option in options)
 
 
+def _compared(options: Sequence[Option]) -> Sequence[Option]:
+    return options[: min(count_tied(options), _MOST)]
+
+
 def break_ties(
     encoder: Encoder, store: ArticleStore, tied: Sequence[tuple[str, str, list[Option]]]
 ) -> list[tuple[list[Option], bool]]:
-    """Order the tied options of some mentions by how similar title and first sentence are to the text.
+    """Order tied options by how similar title and first sentence are to the text, and say whether there still is a tie.
 
-    Each mention has the text around it, its name as it stands there, and its options, best first. Returned are its options,
-    best first, and whether there still is a tie. The common share of the tied ones is divided by the softmax of their
-    similarities to the text.
+    Each mention has the text around it, its name as it stands there, and its options, best first.
     """
     texts = list(dict.fromkeys([*(text for text, _, _ in tied), *(name for _, name, _ in tied)]))
     articles = list(dict.fromkeys(option.article_id for _, _, options in tied for option in _compared(options)))
@@ -149,10 +144,6 @@ def break_ties(
     queries = dict(zip(texts, encoder.encode_queries(texts), strict=True))
     units = dict(zip(articles, encoder.encode_units(sentences), strict=True))
     return [_break_tie(queries[text], queries[name], units, options) for text, name, options in tied]
-
-
-def _compared(options: Sequence[Option]) -> Sequence[Option]:
-    return options[: min(count_tied(options), _MOST)]
 
 
 def _break_tie(
@@ -174,5 +165,5 @@ def _first_sentence(store: ArticleStore, article_id: int) -> str:
     if article is None:  # deleted since it was found
         return ""
     head = article.text[:_FIRST_SENTENCE]
-    spans = sentence_spans(head) if head.strip() else []
+    spans = sentence_spans(head)
     return f"{article.title}. {head[: spans[0][1]].strip()}" if spans else article.title

@@ -15,8 +15,6 @@ from factoid.units import check_text
 if TYPE_CHECKING:
     from spacy.language import Language
 
-Titles = Mapping[str, str | None] | Callable[[str], str | None]
-
 _NO_ENTITY = ("", "NIL")  # what spaCy's entity linker calls an entity that its knowledge base lacks
 
 
@@ -25,11 +23,10 @@ class SpacyLinker:
 
     Args:
         nlp: A pipeline that sets `doc.ents`.
-        store: Articles among which an entity's text is looked up where there is no title by its identifier; a `TitleLinker`
-            does so, with its options. None leaves such entities out.
+        store: Articles, or a `TitleLinker` of them, among which an entity's text is looked up where there is no title by its
+            identifier. None leaves such entities out.
         titles: From an entity's identifier to the title of its article, or a function that returns None for what it does not
-            know. The identifier is `ent.kb_id_` (such as "Q937"), which an entity linker sets, and where that is empty
-            `ent.ent_id_`, the "id" of an EntityRuler's pattern. None takes no identifiers.
+            know. The identifier is `ent.kb_id_` (such as "Q937"), or else `ent.ent_id_`, the "id" of an EntityRuler's pattern.
         labels: The entity types to take, such as {"PERSON", "GPE"}; None takes all.
 
     Raises:
@@ -40,23 +37,20 @@ class SpacyLinker:
         self,
         nlp: Language,
         store: ArticleStore | TitleLinker | None = None,
-        titles: Titles | None = None,
+        titles: Mapping[str, str | None] | Callable[[str], str | None] | None = None,
         *,
         labels: Sequence[str] | None = None,
     ) -> None:
-        message = None
         if store is None and titles is None:
-            message = "SpacyLinker needs a store to look entities up in, or titles by their identifiers"
-        elif not callable(nlp):
-            message = f"nlp must be a spaCy pipeline, got {nlp!r}: load one with spacy.load(name)"
-        elif not isinstance(store, ArticleStore | TitleLinker | None):
-            message = f"store must be an article store or a TitleLinker, got {store!r}: open one by ArticleStore(path)"
-        elif not (isinstance(titles, Mapping | None) or callable(titles)):
-            message = f"titles must map identifiers to titles, or be a function of an identifier, got {titles!r}"
-        elif isinstance(labels, str):
-            message = f"labels must be several entity types, got the string {labels!r}: give [{labels!r}]"
-        if message:
-            raise InvalidInputError(message)
+            raise InvalidInputError("SpacyLinker needs a store to look entities up in, or titles by their identifiers")
+        if not callable(nlp):
+            raise InvalidInputError(f"nlp must be a spaCy pipeline, got {nlp!r}: load one with spacy.load(name)")
+        if not isinstance(store, ArticleStore | TitleLinker | None):
+            raise InvalidInputError(f"store must be an article store, got {store!r}: open one by ArticleStore(path)")
+        if not (isinstance(titles, Mapping | None) or callable(titles)):
+            raise InvalidInputError(f"titles must map identifiers to titles, or be a function of them, got {titles!r}")
+        if isinstance(labels, str):
+            raise InvalidInputError(f"labels must be several types, got the string {labels!r}: give [{labels!r}]")
         self.nlp = nlp
         self.labels = None if labels is None else frozenset(labels)
         self._linker = TitleLinker(store) if isinstance(store, ArticleStore) else store

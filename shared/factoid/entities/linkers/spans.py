@@ -17,7 +17,7 @@ _NO_END = frozenset(",;:") | _OPENING
 _APOSTROPHES = frozenset("'’ʼ`")
 _NO_EVIDENCE = ARTICLES | {"i"}  # have capitals where they are no names
 _INSIDE = frozenset("-‐‑–_/\\&@") | _APOSTROPHES  # before the rest of a word they end nothing
-_TOKENS_PER_WORD = 4  # most, for names such as "S.H.I.E.L.D."
+_MOST_WORDS, _MOST_TOKENS = 12, 48  # of a name; more tokens than words for "S.H.I.E.L.D."
 _SENTENCE_ENDS = frozenset("?.!")
 _ROMAN = re.compile(r"[ivx]+")
 _JOINING = frozenset("-‐‑–/&")
@@ -46,10 +46,8 @@ class Span(NamedTuple):
     title: bool = False  # the name must be an article's title
 
 
-def find_spans(
-    tokens: Tokens, words: list[Word], casing: Casing, *, most_words: int, lower_case: LowerCase
-) -> Iterator[Span]:
-    """Yield the spans of at most `most_words` words that may be a name, by what they are made of.
+def find_spans(tokens: Tokens, words: list[Word], casing: Casing, lower_case: LowerCase) -> Iterator[Span]:
+    """Yield the spans that may be a name, by what they are made of.
 
     * Words that name something, at least one of them with a capital, or two of them without.
     * A single word without a capital: by `lower_case`. A number, or a word with a digit and no capital: weak.
@@ -69,12 +67,12 @@ def find_spans(
             continue
         asked = first > 0 and words[first - 1].token.key in ("what", "which")
         seen = _Seen(casing, lower_case, words[first], asked=asked)
-        for last in range(first, min(count, first + most_words * _TOKENS_PER_WORD)):
+        for last in range(first, min(count, first + _MOST_TOKENS)):
             word = words[last]
             if last > first and word.token.paragraph:
                 break
             seen.add(word, last > first)
-            if seen.length > most_words or (seen.lower_title and (seen.capital or seen.inner_capital)):
+            if seen.length > _MOST_WORDS or (seen.lower_title and (seen.capital or seen.inner_capital)):
                 break  # not "in Paris"
             if (seen.lower_title and word.stop) or not (seen.any_word or _stands_alone(words, first, last)):
                 continue
@@ -96,11 +94,10 @@ def cut_spans(tokens: Tokens, start: int, end: int) -> list[Span]:
 
 
 def select_longest(spans: Sequence[Span], tokens: Tokens) -> list[Span]:
-    """Return spans that do not overlap, in order of the text; weak ones only if there are no others.
+    """Return spans that do not overlap, chosen longest first, in order of the text; weak ones only if there are no others.
 
-    The span of most words in all the text is taken, then the longest of those that do not overlap it, and so on; of equally
-    many words the one of more characters, then the earlier one. A question mark that ends a sentence is not the name's, where
-    the name is known without it.
+    Of equally many words the span of more characters goes first, then the earlier one. A question mark that ends a sentence is
+    not the name's, where the name is known without it.
     """
     spans = [span for span in spans if not span.weak] or spans
     ends = {(span.first, span.last) for span in spans}

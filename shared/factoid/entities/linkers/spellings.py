@@ -13,27 +13,17 @@ from factoid.entities.linkers.stop_words import ARTICLES, FUNCTION_WORDS
 
 _SPACED_DIGIT = re.compile(r"(?<!\w)(\w++)[ -](?=\d)|(?<=\d)[ -](\w++)")
 _INSIDE = re.compile(r"[-./'&0-9]")  # what an ASCII name may be squeezed for, beside "and"
-_DIGIT = re.compile(r"\d")
-_LETTERS = frozenset("bcdefghjklmnopqrstuvwxyz")  # not "a 4"
-_NO_PARTS = (FUNCTION_WORDS | ARTICLES) - _LETTERS
+_NO_PARTS = (FUNCTION_WORDS | ARTICLES) - frozenset("bcdefghjklmnopqrstuvwxyz")  # not "a 4"
 _CODE_IN_PLURAL = re.compile(r"(?:(?=[\W\d_]*+[^\W\d_].).*\d|\d*[1-9]\d{2}|\d{2,}[1-9])s")  # not "1990s"
-_LEAST = 4  # letters of a plural: "gas" and "bus" are none
-_NO_PLURAL = ("ss", "us", "is")
-_HISSING = ("sses", "shes", "ches", "xes", "zes")
 _KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)
-_SHORTEST = 5  # characters of a name of which one may be wrong
-_LONG = 9  # and of one of which two may be
+_SHORTEST, _LONG = 5, 9  # characters of names of which one, and two, may be wrong
 _NO_DIGIT = re.compile(r"\D+")
 
 
 def respelled_keys(key: str, *, spaces: bool) -> list[str]:
-    """Return the keys under which a name may be known if it is not as it stands: without accents, without marks inside.
+    """Return the keys of other spellings: without accents, without marks inside ("tern40" of "tern-40"), joined words.
 
-    Marks stay where a function word stands beside a number ("in 1984", "a 4 mm screw"), or an apostrophe in the name. With
-    `spaces` words may also be joined that have only spaces between them.
-
-    >>> respelled_keys("tern-40", spaces=False), respelled_keys("in 40", spaces=False)
-    (['tern40'], [])
+    Marks stay where a function word stands beside a number ("in 1984", "a 4 mm screw"), or an apostrophe in the name.
     """
     if not spaces and is_plain(key):
         return []  # most keys, at once
@@ -41,8 +31,6 @@ def respelled_keys(key: str, *, spaces: bool) -> list[str]:
     keys = [plain] if plain else []
     if "'" in key or not (squeezed := squeezed_key(key, spaces=spaces)):
         return keys
-    if _DIGIT.search(key) is None:
-        return [*keys, squeezed]
     beside = (match[1] or match[2] for match in _SPACED_DIGIT.finditer(key))
     return [*keys, squeezed] if _NO_PARTS.isdisjoint(beside) else keys
 
@@ -59,20 +47,15 @@ def is_respelled(name: str, form: str) -> bool:
 
 
 def singulars(key: str) -> list[str]:
-    """Return the keys whose English plural a key may be, by its last letters; also of codes ("t40s"), but not of decades.
-
-    >>> singulars("sea otters"), singulars("duty cycles"), singulars("assemblies"), singulars("switches")
-    (['sea otter'], ['duty cycle'], ['assemblie', 'assembly'], ['switche', 'switch'])
-    >>> singulars("t40s"), singulars("4711s"), singulars("1990s"), singulars("glass")
-    (['t40'], ['4711'], [], [])
-    """
+    """Return the keys whose English plural a key may be, by its last letters; also of codes ("t40s"), but not of decades."""
     last = key.rpartition(" ")[2]
     if is_plural_of_code(last):
         return [key[:-1]]
-    if not last.endswith("s") or len(last) < _LEAST or not last.isalpha() or last.endswith(_NO_PLURAL):
-        return []
-    further = [key[:-3] + "y"] if last.endswith("ies") else [key[:-2]] if last.endswith(_HISSING) else []
-    return [key[:-1], *further]
+    if not last.endswith("s") or len(last) < 4 or not last.isalpha() or last.endswith(("ss", "us", "is")):
+        return []  # "gas" and "bus" are no plurals
+    if last.endswith("ies"):
+        return [key[:-1], key[:-3] + "y"]
+    return [key[:-1], key[:-2]] if last.endswith(("sses", "shes", "ches", "xes", "zes")) else [key[:-1]]
 
 
 def is_plural_of_code(form: str) -> bool:
@@ -86,9 +69,6 @@ class Misspellings:
     A letter more, less, another or in another place is one mistake: names of five characters and more may have one, of nine
     and more two. Digits have none: "Tern 60" is not "Tern 40". All names are read when the first is looked for, and stay in
     memory, about 100 bytes each; each look compares with all of them (100,000 names: some milliseconds).
-
-    Raises:
-        MissingDependencyError: rapidfuzz is not installed.
     """
 
     def __init__(self, store: ArticleStore) -> None:

@@ -28,7 +28,6 @@ from factoid.entities.mention import Candidate, Match, Mention
 from factoid.errors import InvalidInputError
 from factoid.units import check_text
 
-_MOST_WORDS = 12
 _GLOSSARY = 10_000  # articles of a store whose names somebody chose, so that they need no capitals
 _WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals or the spelling differ
 _OF_MATCH = {Match.PART: 0.55, Match.MISSPELLING: 0.45}  # and of what is no whole name, or not as it is written
@@ -49,9 +48,7 @@ class _NamedSpan:
 
 
 class _SpanKeys(NamedTuple):
-    """The keys of a span."""
-
-    written: list[str]  # as it stands, and as an English plural
+    written: list[str]  # the key of a span as it stands, and as an English plural
     respelled: list[str]  # of its other spellings
 
 
@@ -77,9 +74,10 @@ class _Text:
         text = self.tokens.text
         return text if len(text) <= 2 * _SHOWN else text[max(0, start - _SHOWN) : end + _SHOWN]
 
-    def words_around(self, match: _NamedSpan) -> dict[str, int]:
+    def options(self, match: _NamedSpan) -> list[Option]:
+        """Return the articles that a span may mean, the most likely first."""
         single = len({name.article_id for name in match.names}) == 1 and match.names[0].kind < NameKind.BASE
-        return {} if single else words_around(self.words, match.span.first, match.span.last)
+        return rank_options(match.names, {} if single else words_around(self.words, match.span.first, match.span.last))
 
     def keys_of(self, span: Span, *, free: bool, plain: bool) -> _SpanKeys:
         """Return the keys of a span; with `free` also those with other spaces or hyphens, with `plain` no other spellings."""
@@ -94,25 +92,22 @@ class _Text:
 class TitleLinker:
     """Find the names of a store's articles in a text: titles, redirects, aliases and texts of links.
 
-    Of all spans that are a name, the longest is taken, then the longest that does not overlap it, and so on. Case and Unicode
-    form do not matter, but names that are written as in the text go first; plurals in lower case and other spellings come last.
-    Where the text has capitals, they tell what may be a name.
+    Of all spans that are a name, the longest is taken, then the longest that does not overlap it, and so on. Names that are
+    written as in the text go first, plurals in lower case and other spellings last. Capitals tell what may be a name.
 
     A name of several articles means the one whose distinguishing words stand in the text ("the planet Mercury"), else the one
     that most links with this text lead to, else the one whose title it is, before redirects, aliases, texts of links, and
-    titles without their brackets. An encoder, if given, orders what is still tied. It decides where the text is by 0.08
-    nearer to one article than the bare name is. All other ties are marked as ambiguous, with all candidates.
+    titles without their brackets. An encoder orders what is still tied, and decides where the text is by 0.08 nearer to one
+    article than the bare name is. All other ties are marked as ambiguous, with all candidates.
 
-    A mention's score is the share of its candidate. It is lower where the capitals differ, where the name is a title without
-    its brackets, and where few links tell what it means. It is halved where the mention looks like a part of a longer name,
-    is a plain word in lower case ("free"), or counts only because nothing else in the text does. Parts (0.55) and misspelt
-    names (0.45) score below any whole name.
+    A mention's score is the share of its candidate, less where the capitals differ, where the name is a title without its
+    brackets, or where few links tell what it means. It is halved where the mention looks like a part of a longer name, is a
+    plain word in lower case ("free"), or counts only because nothing else does. Parts have at most 0.55, misspelt names 0.45.
 
     Args:
         store: The articles. The linker does not close it.
         encoder: Breaks ties: compares the text with the title and first sentence of each candidate.
         stop_words: Words that name nothing by themselves, in any case; None for English function and question words.
-        most_words: Words of the longest name.
         lower_case: Whether names without a capital are mentions. "always": longer names and single words, but no function
             words, and words of every question ("state") only where nothing else is a mention; a hyphen and a space are then
             the same. With the others, longer names count if an article is written so, and single words "never", or "alone":
@@ -133,25 +128,19 @@ class TitleLinker:
         *,
         encoder: Encoder | None = None,
         stop_words: Iterable[str] | None = None,
-        most_words: int = _MOST_WORDS,
         lower_case: str = "auto",
         min_score: float | None = None,
         misspellings: bool = False,
     ) -> None:
-        message = None
         if not isinstance(store, ArticleStore):
-            message = f"store must be an article store, got {store!r}: open a file of articles with ArticleStore(path)"
-        elif encoder is not None and not (hasattr(encoder, "encode_queries") and hasattr(encoder, "encode_units")):
-            message = f"encoder must have encode_queries and encode_units, got {encoder!r}"
-        elif most_words < 1:
-            message = f"most_words must be at least 1, got {most_words}"
-        elif min_score is not None and not 0 <= min_score <= 1:
-            message = f"min_score must be from 0 to 1, got {min_score}"
-        elif isinstance(stop_words, str):
-            message = f"stop_words must be several words, got the string {stop_words!r}"
-        if message:
-            raise InvalidInputError(message)
-        self.store, self.encoder, self.most_words, self.min_score = store, encoder, most_words, min_score
+            raise InvalidInputError(f"store must be an article store, got {store!r}: open one with ArticleStore(path)")
+        if encoder is not None and not (hasattr(encoder, "encode_queries") and hasattr(encoder, "encode_units")):
+            raise InvalidInputError(f"encoder must have encode_queries and encode_units, got {encoder!r}")
+        if min_score is not None and not 0 <= min_score <= 1:
+            raise InvalidInputError(f"min_score must be from 0 to 1, got {min_score}")
+        if isinstance(stop_words, str):
+            raise InvalidInputError(f"stop_words must be several words, got the string {stop_words!r}")
+        self.store, self.encoder, self.min_score = store, encoder, min_score
         self.stop_words = STOP_WORDS if stop_words is None else frozenset(map(name_key, stop_words))
         self._lower_case = lower_case
         self.lower_case = _lower_case(lower_case, store)
@@ -166,7 +155,7 @@ class TitleLinker:
         return linker
 
     def link(self, text: str) -> list[Mention]:
-        """Return the mentions of a question, in its order and without overlap."""
+        """Return the mentions of a question, in its order."""
         return self.link_batch([text])[0]
 
     def link_document(self, text: str) -> list[Mention]:
@@ -178,10 +167,7 @@ class TitleLinker:
         return self._link(texts, 0.0)
 
     def link_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> list[Mention]:
-        """Return mentions for spans `[start, end)` from elsewhere that do not overlap; those without a name are left out.
-
-        A span is looked up as it is, else without a leading article or a closing "'s".
-        """
+        """Return mentions for spans `[start, end)` that do not overlap, with or without a leading article or closing "'s"."""
         check_text(text)
         tokens = tokenize(text)
         cuts = [cut_spans(tokens, start, end) for start, end in spans]
@@ -202,7 +188,7 @@ class TitleLinker:
         """Return a text with its possible names, or with these spans for those."""
         casing, words = read_casing(tokens, self.stop_words)
         if spans is None:
-            spans = find_spans(tokens, words, casing, most_words=self.most_words, lower_case=self.lower_case)
+            spans = find_spans(tokens, words, casing, self.lower_case)
         text = _Text(tokens, words, casing)
         free = self.lower_case is LowerCase.ALWAYS
         plain = not free and is_plain(tokens.key)
@@ -216,17 +202,14 @@ class TitleLinker:
     def _choose(self, text: _Text, names: dict[str, list[Name]]) -> list[_NamedSpan]:
         """Return the names in a text without overlap: whole names first, then parts, then misspelt names."""
         matches = list(_matches(text, names).values())
-        taken = bytearray(len(text.words))
-        chosen = _longest([match for match in matches if match.match is Match.NAME], text, taken)
-        _take(chosen, taken)
+        chosen = _longest([match for match in matches if match.match is Match.NAME], text, set())
         spans = [match.span for match in chosen]
-        parts = _longest([match for match in matches if match.match is Match.PART], text, taken)
+        parts = _longest([match for match in matches if match.match is Match.PART], text, _tokens_of(chosen))
         chosen += [match for match in parts if not is_part(text.words, text.casing, *_placed(spans, match.span))]
         if self._misspellings is not None:
-            _take(chosen, taken)
-            near = []
+            taken, near = _tokens_of(chosen), []
             for span in text.keys:
-                if any(taken[span.first : span.last + 1]) or span.exact or span.weak or span.title:
+                if not taken.isdisjoint(range(span.first, span.last + 1)) or span.exact or span.weak or span.title:
                     continue
                 keys = self._misspellings.nearest(text.tokens.key_of(span.first, span.last))
                 if near_names := [name for some in self.store.names(keys).values() for name in _whole(some)]:
@@ -239,16 +222,16 @@ class TitleLinker:
     ) -> list[list[Mention]]:
         """Return the mentions of each text, after all ties are broken at once."""
         least = least if self.min_score is None else self.min_score
-        matches = [(text, match) for text, some in zip(texts, chosen, strict=True) for match in some]
-        options = [rank_options(match.names, text.words_around(match)) for text, match in matches]
-        ranked = [(some, count_tied(some) > 1) for some in options]
-        places = [at for at, (_, is_tied) in enumerate(ranked) if is_tied]
-        if self.encoder is not None and places:
-            tied = []
-            for at in places:
-                text, match = matches[at]
-                tied.append((text.around(match.span), text.form(match.span), options[at]))
-            for at, broken in zip(places, break_ties(self.encoder, self.store, tied), strict=True):
+        ranked: list[tuple[list[Option], bool]] = []  # of each mention, with whether the best ones are tied
+        tied: dict[int, tuple[str, str, list[Option]]] = {}
+        for text, some in zip(texts, chosen, strict=True):
+            for match in some:
+                options = text.options(match)
+                if is_tied := count_tied(options) > 1:
+                    tied[len(ranked)] = text.around(match.span), text.form(match.span), options
+                ranked.append((options, is_tied))
+        if self.encoder is not None and tied:
+            for at, broken in zip(tied, break_ties(self.encoder, self.store, list(tied.values())), strict=True):
                 ranked[at] = broken
         decided = iter(ranked)
         mentions = []
@@ -262,7 +245,7 @@ class TitleLinker:
 def _matches(text: _Text, names: dict[str, list[Name]]) -> dict[Span, _NamedSpan]:
     matches = {}
     for span, keys in text.keys.items():
-        known = not names.keys().isdisjoint(keys.written) or not names.keys().isdisjoint(keys.respelled)
+        known = not names.keys().isdisjoint((*keys.written, *keys.respelled))
         if known and (match := _match(text, span, keys, names)) is not None:
             matches[span] = match
     return matches
@@ -329,15 +312,15 @@ def _is_plain_word(text: _Text, match: _NamedSpan) -> bool:
     return word.token.key in PLAIN_WORDS or all(name.kind is NameKind.UNACCENTED for name in match.names)
 
 
-def _longest(matches: Sequence[_NamedSpan], text: _Text, taken: bytearray) -> list[_NamedSpan]:
-    """Return the matches of the longest spans that overlap neither each other nor what is taken."""
-    free = {match.span: match for match in matches if not any(taken[match.span.first : match.span.last + 1])}
-    return [free[span] for span in select_longest(list(free), text.tokens)]
+def _longest(matches: Sequence[_NamedSpan], text: _Text, taken: set[int]) -> list[_NamedSpan]:
+    """Return the matches of the longest spans that overlap neither each other nor the tokens that are taken."""
+    spans = {match.span: match for match in matches}
+    free = [span for span in spans if taken.isdisjoint(range(span.first, span.last + 1))]
+    return [spans[span] for span in select_longest(free, text.tokens)]
 
 
-def _take(matches: Sequence[_NamedSpan], taken: bytearray) -> None:
-    for match in matches:
-        taken[match.span.first : match.span.last + 1] = b"\1" * (match.span.last + 1 - match.span.first)
+def _tokens_of(matches: Sequence[_NamedSpan]) -> set[int]:
+    return {token for match in matches for token in range(match.span.first, match.span.last + 1)}
 
 
 def _placed(spans: list[Span], span: Span) -> tuple[list[Span], int]:

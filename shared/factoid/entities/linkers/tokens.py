@@ -1,7 +1,4 @@
-"""A text as words and marks: the key of any stretch of them, and what their capital letters tell.
-
-A word is a run of letters and digits. Any other visible character is a token, and so is one of a script without spaces.
-"""
+"""A text as words, characters of scripts without spaces, and marks: their keys, and what their capital letters tell."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""SpEL: structured prediction of entity links with a fine-tuned RoBERTa (Shavarani and Sarkar, 2023).
-
-Written from a description of what its inference computes. Nothing here imports PyTorch before a model is loaded.
-"""
+"""SpEL: structured prediction of entity links with a fine-tuned RoBERTa (Shavarani and Sarkar, 2023), from descriptions."""
 
 from factoid.entities.spel.candidates import CandidateSets, read_candidates
 from factoid.entities.spel.linker import SpELLinker

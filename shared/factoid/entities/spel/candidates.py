@@ -20,10 +20,8 @@ Kind = Literal["lower_case", "surface", "sentence", "span"]
 class CandidateSets:
     """The titles, with spaces or underscores, that spans of texts may stand for.
 
-    Attributes:
-        entries: Titles by surface in lower case, whose case in the text does not matter ("lower_case"); by surface
-            ("surface"); by sentence and surface ("sentence"); by sentence and "(begin, end)" ("span").
-        kind: Which of these.
+    By kind, the entries are titles by surface in lower case, whose case in the text does not matter ("lower_case"); by surface
+    ("surface"); by sentence and surface ("sentence"); by sentence and "(begin, end)" ("span").
     """
 
     entries: Mapping[str, Any]
@@ -37,10 +35,9 @@ class CandidateSets:
         return titles
 
     def choose(self, phrase: Phrase, text: str, vocabulary: Vocabulary) -> Phrase:
-        """Return a phrase with the entity that its set allows: the most probable of its candidates that the set holds.
+        """Return a phrase with the most probable of its candidates that its set holds, or with no entity if there is none.
 
-        It names no entity if there is none, without an entry and with an empty one. If none of the entry's titles is in
-        the vocabulary, it stays what it is, as does a phrase that names no entity.
+        Where the set has titles, but the vocabulary none of them, the phrase stays what it is.
         """
         if phrase.entity == OUTSIDE:
             return phrase
@@ -54,11 +51,9 @@ class CandidateSets:
 def read_candidates(path: str | PathLike[str], kind: Kind) -> CandidateSets:
     """Return the candidate sets of a JSON file.
 
-    Args:
-        path: The file.
-        kind: "lower_case" for {surface in lower case: [[title, prior], …]}, as kb_plus_yago_candidates.json is, whose priors
-            go unused; "surface" for {surface: [title, …]}, "sentence" for {sentence: {surface: [title, …]}} and "span" for
-            {sentence: {"(begin, end)": [title, …]}}, as the files of PPRforNED are.
+    Its kind is "lower_case" for {surface in lower case: [[title, prior], …]}, as kb_plus_yago_candidates.json is, whose priors
+    go unused; "surface" for {surface: [title, …]}, "sentence" for {sentence: {surface: [title, …]}} and "span" for
+    {sentence: {"(begin, end)": [title, …]}}, as the files of PPRforNED are.
 
     Raises:
         InvalidInputError: There is no such kind.

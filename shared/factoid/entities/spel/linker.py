@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from factoid.entities.mention import Candidate, Mention
 from factoid.entities.spel.candidates import CandidateSets
-from factoid.entities.spel.model import LoadedModel, ModelFiles, load_model
+from factoid.entities.spel.model import LoadedModel, ModelFiles
 from factoid.entities.spel.phrases import PLAIN_CHARACTERS, Phrase, find_phrases, join_abbreviations, split_words
 from factoid.entities.spel.predict import merge_windows, windows
 from factoid.entities.spel.tidy import canonical
@@ -46,9 +46,7 @@ class SpELLinker:
     Raises:
         InvalidInputError: `top_k` or `batch_size` is below 1; on first use, vocabulary or tokenizer do not belong to the
             checkpoint, or PyTorch cannot use the device.
-        UnreadableFileError: On first use: a file is missing or damaged.
-        StoreFormatError: On first use: a converted folder was changed.
-        MissingDependencyError: On first use: a package is not installed.
+        UnreadableFileError, StoreFormatError: On first use: a file is missing or damaged, or a converted one was changed.
     """
 
     def __init__(
@@ -62,8 +60,7 @@ class SpELLinker:
         titles: Mapping[str, str] | None = None,
     ) -> None:
         if top_k < 1 or batch_size < 1:
-            message = f"expected top_k >= 1 and batch_size >= 1, got top_k={top_k}, batch_size={batch_size}"
-            raise InvalidInputError(message)
+            raise InvalidInputError(f"expected top_k >= 1 and batch_size >= 1, got {top_k} and {batch_size}")
         self.top_k, self.device, self.batch_size = top_k, device, batch_size
         self.candidates, self.titles = candidates, titles or {}
         self._files = ModelFiles(Path(model))
@@ -79,13 +76,9 @@ class SpELLinker:
         tokenizer: str | PathLike[str],
         **options: Any,
     ) -> SpELLinker:
-        """Return a linker of a published checkpoint whose files lie in several places.
+        """Return a linker of a published checkpoint whose files lie in several places, given as to `convert_spel`.
 
-        Args:
-            checkpoint: A .pt file.
-            vocabulary: Its vocabulary files, or a folder that holds them.
-            tokenizer: As for `convert_spel`; one of the hub is downloaded on first use.
-            options: As of the class.
+        Options are those of the class. A tokenizer of the hub is downloaded on first use.
         """
         linker = cls(checkpoint, **options)
         linker._files = ModelFiles(Path(checkpoint), vocabulary, tokenizer)
@@ -96,9 +89,6 @@ class SpELLinker:
 
         A text of up to 512 tokens, as all questions are, is read in one pass, as Entity Retrieval does; a longer one as by
         `link_document`.
-
-        Raises:
-            InvalidInputError: The text is no string, or holds lone surrogates.
         """
         return self.link_batch([text])[0]
 
@@ -114,9 +104,8 @@ class SpELLinker:
 
     def _link_texts(self, model: LoadedModel, texts: Sequence[str]) -> list[list[Mention]]:
         encodings = [model.tokenizer.encode(text) for text in texts]
-        predicted = iter(
-            self._predict(model, [encoding.ids for encoding in encodings if len(encoding.ids) <= model.limit])
-        )
+        short = [encoding.ids for encoding in encodings if len(encoding.ids) <= model.limit]
+        predicted = iter(self._predict(model, short))
         return [
             self._mentions(model, text, split_words(text), encoding.offsets, next(predicted))
             if len(encoding.ids) <= model.limit
@@ -128,7 +117,7 @@ class SpELLinker:
         """Return the mentions in a text of any length, in order, as SpEL does for documents.
 
         Some typographic characters are read as plain ones, abbreviations keep their full stop, and windows of 254 tokens go
-        over the text in steps of 234. Raises as `link`, and where the package sacremoses is not installed.
+        over the text in steps of 234.
         """
         check_text(text)
         return self._link_windows(self._load(), text)
@@ -169,13 +158,12 @@ class SpELLinker:
         return Mention(phrase.start, phrase.end, self._title(vocabulary.entries[phrase.entity]), score, candidates)
 
     def _title(self, entry: str) -> str:
-        title = title_of(entry)
-        return title_of(self.titles[entry]) if entry in self.titles else canonical(title, self.titles) or title
+        return title_of(self.titles.get(entry, "")) or canonical(title_of(entry), self.titles)
 
     def _load(self) -> LoadedModel:
         with self._lock:
             if self._loaded is None:
-                self._loaded = load_model(self._files, top_k=self.top_k, device=self.device, batch_size=self.batch_size)
+                self._loaded = self._files.load(top_k=self.top_k, device=self.device, batch_size=self.batch_size)
             return self._loaded
 
     def __getstate__(self) -> dict[str, Any]:

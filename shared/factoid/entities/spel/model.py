@@ -1,7 +1,12 @@
-"""A SpEL model whole: its files and its tokenizer, loaded onto a device or converted."""
+"""A SpEL model: the published .pt with its vocabulary and tokenizer, or the folder of safetensors and JSON made of them."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -9,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from factoid._optional import require
 from factoid.devices import usable_device
-from factoid.entities.spel.checkpoint import MANIFEST, TOKENIZER_FILE, read_checkpoint, read_folder, write_folder
 from factoid.entities.spel.predict import Predictor
 from factoid.entities.spel.vocabulary import Vocabulary, VocabularyFiles
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import InvalidInputError, StoreFormatError, UnreadableFileError
+from factoid.files.atomic import part_beside, sync_file
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -21,45 +26,15 @@ if TYPE_CHECKING:
 AnyPath = str | PathLike[str]
 _HUB_NAMES = ("roberta-base", "roberta-large", "FacebookAI/roberta-base", "FacebookAI/roberta-large")  # the same two
 _SPECIAL = {"<s>": 0, "<pad>": 1, "</s>": 2}  # where RoBERTa has them
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFiles:
-    """A checkpoint, its vocabulary and its tokenizer; or one folder that holds all, converted or not."""
-
-    model: Path
-    vocabulary: VocabularyFiles | AnyPath | None = None
-    tokenizer: AnyPath | None = None
-
-    def read(self) -> tuple[Any, Tensor, Vocabulary, Tokenizer]:
-        """Return encoder, output embedding, vocabulary and tokenizer, and check that they belong together."""
-        if (self.model / MANIFEST).exists():
-            encoder, out, vocabulary = read_folder(self.model)
-            tokenizer = load_tokenizer(self.model)
-        else:
-            checkpoint = self.model if self.vocabulary else _find_checkpoint(self.model)
-            tokenizer = load_tokenizer(self.tokenizer or self.model)  # the cheapest to find missing goes first
-            files = self.vocabulary or self.model
-            files = files if isinstance(files, VocabularyFiles) else VocabularyFiles.in_folder(files)
-            encoder, out = read_checkpoint(checkpoint)
-            vocabulary = files.read(len(out))
-        if (tokens := tokenizer.get_vocab_size()) > (known := encoder.config.vocab_size):
-            raise InvalidInputError(
-                f"the tokenizer has {tokens:,} tokens, but the checkpoint knows {known:,}: expected the "
-                "tokenizer of roberta-base, or roberta-large"
-            )
-        return encoder, out, vocabulary, tokenizer
-
-
-def _find_checkpoint(folder: Path) -> Path:
-    checkpoints = sorted(folder.glob("*.pt"))
-    if len(checkpoints) != 1:
-        raise UnreadableFileError(
-            f"{folder} is no SpEL model: expected a folder that factoid convert-spel wrote, or one with a single .pt "
-            f"checkpoint (found: {', '.join(path.name for path in checkpoints) or 'none'}), the vocabulary files and the "
-            "tokenizer's. For files in several places use SpELLinker.from_checkpoint"
-        )
-    return checkpoints[0]
+_IDENTITY = {"format": "factoid-spel", "version": 1}
+_MANIFEST, _WEIGHTS = "factoid-spel.json", "model.safetensors"
+_VOCABULARY, _TOKENIZER = "vocabulary.json", "tokenizer.json"
+_FILES = (_VOCABULARY, _WEIGHTS, _TOKENIZER)
+_OUT, _ENCODER = "out.weight", "encoder."  # names of tensors in the folder
+_FOREIGN = (LookupError, TypeError, ValueError, AttributeError, RuntimeError)
+_HEAD_SIZE = 64  # dimensions of an attention head, in every RoBERTa
+_LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
+_UNUSED = re.compile(r"embeddings\.(position_ids|token_type_ids)|pooler\..*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +47,47 @@ class LoadedModel:
     limit: int  # the most tokens that it reads, <s> and </s> included
 
 
-def load_model(files: ModelFiles, *, top_k: int, device: Any, batch_size: int) -> LoadedModel:
-    """Load a model onto a device; None for a GPU where PyTorch sees one."""
-    usable = usable_device(device, extra="spel")
-    encoder, out, vocabulary, tokenizer = files.read()
-    predictor = Predictor(encoder.to(usable), out.to(usable), k=top_k, batch_size=batch_size)
-    limit = encoder.config.max_position_embeddings - encoder.config.pad_token_id - 1
-    return LoadedModel(predictor, vocabulary, tokenizer, limit)
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """A checkpoint, its vocabulary and its tokenizer; or one folder that holds all, converted or not."""
+
+    model: Path
+    vocabulary: VocabularyFiles | AnyPath | None = None
+    tokenizer: AnyPath | None = None
+
+    def load(self, *, top_k: int, device: Any, batch_size: int) -> LoadedModel:
+        """Load the model onto a device; None for a GPU where PyTorch sees one."""
+        usable = usable_device(device, extra="spel")
+        encoder, out, vocabulary, tokenizer = self.read()
+        predictor = Predictor(encoder.to(usable), out.to(usable), k=top_k, batch_size=batch_size)
+        limit = encoder.config.max_position_embeddings - encoder.config.pad_token_id - 1
+        return LoadedModel(predictor, vocabulary, tokenizer, limit)
+
+    def read(self) -> tuple[Any, Tensor, Vocabulary, Tokenizer]:
+        """Return encoder, output embedding, vocabulary and tokenizer, and check that they belong together."""
+        if (self.model / _MANIFEST).exists():
+            encoder, out, vocabulary = _read_folder(self.model)
+            tokenizer = load_tokenizer(self.model)
+        else:
+            checkpoints = [self.model] if self.vocabulary else sorted(self.model.glob("*.pt"))
+            if len(checkpoints) != 1:
+                names = ", ".join(path.name for path in checkpoints) or "none"
+                raise UnreadableFileError(
+                    f"{self.model} is no SpEL model: expected a folder that factoid convert-spel wrote, or one with a single "
+                    f".pt checkpoint (found: {names}), the vocabulary files and the tokenizer's. For files in several places "
+                    "use SpELLinker.from_checkpoint"
+                )
+            tokenizer = load_tokenizer(self.tokenizer or self.model)  # the cheapest to find missing goes first
+            files = self.vocabulary or self.model
+            files = files if isinstance(files, VocabularyFiles) else VocabularyFiles.in_folder(files)
+            encoder, out = read_checkpoint(checkpoints[0])
+            vocabulary = files.read(len(out))
+        if (tokens := tokenizer.get_vocab_size()) > (known := encoder.config.vocab_size):
+            raise InvalidInputError(
+                f"the tokenizer has {tokens:,} tokens, but the checkpoint knows {known:,}: expected the "
+                "tokenizer of roberta-base, or roberta-large"
+            )
+        return encoder, out, vocabulary, tokenizer
 
 
 def convert_spel(
@@ -86,7 +95,7 @@ def convert_spel(
 ) -> Path:
     """Write a published checkpoint, its vocabulary and its tokenizer as one folder that `SpELLinker` loads; return the folder.
 
-    The folder holds safetensors and JSON, and the checksum of each file, without what inference does not need.
+    It holds safetensors, JSON and a checksum of each file, and appears whole or not at all.
 
     Args:
         checkpoint: A .pt file.
@@ -102,19 +111,29 @@ def convert_spel(
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInputError(f"{target} is there already: name a new folder, or remove this one")
-    write_folder(target, *ModelFiles(Path(checkpoint), vocabulary, tokenizer).read())
+    encoder, out, entities, loaded_tokenizer = ModelFiles(Path(checkpoint), vocabulary, tokenizer).read()
+    save = require("safetensors.torch", extra="spel").save_file
+    tensors = {_OUT: out, **{_ENCODER + name: tensor for name, tensor in encoder.state_dict().items()}}
+    try:
+        with part_beside(target, folder=True) as part:
+            _write_json(part / _VOCABULARY, list(entities.entries))
+            loaded_tokenizer.save(str(part / _TOKENIZER))
+            save(tensors, str(part / _WEIGHTS))
+            (part / _WEIGHTS).chmod((part / _VOCABULARY).stat().st_mode)  # else only its owner can read it
+            _write_json(part / _MANIFEST, {**_IDENTITY, "files": {name: _state(part / name) for name in _FILES}})
+            for name in (*_FILES, _MANIFEST):
+                sync_file(part / name)
+            part.rename(target)  # replaces an empty folder, and no other
+    except OSError as error:
+        raise UnreadableFileError(f"cannot write the model to {target}: {error.strerror or error}") from error
     return target
 
 
 def load_tokenizer(source: AnyPath) -> Tokenizer:
-    """Return a tokenizer, as `convert_spel` takes it, that puts <s> and </s> around a text and cuts nothing off.
-
-    Raises:
-        UnreadableFileError: There is no tokenizer, or it is none of RoBERTa.
-    """
+    """Return a tokenizer, as `convert_spel` takes it, that puts <s> and </s> around a text and cuts nothing off."""
     library, transformers = require("tokenizers", extra="spel"), require("transformers", extra="spel")
     path = Path(source)
-    file = path / TOKENIZER_FILE if path.is_dir() else path
+    file = path / _TOKENIZER if path.is_dir() else path
     try:
         if file.is_file():
             tokenizer = library.Tokenizer.from_file(str(file))
@@ -138,3 +157,107 @@ def load_tokenizer(source: AnyPath) -> Tokenizer:
             f"a text, got {special}"
         )
     return tokenizer  # type: ignore[no-any-return]
+
+
+def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
+    """Return the encoder and the output embedding of a checkpoint in the published format.
+
+    That is a dict with `bert_lm`, the state dict of a `RobertaForMaskedLM`, and `out`, the state dict of an `Embedding` with a
+    row for each entity. All parts of the file are compared with their checksums; files from before PyTorch 1.6 have none.
+    """
+    torch = require("torch", extra="spel")
+    if not path.is_file():
+        raise UnreadableFileError(f"there is no checkpoint {path}: expected a file such as spel-base-step-3-500K.pt")
+    try:
+        if zipped := zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as parts:
+                changed = parts.testzip()  # PyTorch compares no checksums
+            if changed:
+                raise zipfile.BadZipFile(f"{changed} has changed since it was written")
+        # Mapped, the language model's head takes no memory; only the zip format can be.
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=zipped)
+    except Exception as error:  # PyTorch lets through whatever its readers raise
+        # PyTorch advises to load the file nevertheless, which would run what it holds.
+        advice = "weights_only" in str(error)
+        reason = "it holds more than tensors and plain values" if advice else str(error).partition("\n")[0][:200]
+        raise UnreadableFileError(
+            f"cannot read the checkpoint {path}: {reason}. Expected a whole .pt file of tensors and plain values; one that is "
+            "damaged, or holds code, is refused. Get the file again"
+        ) from error
+    try:
+        encoder = _make_encoder(content["bert_lm"], "roberta.")
+        out = _numbers("out", content["out"]["weight"])
+        if out.ndim != 2 or out.shape[1] != encoder.config.hidden_size:
+            raise ValueError(f"out is of shape {tuple(out.shape)}, expected (entities, {encoder.config.hidden_size})")
+    except _FOREIGN as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise UnreadableFileError(
+            f"{path} is no SpEL checkpoint, a dict with bert_lm, of a RoBERTa, and out: {reason}"
+        ) from error
+    return encoder, out
+
+
+def _read_folder(folder: Path) -> tuple[Any, Tensor, Vocabulary]:
+    """Return the encoder, the output embedding and the vocabulary of a folder that `convert_spel` wrote."""
+    again = "Convert the checkpoint again with factoid convert-spel"
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        identity = {key: manifest[key] for key in _IDENTITY}
+        states = {name: manifest["files"][name] for name in _FILES}
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise StoreFormatError(f"{folder / _MANIFEST} is damaged: {error}. {again}") from error
+    if identity != _IDENTITY:
+        version = f"{identity['format']!r} version {identity['version']!r}"
+        raise StoreFormatError(f"{folder} is of the format {version}: expected {_IDENTITY}")
+    for name, state in states.items():
+        path = folder / name
+        if not path.is_file() or _state(path) != state:
+            fault = "has changed since it was written" if path.is_file() else "is missing"
+            raise StoreFormatError(f"{path} {fault}. {again}")
+    entries = json.loads((folder / _VOCABULARY).read_text(encoding="utf-8"))
+    tensors = require("safetensors.torch", extra="spel").load_file(str(folder / _WEIGHTS))
+    return _make_encoder(tensors, _ENCODER), tensors[_OUT], Vocabulary(tuple(entries))
+
+
+def _state(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+
+
+def _make_encoder(state: Mapping[str, Any], prefix: str) -> Any:
+    """Return a `RobertaModel` of the tensors with a prefix, its sizes read off them."""
+    torch, transformers = require("torch", extra="spel"), require("transformers", extra="spel")
+    named = ((name.removeprefix(prefix), tensor) for name, tensor in state.items() if name.startswith(prefix))
+    tensors = {name: _numbers(name, tensor) for name, tensor in named if not _UNUSED.fullmatch(name)}
+    words, hidden = tensors["embeddings.word_embeddings.weight"].shape
+    config = transformers.RobertaConfig(
+        vocab_size=words,
+        hidden_size=hidden,
+        num_hidden_layers=len({match[1] for name in tensors if (match := _LAYER.match(name))}),
+        num_attention_heads=hidden // _HEAD_SIZE,
+        intermediate_size=len(tensors["encoder.layer.0.intermediate.dense.weight"]),
+        max_position_embeddings=len(tensors["embeddings.position_embeddings.weight"]),
+        type_vocab_size=len(tensors["embeddings.token_type_embeddings.weight"]),
+        pad_token_id=_SPECIAL["<pad>"],
+        layer_norm_eps=1e-5,
+    )
+    with torch.device("meta"):  # random weights would take seconds, and random numbers from the caller
+        model = transformers.RobertaModel(config, add_pooling_layer=False)
+    model.load_state_dict(tensors, assign=True)
+    positions = torch.arange(config.max_position_embeddings).unsqueeze(0)
+    model.embeddings.position_ids = positions  # buffers that no checkpoint holds
+    model.embeddings.token_type_ids = torch.zeros_like(positions)
+    return model.requires_grad_(False).eval()
+
+
+def _numbers(name: str, tensor: Any) -> Tensor:
+    """Return a tensor in float32, unless it holds NaN or infinity."""
+    numbers: Tensor = tensor.float().contiguous()
+    # A sum is fifteen times faster than to ask each value. It may overflow where all of them are finite.
+    if not numbers.sum().isfinite() and not numbers.isfinite().all():
+        raise ValueError(f"{name} holds NaN or infinite numbers: the file is damaged, or the training failed")
+    return numbers

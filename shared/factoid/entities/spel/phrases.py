@@ -7,7 +7,7 @@ import string
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby, pairwise
@@ -21,30 +21,24 @@ Span = tuple[int, int]
 
 # What the authors' inference replaces in documents, one character by one, so that spans stay valid; nothing else.
 PLAIN_CHARACTERS = str.maketrans("‘’“”„–—…•öōáèÉșćčž€\u00a0\ufeff", '\'\'"""--..ooaeEscczE  ')
-_LINE_END = "\u010a"  # stands for a line break in what Moses gets, so that it ends no sentence there
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A word, or words in a row, resolved to one id, which may be "no entity", and its span in characters.
-
-    Candidates are the ids that are candidates of every word, with the mean of the words' means, best first; those of a word
-    the ids that all its subwords list, with their mean probability, or the one it was resolved to.
-    """
+    """A word, or words in a row, resolved to one id, which may be "no entity"."""
 
     start: int
-    end: int
+    end: int  # of the span [start, end) in characters
     entity: int
-    candidates: dict[int, float]
+    candidates: dict[
+        int, float
+    ]  # the ids that all words and subwords list, with means of their probabilities, best first
 
 
 def find_phrases(
     text: str, words: Sequence[Span], offsets: Sequence[Span], predictions: Sequence[Prediction]
 ) -> list[Phrase]:
-    """Return the phrases of a text, those of no entity included, from its words and its subwords without special tokens.
-
-    Neighbouring mentions of one entity become one phrase, as nothing marks where a mention begins.
-    """
+    """Return the phrases of a text, those of no entity included; neighbouring mentions of one entity are one phrase."""
     resolved = [
         resolve_word([predictions[at] for at in group], offsets[group[0]][0], offsets[group[-1]][1])
         for group in group_subwords(words, offsets)
@@ -62,17 +56,13 @@ def find_phrases(
 
 
 def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase:
-    """Return what a word of at least one subword stands for.
-
-    Of the entities that all its subwords list, that is the one with the highest mean probability; else the best entity of most
-    subwords: among several of two votes or more "no entity", as in the original, else the first in the text.
-    """
+    """Return what a word stands for: the best of the entities that all its subwords list, else that of most subwords."""
     listed = [dict(zip(subword.ids, subword.probabilities, strict=True)) for subword in subwords]
     candidates = _shared(listed)
     if not candidates:
         votes = Counter(subword.ids[0] for subword in subwords)
         entity, most = votes.most_common(1)[0]  # in order of the text
-        if votes[OUTSIDE] == most > 1:
+        if votes[OUTSIDE] == most > 1:  # as in the original
             entity = OUTSIDE
         candidates = {entity: sum(probabilities.get(entity, 0.0) for probabilities in listed) / len(listed)}
     return Phrase(start, end, next(iter(candidates)), candidates)
@@ -91,26 +81,20 @@ def split_words(text: str) -> list[Span]:
     Of a piece between white space that begins or ends with ASCII punctuation, the leading run, the core and the trailing run
     are words of their own; elsewhere a trailing 's is one.
     """
-    return [span for match in re.finditer(r"\S+", text) for span in _split(match[0], match.start())]
-
-
-def _split(piece: str, start: int) -> Iterator[Span]:
-    end = start + len(piece)
-    if piece[0] in string.punctuation or piece[-1] in string.punctuation:
-        core = end - len(piece.lstrip(string.punctuation))
-        core_end = max(core, start + len(piece.rstrip(string.punctuation)))
-        yield from (span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1])
-    elif piece.endswith(("'s", "'S")):
-        yield from ((start, end - 2), (end - 2, end))
-    else:
-        yield start, end
+    spans: list[Span] = []
+    for match in re.finditer(r"\S+", text):
+        piece, (start, end) = match[0], match.span()
+        if piece[0] in string.punctuation or piece[-1] in string.punctuation:
+            core = end - len(piece.lstrip(string.punctuation))
+            core_end = max(core, start + len(piece.rstrip(string.punctuation)))
+        else:
+            core, core_end = start, end - 2 if piece.endswith(("'s", "'S")) else end
+        spans += [span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1]]
+    return spans
 
 
 def group_subwords(words: Sequence[Span], offsets: Sequence[Span]) -> list[range]:
-    """Return for each word which subwords it is made of: those that start before its end and in no earlier word.
-
-    A word is left without subwords where one of them reaches over it from the word before.
-    """
+    """Return for each word which subwords it is made of: those that start before its end and in no earlier word."""
     starts = [start for start, _ in offsets]
     ends = [bisect_left(starts, end) for _, end in words]
     return [range(*pair) for pair in pairwise([0, *ends])]
@@ -121,7 +105,7 @@ def join_abbreviations(text: str, words: Sequence[Span]) -> list[Span]:
 
     As in the authors' inference a line break is a letter to Moses: in "services.\n\nIn" the stop stays with its word.
     """
-    line = text.replace("\n", _LINE_END)
+    line = text.replace("\n", "\u010a")
     inner = _inner_characters(line, _moses().tokenize(line, escape=False))
     joined: list[Span] = []
     for start, end in words:

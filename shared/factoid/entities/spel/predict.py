@@ -31,10 +31,9 @@ class Prediction:
 
 
 def top_entities(hidden: Tensor, weight: Tensor, k: int, *, rows: int | None = None) -> tuple[Tensor, Tensor]:
-    """Return the k most probable entities of each token: ids and probabilities, best first. Shapes: (tokens, k).
+    """Return the first k of softmax(hidden · weightᵀ), computed in blocks of rows: ids and probabilities, best first.
 
-    These are the first k of softmax(hidden · weightᵀ), computed in blocks of so many rows of the vocabulary. Shapes: hidden
-    (tokens, dim), weight (entities, dim).
+    Shapes: hidden (tokens, dim), weight (entities, dim), results (tokens, k).
     """
     torch = require("torch", extra="spel")
     tokens, entities = len(hidden), len(weight)
@@ -111,12 +110,7 @@ def windows(count: int) -> Iterator[range]:
 
 
 def merge_windows(predictions: Sequence[Sequence[Prediction]]) -> list[Prediction]:
-    """Return one prediction per token from those of its windows, in the order of `windows`.
-
-    A token of two windows gets the earlier prediction if the later one says "no entity" or the same, the later one if the
-    earlier says "no entity". Else, from left to right, it gets what a neighbour says too, or what is more probable; the later
-    window's in a tie.
-    """
+    """Return one prediction per token: where two windows differ, what a neighbour says too, or else what is more probable."""
     options: list[tuple[Prediction, ...]] = []
     for at, window in enumerate(predictions):
         overlap = len(options) - at * STEP  # of these tokens the window before has spoken

@@ -13,18 +13,14 @@ _FUNCTION_WORDS = frozenset(
     "a the these those you he she we me them my your our their who what where when here there none and or but if as at by for "
     "in of on out to is was were be has have had th rd 's".split()
 )
-_ABBREVIATIONS = ("u.s", "u.n")  # whose full stop belongs to them
 
 
 def tidy_mentions(
     text: str, mentions: Iterable[Mention], *, redirects: Mapping[str, str] | None = None
 ) -> list[Mention]:
-    """Return mentions as evaluations compare them: trimmed, without function words, and with canonical titles.
+    """Return the mentions of a text as evaluations compare them: trimmed, without function words, and with canonical titles.
 
-    Args:
-        text: The text that was linked.
-        mentions: Its mentions.
-        redirects: Canonical titles by titles, both with spaces or underscores; followed once.
+    `redirects` are canonical titles by titles, both with spaces or underscores; they are followed once.
     """
     spans = ((mention, *_trim(text, mention)) for mention in mentions)
     return [
@@ -59,7 +55,7 @@ def _trim(text: str, mention: Mention) -> tuple[int, int]:
             start += 1
         elif surface.endswith((" ", *string.punctuation)) and not lowered.endswith(("u.s.", "u.n.")):
             end -= 1
-        elif lowered.endswith(_ABBREVIATIONS) and text[end : end + 1] == ".":
+        elif lowered.endswith(("u.s", "u.n")) and text[end : end + 1] == ".":
             end += 1
     return start, end
 

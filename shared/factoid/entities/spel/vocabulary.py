@@ -1,7 +1,4 @@
-"""Which entity each row of a SpEL checkpoint's output embedding stands for: order is all, and no checkpoint holds it.
-
-Id 0 is "no entity", id 1 is padding, then come the lines of three files of Wikipedia titles with underscores.
-"""
+"""Which entity each row of a SpEL checkpoint's output embedding stands for, by the order of lines in the published files."""
 
 from __future__ import annotations
 
@@ -15,8 +12,6 @@ from pathlib import Path
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 OUTSIDE, PADDING = 0, 1  # the ids of what names no entity
-OUTSIDE_ENTRY, PADDING_ENTRY = "|||O|||", "<pad>"
-
 _PUBLISHED = {"aida": "aida.txt", "enwiki": "enwiki_20230827.txt", "out_of_domain": "out_of_domain.txt"}
 _PUBLISHED_NAME = re.compile(r"(aida|enwiki|out_of_domain)(?:_\d+)?\.txt", re.IGNORECASE)
 
@@ -43,7 +38,7 @@ class Vocabulary:
         return entity not in (OUTSIDE, PADDING) and bool(title_of(self.entries[entity]))
 
     def find(self, title: str) -> int | None:
-        """Return the id of a title, as its entry or as `title_of` gives it; None if it is not in the vocabulary."""
+        """Return the id of a title, with spaces or underscores; None if it is not in the vocabulary."""
         entity = self.ids.get(title, self.ids.get(title_of(title)))
         return entity if entity is not None and self.names_entity(entity) else None
 
@@ -52,18 +47,13 @@ class Vocabulary:
 class VocabularyFiles:
     """The files that a vocabulary is made of; each line is the entity of one row, so the published order must be kept.
 
-    Attributes:
-        aida: The entities of the AIDA training data; all that a "shrunk" step-3 checkpoint knows.
-        enwiki: The entities of step 2, a large file of its own.
-        out_of_domain: The entities of further test sets.
-
     Raises:
         InvalidInputError: A file has the published name of another one.
     """
 
-    aida: Path
-    enwiki: Path | None = None
-    out_of_domain: Path | None = None
+    aida: Path  # the entities of the AIDA training data; all that a "shrunk" step-3 checkpoint knows
+    enwiki: Path | None = None  # the entities of step 2
+    out_of_domain: Path | None = None  # the entities of further test sets
 
     def __post_init__(self) -> None:
         for role in _PUBLISHED:
@@ -76,15 +66,11 @@ class VocabularyFiles:
 
     @classmethod
     def in_folder(cls, folder: str | PathLike[str]) -> VocabularyFiles:
-        """Return the files of a folder under their published names; only aida.txt must be there.
-
-        Raises:
-            UnreadableFileError: There is no aida.txt.
-        """
+        """Return the files of a folder under their published names; only aida.txt must be there."""
         aida, *others = (Path(folder, name) for name in _PUBLISHED.values())
         if not aida.is_file():
-            message = f"{folder} holds no aida.txt: expected SpEL's vocabulary files {', '.join(_PUBLISHED.values())}"
-            raise UnreadableFileError(message)
+            names = ", ".join(_PUBLISHED.values())
+            raise UnreadableFileError(f"{folder} holds no aida.txt: expected SpEL's vocabulary files {names}")
         return cls(aida, *(path if path.is_file() else None for path in others))
 
     def read(self, rows: int) -> Vocabulary:
@@ -119,8 +105,8 @@ class VocabularyFiles:
 
 
 def make_vocabulary(aida: Iterable[str], enwiki: Sequence[str] = (), out_of_domain: Sequence[str] = ()) -> Vocabulary:
-    """Return the vocabulary of all lines of the first file, and those of the others that are not there yet."""
-    first = [OUTSIDE_ENTRY, PADDING_ENTRY, *aida]
+    """Return the vocabulary: no entity, padding, all lines of the first file, and those of the others that are new."""
+    first = ["|||O|||", "<pad>", *aida]
     known = frozenset(first)
     return Vocabulary((*first, *(entry for entry in dict.fromkeys([*enwiki, *out_of_domain]) if entry not in known)))
 

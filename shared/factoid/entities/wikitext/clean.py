@@ -1,4 +1,4 @@
-"""A prepared page as plain text, as much as the wanted words need, and its links."""
+"""A prepared page as plain text, line by line as far as the wanted words need, and its links."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from factoid._optional import require
 from factoid.entities.wikitext.prepare import BREAK
-from factoid.entities.wikitext.render import Line, lines, render, shown_target, shows_nothing
 from factoid.entities.wikitext.site import Site
-from factoid.entities.wikitext.templates import GAP
+from factoid.entities.wikitext.templates import GAP, renderer
 from factoid.words import count_words
+
+if TYPE_CHECKING:
+    from mwparserfromhell.wikicode import Wikicode
 
 # Sections of notes and lists beside the article itself, in the languages of the largest Wikipedias.
 _APPENDICES = frozenset(
@@ -63,6 +67,17 @@ _MAYBE_GAP = re.compile(r"[(\[;\"“«]|[,:]\s*[,.]")
 _BEFORE_POINT = re.compile(r"(?<=[^\s.(]) +([,;](?=\s|$)|\.(?=\s(?!\.)|$)|[?!:](?=\s|$))")
 _DEEPEST = 5  # brackets in brackets
 _EMPTY = re.compile(r"[\W_]*")
+
+_SIGN = re.compile(r"\{\{|\}\}|\[\[|\]\]|^[ \t:*#]*\{\||^[ \t]*\|\}(?!\}(?!\}))|\n", re.MULTILINE)
+_OPENING = {"}}": "{{", "]]": "[[", "|}": "{|"}
+_HEADING = re.compile(r"(={1,6})(.+)\1")
+_CHAPTER = re.compile(r"==[^=\n].*==[ \t]*$", re.MULTILINE)
+_NEEDS_PARSER = re.compile(r"\{\{|\[\[|\[?(?:https?:|ftp:|//|mailto:|irc:|news:)", re.IGNORECASE)
+
+# Of what is opened and never closed, the parser reads everything that follows again and again: minutes for some thousands.
+_MOST_UNCLOSED = 30
+_INNERMOST = re.compile(r"\{\{[^{}]*\}\}|\[\[(?:[^][|]*\|)?([^][|]*)\]\]")
+_URL = re.compile(r"\[?(?:https?:|ftp:)?//[^\s\]]*", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -175,3 +190,125 @@ def _without_quotes(line: str) -> str:
     if (sizes[3] + sizes[5]) % 2 and (sizes[2] + sizes[5]) % 2 and bold:
         literal[next((at for at in bold if at and not line[at - 1].isspace()), bold[0])] += 1
     return _QUOTES.sub(lambda run: "'" * literal[run.start()], line)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a page, with all the lines of the templates, tables and links that begin in it."""
+
+    text: str  # wikitext; of a heading, what stands between the signs
+    level: int = 0  # of a heading, the number of signs
+    closed: int = -1  # where the first template, table or link of the line ends; -1 without one
+
+
+def lines(text: str) -> Iterator[Line]:
+    """Yield the lines of a prepared page. What is never closed ends before the next section, a link with its paragraph."""
+    start, closed = 0, -1
+    stack: list[str] = []
+    opened = Counter[str]()  # what the stack holds
+    for match in _SIGN.finditer(text):
+        sign = match[0].strip(" \t:*#")
+        if sign == "\n":
+            if stack and _CHAPTER.match(text, match.end()):
+                stack.clear()
+                opened.clear()
+            elif text.startswith("\n", match.end()):
+                while stack and stack[-1] == "[[":
+                    opened[stack.pop()] -= 1
+            if not stack:
+                yield _line(text[start : match.start()], closed)
+                start, closed = match.end(), -1
+        elif sign not in _OPENING:
+            stack.append(sign)
+            opened[sign] += 1
+        elif opened[opening := _OPENING[sign]]:
+            while (unclosed := stack.pop()) != opening:
+                opened[unclosed] -= 1
+            opened[opening] -= 1
+            if not stack and closed < 0:
+                closed = match.end() - start
+    yield _line(text[start:], closed)
+
+
+def _line(text: str, closed: int) -> Line:
+    if text.startswith("=") and (heading := _HEADING.fullmatch(text.rstrip(" \t"))):
+        return Line(heading[2].strip(" \t"), level=len(heading[1]))
+    return Line(text, closed=closed)
+
+
+def render(text: str, site: Site) -> str:
+    """Return a line as text. HTML entities, quotes for bold, and what is damaged stay for `tidy`."""
+    if not _NEEDS_PARSER.search(text):
+        return text
+    if any(_has_many_unclosed(text, *pair) for pair in (("{{", "}}"), ("[", "]"), ("{|", "|}"))):
+        return _without_markup(text)
+    parser = require("mwparserfromhell", extra="wikipedia")
+    try:
+        return _code(parser.parse(text, skip_style_tags=True), site)
+    except (parser.parser.ParserError, RecursionError):
+        return _without_markup(text)
+
+
+def _has_many_unclosed(text: str, opening: str, closing: str) -> bool:
+    if text.count(opening) <= _MOST_UNCLOSED:
+        return False
+    depth = 0
+    for sign in re.findall(f"{re.escape(opening)}|{re.escape(closing)}", text):
+        depth = max(0, depth - 1) if sign == closing else depth + 1
+    return depth > _MOST_UNCLOSED
+
+
+def _without_markup(text: str) -> str:
+    """Return a line without templates and with the texts of its links: for lines that are too damaged to be parsed."""
+    for _ in range(40):  # templates in templates
+        before, text = text, _INNERMOST.sub(lambda match: match[1] or "", text)
+        if before == text:
+            break
+    return _URL.sub("", text)
+
+
+def shows_nothing(line: Line, site: Site) -> bool:
+    """Tell whether a line is one table, box or picture, without reading it: they are the longest lines of a page."""
+    text = line.text.strip(" \t:*#")
+    if text.startswith("{|"):
+        return True
+    if line.closed != len(line.text.rstrip()) or not line.text.startswith(("{{", "[[")):
+        return False
+    if text.startswith("[["):
+        return not site.target(text[2:].partition("|")[0].partition("]]")[0]).is_shown
+    return renderer(re.split(r"[|{}<\n]", text[2:], maxsplit=1)[0]) is None
+
+
+def _code(code: Wikicode | None, site: Site) -> str:
+    return "" if code is None else "".join(_node(node, site) for node in code.nodes)
+
+
+def _node(node: Any, site: Site) -> str:
+    match type(node).__name__:
+        case "Wikilink":
+            written = _code(node.title, site)
+            if not site.target(written).is_shown:
+                return ""
+            return _code(node.text, site) or shown_target(written)
+        case "Template":
+            if (show := renderer(str(node.name))) is None:
+                return ""
+            arguments: dict[str, str] = {}
+            for parameter in node.params:
+                shown = _code(parameter.value, site)
+                arguments[str(parameter.name).strip()] = shown.strip() if parameter.showkey else shown.strip("\n")
+            return show(arguments)
+        case "ExternalLink":
+            return _code(node.title, site)
+        case "Tag":
+            return _code(node.contents, site)
+        case "Argument":
+            return _code(node.default, site)
+        case _:  # Text, HTMLEntity, and Heading where it is none
+            return str(node)
+
+
+def shown_target(written: str) -> str:
+    """Return the text of a link `[[written]]`: its page without leading colon and section, or a section of this page."""
+    page, _, section = written.strip().lstrip(":").partition("#")
+    return (page or section).replace("_", " ").strip()

@@ -53,10 +53,6 @@ def _prefixed(prefix: str) -> Renderer:
     return lambda args: prefix + args["1"] if args.get("1") else ""
 
 
-def _shown(name: str) -> Renderer:
-    return lambda args: args.get(name, "")
-
-
 def _numbered(args: Arguments) -> list[str]:
     return [value for name, value in args.items() if name.isdecimal()]
 
@@ -83,10 +79,8 @@ def _convert(args: Arguments) -> str:
 
 def _value(args: Arguments) -> str:
     """Return {{val|6.24|e=18|u=m}} as "6.24×10¹⁸ m"."""
-    exponent = args.get("e", "")
-    return (
-        f"{args.get('1', '')}{exponent and '×10' + superscript(exponent)} {args.get('u', args.get('ul', ''))}".strip()
-    )
+    power = "×10" + superscript(args["e"]) if args.get("e") else ""
+    return f"{args.get('1', '')}{power} {args.get('u', args.get('ul', ''))}".strip()
 
 
 def _fraction(args: Arguments) -> str:
@@ -122,8 +116,10 @@ def _as_of(args: Arguments) -> str:
 _GROUPS: dict[str, Renderer] = {
     "nowrap nobr nobold noitalic small smaller big large larger sc smallcaps sub linktext keypress key abbr tooltip "
     "visible-anchor vanchor chem2 mvar math flag flagu flagcountry nts num iast unicode polytonic hebrew nastaliq em strong "
-    "code mono var kbd underline center text ipa no-wrap bold nihongo2 nq music ill interlanguage-link": _shown("1"),
-    "lang lang2 langx rtl-lang native-name hover-title sort": _shown("2"),
+    "code mono var kbd underline center text ipa no-wrap bold nihongo2 nq music ill interlanguage-link": lambda args: (
+        args.get("1", "")
+    ),
+    "lang lang2 langx rtl-lang native-name hover-title sort": lambda args: args.get("2", ""),
     "transl transliteration script resize color font-color": lambda args: (_numbered(args) or [""])[-1],
     "hlist plainlist flatlist ubl unbulleted-list ublist vunblist cslist": _joined(", "),
     "sic sortname ship": _joined(" "),

@@ -251,7 +251,14 @@ def test_any_k_is_found_on_the_cpu_where_a_gpu_cannot_sort_it(make, agree, reque
 
 @pytest.mark.parametrize(
     ("kind", "dim", "most"),
-    [("SQ8", 3072, 512), ("SQ8", 3080, 256), ("SQ4", 4096, 256), ("SQ8", 6200, 0), ("SQfp16", 6200, 2048)],
+    [
+        ("SQ8", 3072, 512),
+        ("SQ8", 3080, 256),
+        ("SQ4", 4096, 256),
+        ("SQ6", 4608, 256),
+        ("SQ8", 6200, 0),
+        ("SQfp16", 6200, 2048),
+    ],
 )
 def test_what_fits_beside_the_tables_of_scalar_quantisers(kind, dim, most):
     assert gpu._most_results(faiss.index_factory(dim, f"IVF4,{kind}", faiss.METRIC_INNER_PRODUCT)) == most

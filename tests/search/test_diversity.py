@@ -37,6 +37,7 @@ def two_views(seed=2):
         own = {row: tuple(rng.integers(-9, 9, 5).tolist()) for row in range(start, start + 40)}
         units = [(row, row - row % 2, 500 + row % 15, 1, 1) for row in own]
         case = Case(units, {row: vector for row, vector in own.items() if row % 2 == 0})
+        own[start] = (0,) * 5  # of no direction, and so near nothing
         views.append(case.view(kind))
         vectors |= {row: own[row - row % 2] for row in own}
     return views, vectors, rng.integers(-9, 9, (1, 5)).astype(np.float32)

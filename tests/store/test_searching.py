@@ -174,3 +174,13 @@ def test_a_text_matches_once_whatever_granularities_have_it():
     assert Counter(match.unit.text for match in sentences.matches)["Anna sang."] == 2
     kinds = {match.unit.granularity for match in mixed.matches if match.unit.text == "Anna sang."}
     assert len(kinds) == 1
+
+
+def test_diverse_hits_are_k_that_pass_even_where_fewer_are_fetched():
+    units = [passage(number, even=number % 2 == 0) for number in range(12)]
+    store = filled(units, np.random.default_rng(0).normal(size=(12, 4)))
+    hits = store.search_by_vector(
+        np.ones(4, np.float32), k=5, granularity="passage", mmr=0.5, fetch_k=1, filter={"even": True}
+    )
+    assert len({hit.unit.id for hit in hits}) == 5
+    assert all(hit.unit.metadata["even"] for hit in hits)

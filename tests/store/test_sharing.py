@@ -14,6 +14,7 @@ import pytest
 
 from factoid.errors import StoreError
 from factoid.files import sqlite
+from factoid.index.lexical import has_tantivy
 from tests.towns import add, document, hits, make, opened
 
 pytest.importorskip("faiss")
@@ -105,10 +106,11 @@ def test_a_writer_that_waits_too_long_says_why(path, monkeypatch):
         assert add(other, 50).documents == 1
 
 
-def test_eight_threads_search_while_one_adds(tmp_path):
+@pytest.mark.parametrize("folder", [None, "store"])
+def test_eight_threads_search_while_one_adds(tmp_path, folder):
     failures = []
     done = threading.Event()
-    with opened(tmp_path / "store") as store:
+    with opened(folder and tmp_path / folder) as store:
         add(store, 3)
 
         def search():
@@ -118,6 +120,7 @@ def test_eight_threads_search_while_one_adds(tmp_path):
                     assert found[0].unit.document_id == "doc3"
                     assert len({hit.unit.id for hit in found}) == len(found)
                     assert all(match.unit.parent_id == hit.unit.id for hit in found for match in hit.matches)
+                    assert not has_tantivy() or hits(store, lexical=1)[0].unit.document_id == "doc3"
             except BaseException as error:  # noqa: BLE001 - shown by the test
                 failures.append(error)
 

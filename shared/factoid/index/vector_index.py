@@ -125,6 +125,8 @@ class VectorIndex:
             InvalidInputError: Ids that cannot be added, or an index that is not trained.
         """
         check_vectors(vectors, self.dim)
+        if len(ids) and np.asarray(ids).dtype.kind not in "iu":
+            raise InvalidInputError(f"expected whole numbers as ids, got {ids!r:.80}")
         ids = np.ascontiguousarray(ids, dtype=np.int64)
         if ids.shape != vectors.shape[:1] or len(np.unique(ids)) < len(ids) or ids.min(initial=0) < 0:
             raise InvalidInputError(f"expected {len(vectors)} distinct ids of 0 or more, got {ids}")

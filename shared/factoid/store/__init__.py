@@ -6,6 +6,7 @@ granularity, are caches of it that are read, built or brought up to date on the 
 
 from factoid.ingest import GRANULARITIES, AddReport
 from factoid.store.database.records import to_json
+from factoid.store.options import SearchOptions
 from factoid.store.transfer.exports import ExportReport, ImportReport
 from factoid.store.transfer.merge import MergeReport
 from factoid.store.unit_store import UnitStore
@@ -21,6 +22,7 @@ __all__ = [
     "ExportReport",
     "ImportReport",
     "MergeReport",
+    "SearchOptions",
     "StoreStats",
     "TuneReport",
     "UnitStore",

@@ -112,7 +112,7 @@ class TokenVectorCache:
         """
         stored, damaged = {}, 0
         with self._session() as connection:
-            for text in texts if connection else ():
+            for text in dict.fromkeys(texts) if connection else ():
                 key = self._key(model, text)
                 for tokens, dim, windows, checksum, content in connection.execute(_SELECT, [key]):  # type: ignore[union-attr]
                     shape = (tokens, dim, windows)

@@ -101,7 +101,9 @@ class UnitStore:
         mmap: bool = False,
         read_only: bool = False,
     ) -> None:
-        chosen = () if isinstance(granularities, str) else tuple(map(Granularity, granularities or ()))
+        chosen: tuple[Granularity, ...] = ()
+        if granularities is not None and not isinstance(granularities, str):
+            chosen = tuple(map(Granularity, granularities))
         if granularities is not None and (not chosen or Granularity.DOCUMENT in chosen):
             raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}")
         requested: dict[str, Any] = {"similarity": similarity, "index": index, "shards": shards, "language": language}

@@ -102,7 +102,8 @@ def merge(
             source = stack.enter_context(closing(Connections(Path(other), read_only=True)))
         else:
             source = other.connections
-        if target is source or (target.path and source.path and target.path.samefile(source.path)):
+        same = target.path and source.path and source.path.exists() and target.path.samefile(source.path)
+        if target is source or same:
             raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
         theirs = stack.enter_context(source.reading())
         with target.reading() as mine:

@@ -75,8 +75,8 @@ def test_what_is_asked_for_is_what_runs(installed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch_tokens": 0}, "batch_tokens >= 1"),
-        ({"max_new_tokens": 0}, "max_new_tokens >= 1"),
+        ({"batch_tokens": 0}, "batch_tokens=0"),
+        ({"max_new_tokens": 0}, "max_new_tokens="),
         ({"engine": "vllm"}, "'vllm'"),
         ({"dtype": torch.int32}, "torch.int32"),
     ],

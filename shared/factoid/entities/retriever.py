@@ -168,13 +168,14 @@ class EntityRetriever:
         if condition is None:
             return self.articles, self.linker
         key = repr(condition)  # of a function its address: it is kept with the view
-        if key not in self._views:
-            if len(self._views) >= _VIEWS:
-                self._views.clear()
+        view = self._views.get(key)
+        if view is None:
             articles = self.articles.filtered(condition)
             linker = self.linker.over(articles) if isinstance(self.linker, TitleLinker) else self.linker
-            self._views[key] = articles, linker
-        return self._views[key]
+            view = self._views[key] = articles, linker
+            for oldest in list(self._views)[:-_VIEWS]:
+                self._views.pop(oldest, None)  # another thread may do the same
+        return view
 
     def _hits(
         self, articles: ArticleStore, question: str, mentions: Sequence[Mention], k: int | None, words: int | None

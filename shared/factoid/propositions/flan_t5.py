@@ -71,8 +71,8 @@ class FlanT5Propositionizer:
         show_progress: bool = False,
     ) -> None:
         if max_new_tokens < 1 or (batch_tokens is not None and batch_tokens < 1):
-            numbers = f"{batch_tokens} and {max_new_tokens}"
-            raise InvalidInputError(f"expected batch_tokens >= 1 and max_new_tokens >= 1, got {numbers}")
+            numbers = f"batch_tokens={batch_tokens} and max_new_tokens={max_new_tokens}"
+            raise InvalidInputError(f"expected 1 at least, got {numbers}")
         check_choice(engine, dtype)
         self.model = os.fspath(model)
         self.engine = engine

@@ -94,6 +94,7 @@ def test_title_and_aliases_are_read_where_they_were(tmp_path):
     ("change", "message"),
     [
         (lambda store: store.delete(["d1", "x"]), "no article has the id 'x'"),
+        (lambda store: store.delete([""]), "no article has the id ''"),
         (lambda store: store.delete("d1"), "several ids, got the string 'd1'"),
         (lambda store: add_own_articles(store, [entry(9, "Tern 40")]), "'Tern 40' is that of .* 'd1'"),
         (lambda store: add_own_articles(store, [entry(9, "Kite", " ")]), "'Kite' has no text"),

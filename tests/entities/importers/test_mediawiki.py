@@ -177,6 +177,16 @@ def test_other_files_are_refused_with_a_reason(tmp_path: Path, content: bytes, e
     assert str(path) in message
 
 
+def test_a_page_without_end_is_refused_before_memory_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("factoid.entities.importers.mediawiki_xml._LONGEST_PAGE", 100_000)
+    monkeypatch.setattr("factoid.entities.importers.mediawiki_xml._CHUNK", 10_000)
+    path = tmp_path / "long.xml"
+    path.write_bytes(dump(page("Short", "x"), page("Long", "word " * 50_000)))
+    records, message = read_until_error(path)
+    assert titles(records) == ["Short"]
+    assert "the page after 'Short' is longer than" in message
+
+
 def test_bad_arguments(file: Path) -> None:
     for options in ({"workers": 0}, {"words": 0}):
         with pytest.raises(InvalidInputError, match="at least 1, got 0"):

@@ -43,8 +43,8 @@ def _change(connection: sqlite3.Connection, articles: Sequence[Article], deleted
     meta = read_meta(connection)
     rows = connection.execute("SELECT document_id, id FROM article WHERE document_id IS NOT NULL")
     numbers: dict[str, int] = dict(rows)
-    if unknown := next((document_id for document_id in deleted if document_id not in numbers), None):
-        raise InvalidInputError(f"no article has the id {unknown!r}")
+    if unknown := [document_id for document_id in deleted if document_id not in numbers]:
+        raise InvalidInputError(f"no article has the id {unknown[0]!r}")
     changed = {*deleted, *(article.document_id for article in articles)}
     _check(connection, articles, changed, unique=meta["duplicates"] != "keep")
     replaced = {numbers[article.document_id] for article in articles if article.document_id in numbers}

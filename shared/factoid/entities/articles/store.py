@@ -201,7 +201,7 @@ class ArticleStore:
         return ArticleStats(**counts, sources=tuple(meta["sources"]), format=FORMAT, bytes=self._file.size)
 
     def __len__(self) -> int:
-        """Return how many articles there are, or pass the filter."""
+        """Return how many articles there are, or pass the filter: then each is read."""
         return sum(1 for _ in self.titles()) if self._tests else int(self._file.meta["articles"])
 
     def __contains__(self, title: object) -> bool:

@@ -15,6 +15,7 @@ from factoid.errors import UnreadableFileError
 from factoid.files.lines import DAMAGE, opened
 
 _CHUNK = 1 << 18  # bytes
+_LONGEST_PAGE = 1 << 27  # bytes; MediaWiki itself allows 2 MiB
 # What goes before the first element. A document type could hide an attack, and no export declares one.
 _BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--.*?-->\s*+)*+<mediawiki[\s>]", re.DOTALL)
 
@@ -48,7 +49,7 @@ def read_pages(path: Path) -> Iterator[Page]:
                     f"{path} is no MediaWiki XML export: it begins with {start[:60]!r}. Expected XML that begins with "
                     "<mediawiki> and declares no document type, also in bzip2 or gzip"
                 )
-            for last in _pages(start, file):
+            for last in _pages(start, file, path):
                 yield last
     except UnreadableFileError:
         raise
@@ -63,15 +64,16 @@ def read_pages(path: Path) -> Iterator[Page]:
         ) from error
 
 
-def _pages(chunk: bytes, file: BufferedReader) -> Iterator[Page]:
+def _pages(chunk: bytes, file: BufferedReader, path: Path) -> Iterator[Page]:
     parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
-    site = Site()
+    site, title, size = Site(), "", 0
     ancestors: list[Element] = []
     while True:
         if chunk:
             parser.feed(chunk)
         else:
             parser.close()
+        size += len(chunk)
         for event, element in cast("Iterator[tuple[str, Element]]", parser.read_events()):
             if event == "start":
                 ancestors.append(element)
@@ -85,11 +87,14 @@ def _pages(chunk: bytes, file: BufferedReader) -> Iterator[Page]:
                 )
             elif name == "page":
                 page = _page(element, site)
+                title, size = page.title, 0
                 ancestors[0].clear()
                 yield page
             elif name == "revision":
                 for earlier in ancestors[-1].findall("{*}revision")[:-1]:  # only the last is read
                     ancestors[-1].remove(earlier)
+        if size > _LONGEST_PAGE:
+            raise UnreadableFileError(f"{path}: the page after {title!r} is longer than {_LONGEST_PAGE:,} bytes")
         if not chunk:
             return
         chunk = file.read1(_CHUNK)

@@ -46,7 +46,9 @@ class SpacyLinker:
         if not callable(nlp):
             raise InvalidInputError(f"nlp must be a spaCy pipeline, got {nlp!r}: load one with spacy.load(name)")
         if not isinstance(store, ArticleStore | TitleLinker | None):
-            raise InvalidInputError(f"store must be an article store, got {store!r}: open one by ArticleStore(path)")
+            raise InvalidInputError(
+                f"store must be an article store or a TitleLinker, got {store!r}: open one by ArticleStore(path)"
+            )
         if not (isinstance(titles, Mapping | None) or callable(titles)):
             raise InvalidInputError(f"titles must map identifiers to titles, or be a function of them, got {titles!r}")
         if isinstance(labels, str):

@@ -60,7 +60,7 @@ class SpELLinker:
         titles: Mapping[str, str] | None = None,
     ) -> None:
         if top_k < 1 or batch_size < 1:
-            raise InvalidInputError(f"expected top_k >= 1 and batch_size >= 1, got {top_k} and {batch_size}")
+            raise InvalidInputError(f"expected 1 at least, got top_k={top_k} and batch_size={batch_size}")
         self.top_k, self.device, self.batch_size = top_k, device, batch_size
         self.candidates, self.titles = candidates, titles or {}
         self._files = ModelFiles(Path(model))

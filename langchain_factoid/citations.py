@@ -33,7 +33,8 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
     The output is a message with one block of text. Markers stand in the text, `[2]` for the second document, and for each
     citation there is a standard `Citation` annotation of the claim's place in the text, with `title` and `url` of the document's
     metadata, and as `extras` the document's `number` and `document_id`, the place of `cited_text` in its page_content, and the
-    `claim`, its `score` and `margin` (absent where there is one document). An incoming message keeps all but its content.
+    `claim`, its `score` and `margin` (absent where there is one document). Of an incoming message only the text is replaced:
+    blocks that are not text stay where it comes whole, and are left out of one that comes in chunks.
 
     Attributes:
         citer: The core's PropCite, which holds the model and all options.

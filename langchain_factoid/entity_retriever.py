@@ -37,8 +37,12 @@ class EntityRetriever(BaseRetriever):
     they are, without those whose text is in an earlier one.
 
     `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
-    The fields are the arguments of `factoid.entities.EntityRetriever`, but `encoder` may also be embeddings, and `fallback` is a
-    LangChain retriever.
+
+    Attributes:
+        articles, linker, words, k, granularity, propositionizer, hybrid, ambiguous, filter: As in
+            `factoid.entities.EntityRetriever`.
+        encoder: As there, or embeddings.
+        fallback: A LangChain retriever, asked when no entity has an article.
 
     Raises:
         pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.

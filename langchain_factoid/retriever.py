@@ -30,12 +30,13 @@ class MultiGranularRetriever(BaseRetriever):
     document itself has under these keys moves to `source_<key>`. None of them tells documents apart: what several queries
     find is equal, so that a `MultiQueryRetriever` or an `EnsembleRetriever` returns it once.
 
-    All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`. Those not named below are options of
-    `factoid.store.SearchOptions`.
+    All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`.
 
     Attributes:
         store: Where to search.
         k: How many documents, passages or units.
+        granularity, parents, filter, fetch_k, expand, weights, lexical, fusion, rerank, candidates, min_score: As in
+            `factoid.store.SearchOptions`; of `granularity` and `parents` None is the store's.
         search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words; "similarity"
             without the words; "mmr" for maximal marginal relevance; or "similarity_score_threshold" to leave out what has a
             relevance below `score_threshold`.
@@ -77,7 +78,7 @@ class MultiGranularRetriever(BaseRetriever):
                 "score_threshold goes with search_type='similarity_score_threshold', and only with it: got "
                 f"search_type={self.search_type!r}, score_threshold={self.score_threshold}"
             )
-        options = self.store._options(self._options({})[2])
+        _, _, options = self._options({})
         if isinstance(options["filter"], Mapping):
             parse_filter(options["filter"])
         del options["k"]
@@ -92,17 +93,19 @@ class MultiGranularRetriever(BaseRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         headings, threshold, options = self._options(options)
-        return self._documents(self.store._hits(query, **options), headings, threshold, options)
+        hits = self.store.store.search(query, **options)
+        return self._documents(hits, headings, threshold, options["parents"])
 
     @override
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         headings, threshold, options = self._options(options)
-        return self._documents(await self.store._ahits(query, **options), headings, threshold, options)
+        hits = await self.store._asearch(query, **options)
+        return self._documents(hits, headings, threshold, options["parents"])
 
     def _options(self, of_call: dict[str, Any]) -> tuple[bool, float | None, dict[str, Any]]:
-        """Return whether headings are asked for, the least relevance, and the options of the store's search."""
+        """Return whether headings are asked for, the least relevance, and the options of the core's search."""
         options = {name: getattr(self, name) for name in _SEARCH} | self.search_kwargs | of_call
         headings = options.pop("headings", self.headings)
         search_type = options.pop("search_type", self.search_type)
@@ -114,20 +117,20 @@ class MultiGranularRetriever(BaseRetriever):
             options["mmr"] = lambda_mult
         elif search_type == "similarity_score_threshold":
             if threshold is None or not 0 <= threshold <= 1:
-                raise InvalidInputError(f"score_threshold must be from 0 to 1, got {threshold!r}")
-            return headings, threshold, comparable(options)
+                raise InvalidInputError(
+                    f"search_type={search_type!r} needs a score_threshold from 0 to 1, got {threshold!r}"
+                )
+            return headings, threshold, self.store._options(comparable(options))
         elif search_type not in ("hybrid", "similarity"):
             types = "'hybrid', 'similarity', 'mmr' or 'similarity_score_threshold'"
             raise InvalidInputError(f"search_type must be {types}, got {search_type!r}")
-        return headings, None, options | {"hybrid": search_type == "hybrid"}
+        return headings, None, self.store._options(options, hybrid=search_type == "hybrid")
 
-    def _documents(
-        self, hits: list[Hit], headings: bool, threshold: float | None, options: dict[str, Any]
-    ) -> list[Document]:
+    def _documents(self, hits: list[Hit], headings: bool, threshold: float | None, parents: str) -> list[Document]:
         if threshold is not None:
             relevance = self.store._select_relevance_score_fn()
             hits = [hit for hit in hits if relevance(hit.score) >= threshold]
-        documents = hit_documents(hits, scores=True, matches=(options["parents"] or self.store.parents) != "unit")
+        documents = hit_documents(hits, scores=True, matches=parents != "unit")
         return with_headings(documents) if headings else documents
 
 

@@ -20,6 +20,8 @@ from factoid.files.sqlite import FILE
 from factoid.filters import Filter
 from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.metadata import MetadataPolicy, check_metadata_policy
+from factoid.propositions.decompose import check_policy
+from factoid.propositions.protocol import check_propositionizer
 from factoid.store import UnitStore
 from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.store.transfer.merge import MergeReport
@@ -89,15 +91,20 @@ class MultiGranularFAISS(VectorStore):
         **options: Any,
     ) -> None:
         self._recipe = {name: options.pop(name) for name in _RECIPE if name in options}
-        check_metadata_policy(metadata)  # before a store is made, as the next one
+        check_policy(self._recipe.get("unsupported", "drop"))  # all this before a store is made
+        check_metadata_policy(metadata)
         SearchOptions(parents=parents or "document")
+        if self._recipe.get("propositionizer") is not None:
+            check_propositionizer(self._recipe["propositionizer"])
         if distance_strategy is not None:
             options["similarity"] = similarity_named(distance_strategy)
         if store is None:
             encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             store = UnitStore(encoder=encoding, **{"granularities": None} | options)
         elif embedding is not None or options or store.encoder is None:
-            raise InvalidInputError("store takes a UnitStore that has an encoder, and neither embedding nor options")
+            raise InvalidInputError(
+                "store takes a UnitStore that has an encoder, and neither embedding nor options beside it"
+            )
         encoder: Any = store.encoder
         self._embeddings = encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
         self.store = store
@@ -302,22 +309,24 @@ class MultiGranularFAISS(VectorStore):
         return self.store.search(query, k, **self._options(options))
 
     async def _ahits(self, query: str, k: int, **options: Any) -> list[Hit]:
+        return await self._asearch(query, k, **self._options(options))
+
+    async def _asearch(self, query: str, k: int, **options: Any) -> list[Hit]:
+        """Do as `store.search`."""
         check_text(query, "query")
         embedding = to_matrix([await self.embeddings.aembed_query(query)], 1)
-        return await asyncio.to_thread(self.store.search_by_vector, embedding, k, text=query, **self._options(options))
+        return await asyncio.to_thread(self.store.search_by_vector, embedding, k, text=query, **options)
 
     def _hits_by_vector(self, embedding: Sequence[float], k: int, **options: Any) -> list[Hit]:
         return self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options))
 
-    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _options(self, options: dict[str, Any], *, hybrid: bool = False) -> dict[str, Any]:
         """Return options under the core's names, with the store's defaults; words count if asked for, or hybrid."""
         if options.get("granularity") is None:
             options["granularity"] = self.default_granularity
         if options.get("parents") is None:
             options["parents"] = self.parents
-        if not options.pop("hybrid", False) and all(
-            options.get(name) is None for name in ("weights", "lexical", "fusion")
-        ):
+        if not hybrid and all(options.get(name) is None for name in ("weights", "lexical", "fusion")):
             options["lexical"] = 0
         if "score_threshold" in options:
             threshold, least = options.pop("score_threshold"), options.get("min_score")
@@ -379,11 +388,21 @@ class MultiGranularFAISS(VectorStore):
         """Save the indexes and close the store. Documents are on disk when the call that added them returns."""
         self.store.close()
 
+    async def aclose(self) -> None:
+        """Do as `close`."""
+        await asyncio.to_thread(self.close)
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 class _Cores:

@@ -41,7 +41,13 @@ class PropCiteQueryEngine(BaseQueryEngine):
     (absent where there is one node). `citation_blocks` holds the same as the framework's `CitationBlock`s, for chat messages.
     Both lists grow while a response streams.
 
-    The citer holds the model and all options. A `PydanticResponse`, which has no text, is an InvalidInputError.
+    Args:
+        query_engine: The engine whose answers are cited.
+        citer: The core's PropCite, which holds the model and all options.
+        callback_manager: None for that of the engine.
+
+    Raises:
+        InvalidInputError: On a query, if the response is a `PydanticResponse`, which has no text.
     """
 
     def __init__(

@@ -124,7 +124,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         kinds = (self.granularity,) if isinstance(self.granularity, str) else self.granularity
         if not kinds or not {*kinds} <= {MIXED, *self.granularities}:
             raise InvalidInputError(
-                f"granularity={self.granularity!r} is not one of granularities={self.granularities}"
+                f"granularity={self.granularity!r} is not one of granularities={self.granularities}: choose some of them, "
+                "or 'mixed' for all"
             )
         encoder = None if self.embed_model is None else EmbeddingEncoder(self.embed_model)
         self._store = UnitStore(path, encoder=encoder, granularities=self.granularities, **self.settings)
@@ -229,9 +230,11 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
         Args:
             query: The query, with its embedding, its text, or both, as the mode needs them.
-            options: Those of `factoid.store.SearchOptions`, but `doc_ids` and `node_ids` in place of the query's (empty ones
-                admit nothing), and for mode `mmr` `mmr_threshold` in place of the query's, else 0.5, and how many nodes to choose
-                from: `mmr_prefetch_k`, or `mmr_prefetch_factor` as a multiple of k (4). None is as good as absent.
+            options: Of those of `factoid.store.SearchOptions` `granularity`, `parents`, `weights`, `lexical`, `fusion`,
+                `min_score`, `expand`, `parameters`, `refine`, `rerank` and `candidates`; `doc_ids` and `node_ids` in place of the
+                query's (empty ones admit nothing); and for mode `mmr` `mmr_threshold` in place of the query's, else 0.5, and how
+                many nodes to choose from: `mmr_prefetch_k`, or `mmr_prefetch_factor` as a multiple of k (4). None is as good as
+                absent.
 
         Raises:
             InvalidInputError: No embedding, k below 1, another mode, unknown options, a filter that cannot compare some
@@ -245,7 +248,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             hits = self._store.search(query.query_str, **search)
         else:
             if query.query_embedding is None:
-                raise InvalidInputError("the query has no embedding: use a retriever with an embedding model")
+                raise InvalidInputError(
+                    "the query has no embedding: give query_embedding, or use a retriever with an embedding model"
+                )
             vector = np.asarray(query.query_embedding, dtype=np.float32)
             hits = self._store.search_by_vector(vector, text=query.query_str, **search)
         if not hits:

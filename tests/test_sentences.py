@@ -186,7 +186,9 @@ def test_a_sentence_without_end_is_cut_at_clauses_else_words_else_anywhere():
 def test_any_spacy_pipeline_with_sentence_ends():
     spacy = pytest.importorskip("spacy")
     nlp = spacy.blank("en")
-    with pytest.raises(InvalidInputError, match=r"sets no sentence ends: add one with nlp\.add_pipe"):
+    with pytest.raises(
+        InvalidInputError, match=r"the spaCy pipeline \[.*\] sets no sentence ends: add one with nlp\.add_pipe"
+    ):
         sentence_spans("One. Two.", nlp)
     nlp.add_pipe("sentencizer")
     assert sentences("Dr. Smith left. He ran.\n\nThe end", nlp) == ["Dr. Smith left.", "He ran.", "The end"]

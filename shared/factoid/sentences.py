@@ -213,7 +213,9 @@ def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
 def _spacy_ends(text: str, nlp: Language) -> Iterator[int]:
     doc = nlp(text)
     if not doc.has_annotation("SENT_START"):
-        raise InvalidInputError(f"{nlp.pipe_names} sets no sentence ends: add one with nlp.add_pipe('sentencizer')")
+        raise InvalidInputError(
+            f"the spaCy pipeline {nlp.pipe_names} sets no sentence ends: add one with nlp.add_pipe('sentencizer')"
+        )
     for sentence in doc.sents:
         yield sentence.end_char
 

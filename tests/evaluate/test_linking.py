@@ -59,7 +59,7 @@ def test_title_accuracy():
 @pytest.mark.parametrize(
     ("measure", "arguments", "problem"),
     [
-        (strict_scores, ([[]], [[], []]), "got 1 and 2"),
+        (strict_scores, ([[]], [[], []]), "as many lists of mentions as lists of annotations, got 1 and 2"),
         (strict_scores, ([ROUEN], [[ROUEN]]), "expected a list of"),
         (linking_statistics, ([],), "at least one text"),
         (linking_statistics, ([ROUEN],), "expected a list of"),

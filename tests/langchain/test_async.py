@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
 from langchain_core.embeddings import Embeddings
 
+from factoid.errors import StoreError
 from langchain_factoid import MultiGranularFAISS
 from tests.langchain.documents import KAKAPO, OLM, SENTENCES
 
@@ -44,6 +47,14 @@ async def test_async_changes_do_the_same(filled: MultiGranularFAISS) -> None:
     assert len(filled.similarity_search("it", k=9)) == 4
     await filled.adelete(filter={"a": 1})
     assert filled.get_by_ids(["ice"]) == []
+
+
+async def test_async_context(embedding: Any, tmp_path: Path) -> None:
+    async with MultiGranularFAISS(embedding, propositionizer=SENTENCES, path=tmp_path / "store") as store:
+        await store.aadd_documents([OLM])
+    with pytest.raises(StoreError, match="closed"):
+        await store.asimilarity_search("olm")
+    await store.aclose()  # once more
 
 
 class _Gated(Embeddings):

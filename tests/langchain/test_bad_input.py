@@ -39,6 +39,7 @@ def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, e
         ({"granularity": "word"}, "unknown granularity 'word'"),
         ({"filter": {"year": {"$near": 3}}}, "unknown operator"),
         ({"granuarity": "passage"}, "granuarity"),
+        ({"hybrid": True}, "unknown options .'hybrid'"),
         ({"lambda_mult": "0.5"}, "mmr must be a number"),
         ({"query": "a\ud800"}, "lone surrogate"),
         ({"query": None}, "query must be a str"),
@@ -51,17 +52,27 @@ async def test_bad_searches_are_refused(filled: MultiGranularFAISS, options: dic
         await filled.amax_marginal_relevance_search(**{"query": "olm", **options})
 
 
+async def test_options_are_refused_before_the_query_is_embedded(
+    filled: MultiGranularFAISS, embedding: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(embedding), "embed_query", None)
+    with pytest.raises(InvalidInputError, match="score_threshold is another name of min_score"):
+        await filled.asimilarity_search("olm", score_threshold=0.1, min_score=0.2)
+
+
 @pytest.mark.parametrize(
-    ("embedding", "message"),
+    ("embedding", "options", "message"),
     [
-        ("model", "got str"),
-        (None, "got NoneType"),
-        (HashEncoder(), "got HashEncoder: wrap it in EncoderEmbeddings"),
+        ("model", {}, "got str"),
+        (None, {}, "got NoneType"),
+        (HashEncoder(), {}, "got HashEncoder: wrap it in EncoderEmbeddings"),
+        (DeterministicFakeEmbedding(size=5), {"unsupported": "remove"}, "one of drop, keep, sentence, got 'remove'"),
+        (DeterministicFakeEmbedding(size=5), {"propositionizer": "gpt-4o"}, "expected a propositionizer"),
     ],
 )
-def test_what_is_refused_makes_no_store(tmp_path: Path, embedding: Any, message: str) -> None:
+def test_what_is_refused_makes_no_store(tmp_path: Path, embedding: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        MultiGranularFAISS(embedding, path=tmp_path / "store")
+        MultiGranularFAISS(embedding, path=tmp_path / "store", **options)
     assert not (tmp_path / "store").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from functools import reduce
@@ -210,6 +211,15 @@ async def test_with_a_chat_model_of_the_framework() -> None:
     model = GenericFakeChatModel(messages=iter([AIMessage(ANSWER)]))
     texts = [chunk.text async for chunk in (model | runnable(documents=DOCUMENTS)).astream("?")]
     assert [text for text in texts if text] == ["Anna Berg was born in Oslo [2].", " Paris is the capital [1]."]
+
+
+async def test_async_encodes_in_another_thread() -> None:
+    encoder = WordVectors()
+    cite = PropCiteRunnable(citer=PropCite(encoder), documents=DOCUMENTS)
+    await cite.ainvoke(ANSWER)
+    assert [chunk async for chunk in cite.astream(ANSWER)]
+    assert encoder.threads
+    assert threading.get_ident() not in encoder.threads
 
 
 async def test_cancelling() -> None:

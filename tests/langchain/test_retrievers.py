@@ -77,8 +77,11 @@ def test_all_options_of_a_search(filled: MultiGranularFAISS) -> None:
         others.invoke("eyes", refine=0)
     with pytest.raises(TypeError, match="granuarity"):
         others.invoke("eyes", granuarity="passage")
-    with pytest.raises(InvalidInputError, match="score_threshold"):
-        others.invoke("eyes", search_type="similarity_score_threshold", score_threshold=2)
+    with pytest.raises(TypeError, match=r"unknown options .'hybrid'"):
+        others.invoke("eyes", hybrid=False)
+    for threshold in (None, 2):
+        with pytest.raises(InvalidInputError, match="'similarity_score_threshold' needs a score_threshold from 0 to 1"):
+            others.invoke("eyes", search_type="similarity_score_threshold", score_threshold=threshold)
 
 
 def test_bad_fields_are_refused(filled: MultiGranularFAISS, embedding: Any) -> None:

@@ -51,7 +51,7 @@ def test_arguments_of_another_type_are_refused(store, nodes, call, message):
 
 
 def test_no_embedding(store):
-    with pytest.raises(InvalidInputError, match="has no embedding"):
+    with pytest.raises(InvalidInputError, match="the query has no embedding: give query_embedding"):
         store.query(VectorStoreQuery(query_str="hello"))
     with pytest.raises(InvalidInputError, match="node 'x' has no embedding"):
         store.add([TextNode(text="x", id_="x")])

@@ -8,14 +8,16 @@ import pickle
 import pytest
 from llama_index.core import VectorStoreIndex
 from llama_index.core.ingestion.pipeline import get_transformation_hash
-from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodeParser
+from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter, SentenceWindowNodeParser
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 from llama_index.core.schema import Document, MetadataMode, QueryBundle
 
+from factoid.errors import InvalidInputError
 from llama_index_factoid import (
     MultiGranularFaissVectorStore,
     MultiGranularNodeParser,
     MultiGranularRetriever,
+    PropositionNodeParser,
 )
 from tests.llama_index.nodes import TEXT, by_sentence, of, relation
 
@@ -57,14 +59,24 @@ async def test_chunks_are_the_parents_of_their_facts(embed_model):
     assert found.node.get_content(MetadataMode.NONE) in LONG
 
 
-def test_a_chunker_is_pickled_and_part_of_the_cache_key():
+def test_a_chunker_is_saved_pickled_and_part_of_the_cache_key():
     parsers = [MultiGranularNodeParser(chunker=SentenceSplitter(chunk_size=size, chunk_overlap=0)) for size in (40, 80)]
     parsers.append(MultiGranularNodeParser())
     documents = [Document(text=LONG, id_="d")]
     assert len({get_transformation_hash(documents, parser) for parser in parsers}) == 3
-    again = pickle.loads(pickle.dumps(parsers[0]))
-    assert again.chunker.chunk_size == 40
-    assert [node.text for node in again(documents)] == [node.text for node in parsers[0](documents)]
+    for again in (MultiGranularNodeParser.from_dict(parsers[0].to_dict()), pickle.loads(pickle.dumps(parsers[0]))):
+        assert again.chunker.chunk_size == 40
+        assert [node.text for node in again(documents)] == [node.text for node in parsers[0](documents)]
+
+    class Halves(MarkdownNodeParser):
+        @classmethod
+        def class_name(cls):
+            return "Halves"
+
+    saved = PropositionNodeParser(chunker=Halves()).to_dict()
+    with pytest.raises(InvalidInputError, match=r"chunker=\.\.\.: Invalid parser name: Halves"):
+        PropositionNodeParser.from_dict(saved)
+    assert isinstance(PropositionNodeParser.from_dict(saved, chunker=Halves()).chunker, Halves)
 
 
 @pytest.mark.parametrize("chunker", [None, splitter()])

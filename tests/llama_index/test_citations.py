@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -208,6 +210,50 @@ async def test_the_first_sentence_leaves_before_the_model_has_finished() -> None
     assert len(written) < len(words())
     await other.response_gen.aclose()
     assert closed
+
+
+async def test_async_encodes_in_another_thread() -> None:
+    async def write() -> AsyncIterator[str]:
+        yield ANSWER
+
+    whole = Response(ANSWER, source_nodes=NODES)
+    streaming = AsyncStreamingResponse(write(), source_nodes=NODES)  # type: ignore[arg-type]
+    for answer in (whole, streaming):
+        encoder = WordVectors()
+        response = await PropCiteQueryEngine(Engine(lambda answer=answer: answer), PropCite(encoder)).aquery("?")
+        if isinstance(response, AsyncStreamingResponse):
+            await response.get_response()
+        assert encoder.threads
+        assert threading.get_ident() not in encoder.threads
+
+
+async def test_cancelling() -> None:
+    closed = asyncio.Event()
+
+    async def write() -> AsyncIterator[str]:
+        try:
+            yield "Anna sang. Berlin "
+            await asyncio.sleep(60)
+        finally:
+            closed.set()
+
+    read_one = asyncio.Event()
+
+    async def read() -> None:
+        answer = AsyncStreamingResponse(write(), source_nodes=NODES)  # type: ignore[arg-type]
+        response = await cited_engine(lambda: answer).aquery("?")
+        async for _ in response.async_response_gen():  # type: ignore[union-attr]
+            read_one.set()
+
+    before = asyncio.all_tasks()
+    task = asyncio.ensure_future(read())
+    await read_one.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with asyncio.timeout(5):
+        await closed.wait()
+    assert asyncio.all_tasks() <= before
 
 
 def test_no_nodes_and_no_answer() -> None:

@@ -83,6 +83,18 @@ def test_cache_key_follows_what_changes_the_output():
     assert keys[0] == get_transformation_hash(document, MultiGranularNodeParser(by_sentence()))
 
 
+@pytest.mark.parametrize("kind", [MultiGranularNodeParser, PropositionNodeParser])
+def test_saved_and_read_again(kind):
+    parser = kind(by_sentence(), words=40, min_words=10)
+    saved = parser.to_dict()
+    assert saved["class_name"] == kind.class_name() == kind.__name__
+    assert "propositionizer" not in saved
+    again = kind.from_dict(saved, propositionizer=by_sentence())
+    assert again.to_dict() == saved
+    with pytest.raises(InvalidInputError, match=r"saved with the propositionizer 'scripted' and got 'syntax"):
+        kind.from_dict(saved)
+
+
 def test_pickling_never_changes_the_propositionizer(caplog):
     named = PropositionNodeParser(Picklable())
     assert [node.text for node in pickle.loads(pickle.dumps(named))([Document(text="It leans.")])] == ["It leans."]
@@ -141,3 +153,5 @@ def test_passages_alone(parser):
     assert passages == MultiGranularNodeParser(granularities=["passage"])(documents)
     assert [node.text for node in passages] == [node.text for node in of(parser(documents), "passage")]
     assert len(PassageNodeParser(words=4, min_words=1)(documents)) > len(passages)
+    again = PassageNodeParser.from_dict(PassageNodeParser(words=4, min_words=1).to_dict())
+    assert (type(again), again.words) == (PassageNodeParser, 4)

@@ -19,9 +19,8 @@ def check_pairs(values: Any, what: str, others: Any, other: str, *, least: int =
     check_list(values, what)
     check_list(others, other)
     if len(values) != len(others) or len(values) < least:
-        raise InvalidInputError(
-            f"expected {what} and {other} of the same questions or texts, at least {least}, got {len(values)} and {len(others)}"
-        )
+        bound = f", at least {least}" if least else ""
+        raise InvalidInputError(f"expected as many {what} as {other}{bound}, got {len(values)} and {len(others)}")
 
 
 def check_lists(value: Any, what: str) -> None:

@@ -46,7 +46,7 @@ def strict_scores(
     """Compare the mentions of each text with annotated ones: both ends of the span and the title must be the same."""
     check_lists(linked, "mentions")
     check_lists(annotated, "mentions")
-    check_pairs(linked, "mentions", annotated, "annotations")
+    check_pairs(linked, "lists of mentions", annotated, "lists of annotations")
     spans, expected = (
         {
             (number, mention.start, mention.end, resolve(mention.title))
@@ -75,7 +75,7 @@ def title_accuracy(
 ) -> float:
     """Return the share of texts in which the expected title, or one of several, was found, from 0 to 1."""
     check_lists(linked, "mentions")
-    check_pairs(linked, "mentions", titles, "titles", least=1)
+    check_pairs(linked, "lists of mentions", titles, "titles", least=1)
     hits = 0
     for mentions, title in zip(linked, titles, strict=True):
         expected = {resolve(name) for name in ([title] if isinstance(title, str) else title)}

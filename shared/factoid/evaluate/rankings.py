@@ -26,7 +26,7 @@ def judge(
     `has_answer` is what makes a document relevant, such as `has_answer_normalized` or `has_answer_dpr`.
     """
     check_lists(documents, "texts")
-    check_pairs(documents, "texts", answers, "answers")
+    check_pairs(documents, "lists of texts", answers, "answers")
     return [[has_answer(text, expected) for text in texts] for texts, expected in zip(documents, answers, strict=True)]
 
 

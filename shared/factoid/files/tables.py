@@ -28,7 +28,9 @@ def read_table(file: Path, *columns: str) -> tuple[list[str], Iterator[Row]]:
     lists = _read_lists(file, columns)
     names = [name.strip() for name in next(lists, (0, []))[1]]
     if twice := sorted({name for name in names if name and names.count(name) > 1}):
-        raise UnreadableFileError(f"{file}: several columns are called {', '.join(map(repr, twice))}: give each a name")
+        raise UnreadableFileError(
+            f"{file}: several columns are called {', '.join(map(repr, twice))}: give each a name of its own"
+        )
     return names, _read_rows(file, names, lists)
 
 

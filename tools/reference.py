@@ -1,11 +1,14 @@
-"""Write docs/reference.md from signatures and docstrings, so that it cannot go stale: `make docs`."""
+"""Write docs/reference.md from signatures, docstrings and the comments on fields, so that it cannot go stale: `make docs`."""
 
 from __future__ import annotations
 
+import ast
 import inspect
+import io
 import json
 import re
 import textwrap
+import tokenize
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,9 +17,10 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 
 HEAD = """# Reference
 
-<!-- Written by `make docs` from the docstrings: change those. -->
+<!-- Written by `make docs` from docstrings and the comments on fields: change those. -->
 
-The options of the main classes and functions. What they raise, and what is not here, is in their docstrings.
+The options of the main classes and functions, and the fields of what they take and return. What they raise, and what is not here,
+is in their docstrings.
 """
 
 # Headings, with what stands under each: `module.name`, or a module for the text of its docstring.
@@ -50,13 +54,58 @@ SECTIONS = {
     ],
 }
 
+# Where records stand whose fields are described by comments: packages, of which all that they export are listed, and classes.
+RECORDS = [
+    *("factoid.late_interaction", "factoid.documents", "factoid.propositions", "factoid.store"),
+    *("factoid.store.upkeep.tune", "factoid.index.tune", "factoid.entities", "factoid.entities.articles"),
+    *("factoid.evaluate.citations", "factoid.evaluate.answers", "factoid.evaluate.atomic_facts"),
+    *("factoid.evaluate.granularities", "factoid.evaluate.linking", "factoid.evaluate.costs"),
+]
+
 
 def render() -> str:
     """Return the page."""
     parts = [HEAD]
     for heading, names in SECTIONS.items():
         parts += [f"## {heading}\n", *map(describe, names)]
-    return "\n".join(parts)
+    return "\n".join([*parts, "## Records\n", *records()])
+
+
+def records() -> list[str]:
+    """Return the texts and the fields of the records whose fields have comments."""
+    found: dict[type, str] = {}
+    for module in map(import_module, RECORDS):
+        for name in getattr(module, "__all__", list(vars(module))):
+            symbol = getattr(module, name)
+            own = hasattr(module, "__all__") or getattr(symbol, "__module__", "") == module.__name__
+            if inspect.isclass(symbol) and own and not name.startswith("_"):
+                found.setdefault(symbol, f"{module.__name__}.{name}".split(".", 1)[1])
+    parts = []
+    for symbol, name in found.items():
+        lines = fields(symbol)
+        if any(": " in line for line in lines):
+            text = (inspect.getdoc(symbol) or "").split("\n\n")[0]
+            parts.append("\n".join([f"### `{name}`\n", text, "", *lines]) + "\n")
+    return parts
+
+
+def fields(symbol: type) -> list[str]:
+    """Return a line for each field of a class, with the comments above and behind it."""
+    source = textwrap.dedent(inspect.getsource(symbol))
+    rows = source.split("\n")
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+    [record] = ast.parse(source).body
+    lines = []
+    for node in record.body if isinstance(record, ast.ClassDef) else []:
+        if not isinstance(node, ast.AnnAssign) or (name := ast.unparse(node.target)).startswith("_"):
+            continue
+        first = node.lineno
+        while rows[first - 2].lstrip().startswith("#"):
+            first -= 1
+        meaning = " ".join(comments[row] for row in range(first, (node.end_lineno or first) + 1) if row in comments)
+        lines.append(f"* `{name}`: {meaning}" if meaning else f"* `{name}`")
+    return lines
 
 
 def describe(name: str) -> str:

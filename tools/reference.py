@@ -9,6 +9,7 @@ import json
 import re
 import textwrap
 import tokenize
+from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -54,12 +55,15 @@ SECTIONS = {
     ],
 }
 
-# Where records stand whose fields are described by comments: packages, of which all that they export are listed, and classes.
+# Modules with records: those that they export or, where they name no exports, define.
 RECORDS = [
-    *("factoid.late_interaction", "factoid.documents", "factoid.propositions", "factoid.store"),
-    *("factoid.store.upkeep.tune", "factoid.index.tune", "factoid.entities", "factoid.entities.articles"),
+    *("factoid", "factoid.late_interaction", "factoid.documents", "factoid.propositions", "factoid.store"),
+    *("factoid.propositions.prompting.batches", "factoid.propositions.score"),
+    *("factoid.index.tune", "factoid.entities", "factoid.entities.articles"),
     *("factoid.evaluate.citations", "factoid.evaluate.answers", "factoid.evaluate.atomic_facts"),
     *("factoid.evaluate.granularities", "factoid.evaluate.linking", "factoid.evaluate.costs"),
+    *("factoid.late_interaction.training.examples", "factoid.late_interaction.training.train"),
+    "factoid.propositions.training.train",
 ]
 
 
@@ -68,23 +72,23 @@ def render() -> str:
     parts = [HEAD]
     for heading, names in SECTIONS.items():
         parts += [f"## {heading}\n", *map(describe, names)]
-    return "\n".join([*parts, "## Records\n", *records()])
+    return "\n".join([*parts, "## Records\n", "One that extends another lists what it adds.\n", *records()])
 
 
 def records() -> list[str]:
-    """Return the texts and the fields of the records whose fields have comments."""
-    found: dict[type, str] = {}
+    """Return the texts and the fields of the records that stand in no other section."""
+    found = {find(name): "" for names in SECTIONS.values() for name in names}
     for module in map(import_module, RECORDS):
         for name in getattr(module, "__all__", list(vars(module))):
             symbol = getattr(module, name)
             own = hasattr(module, "__all__") or getattr(symbol, "__module__", "") == module.__name__
-            if inspect.isclass(symbol) and own and not name.startswith("_"):
+            if inspect.isclass(symbol) and is_dataclass(symbol) and own and not name.startswith("_"):
                 found.setdefault(symbol, f"{module.__name__}.{name}".split(".", 1)[1])
     parts = []
     for symbol, name in found.items():
-        lines = fields(symbol)
-        if any(": " in line for line in lines):
-            text = (inspect.getdoc(symbol) or "").split("\n\n")[0]
+        paragraphs = (inspect.getdoc(symbol) or "").split("\n\n")
+        text = "\n\n".join(part for part in paragraphs if not re.match(r"\w+:\n", part))
+        if name and (lines := arguments(paragraphs) or fields(symbol)):
             parts.append("\n".join([f"### `{name}`\n", text, "", *lines]) + "\n")
     return parts
 
@@ -117,10 +121,13 @@ def describe(name: str) -> str:
         return "\n\n".join(["### Metadata", *paragraphs]) + "\n"
     short = name.split(".", 1)[1].removeprefix("store.options.")
     lines = [f"### `{short}`\n", "```python", signature(short, symbol), "```\n", "\n\n".join([first, *keys]), ""]
-    for part in paragraphs:
-        if part.startswith(("Args:\n", "Attributes:\n")):
-            lines += map(argument, re.split(r"\n(?=    \S)", part)[1:])
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([*lines, *arguments(paragraphs)]).rstrip() + "\n"
+
+
+def arguments(paragraphs: list[str]) -> list[str]:
+    """Return a line for each argument or attribute that a docstring describes."""
+    described = (part for part in paragraphs if part.startswith(("Args:\n", "Attributes:\n")))
+    return [argument(item) for part in described for item in re.split(r"\n(?=    \S)", part)[1:]]
 
 
 def argument(item: str) -> str:

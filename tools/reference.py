@@ -1,11 +1,15 @@
-"""Write docs/reference.md from signatures and docstrings, so that it cannot go stale: `make docs`."""
+"""Write docs/reference.md from signatures, docstrings and the comments on fields, so that it cannot go stale: `make docs`."""
 
 from __future__ import annotations
 
+import ast
 import inspect
+import io
 import json
 import re
 import textwrap
+import tokenize
+from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,9 +18,10 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 
 HEAD = """# Reference
 
-<!-- Written by `make docs` from the docstrings: change those. -->
+<!-- Written by `make docs` from docstrings and the comments on fields: change those. -->
 
-The options of the main classes and functions. What they raise, and what is not here, is in their docstrings.
+The options of the main classes and functions, and the fields of what they take and return. What they raise, and what is not here,
+is in their docstrings.
 """
 
 # Headings, with what stands under each: `module.name`, or a module for the text of its docstring.
@@ -50,13 +55,61 @@ SECTIONS = {
     ],
 }
 
+# Modules with records: those that they export or, where they name no exports, define.
+RECORDS = [
+    *("factoid", "factoid.late_interaction", "factoid.documents", "factoid.propositions", "factoid.store"),
+    *("factoid.propositions.prompting.batches", "factoid.propositions.score"),
+    *("factoid.index.tune", "factoid.entities", "factoid.entities.articles"),
+    *("factoid.evaluate.citations", "factoid.evaluate.answers", "factoid.evaluate.atomic_facts"),
+    *("factoid.evaluate.granularities", "factoid.evaluate.linking", "factoid.evaluate.costs"),
+    *("factoid.late_interaction.training.examples", "factoid.late_interaction.training.train"),
+    "factoid.propositions.training.train",
+]
+
 
 def render() -> str:
     """Return the page."""
     parts = [HEAD]
     for heading, names in SECTIONS.items():
         parts += [f"## {heading}\n", *map(describe, names)]
-    return "\n".join(parts)
+    return "\n".join([*parts, "## Records\n", "One that extends another lists what it adds.\n", *records()])
+
+
+def records() -> list[str]:
+    """Return the texts and the fields of the records that stand in no other section."""
+    found = {find(name): "" for names in SECTIONS.values() for name in names}
+    for module in map(import_module, RECORDS):
+        for name in getattr(module, "__all__", list(vars(module))):
+            symbol = getattr(module, name)
+            own = hasattr(module, "__all__") or getattr(symbol, "__module__", "") == module.__name__
+            if inspect.isclass(symbol) and is_dataclass(symbol) and own and not name.startswith("_"):
+                found.setdefault(symbol, f"{module.__name__}.{name}".split(".", 1)[1])
+    parts = []
+    for symbol, name in found.items():
+        paragraphs = (inspect.getdoc(symbol) or "").split("\n\n")
+        text = "\n\n".join(part for part in paragraphs if not re.match(r"\w+:\n", part))
+        if name and (lines := arguments(paragraphs) or fields(symbol)):
+            parts.append("\n".join([f"### `{name}`\n", text, "", *lines]) + "\n")
+    return parts
+
+
+def fields(symbol: type) -> list[str]:
+    """Return a line for each field of a class, with the comments above and behind it."""
+    source = textwrap.dedent(inspect.getsource(symbol))
+    rows = source.split("\n")
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+    [record] = ast.parse(source).body
+    lines = []
+    for node in record.body if isinstance(record, ast.ClassDef) else []:
+        if not isinstance(node, ast.AnnAssign) or (name := ast.unparse(node.target)).startswith("_"):
+            continue
+        first = node.lineno
+        while rows[first - 2].lstrip().startswith("#"):
+            first -= 1
+        meaning = " ".join(comments[row] for row in range(first, (node.end_lineno or first) + 1) if row in comments)
+        lines.append(f"* `{name}`: {meaning}" if meaning else f"* `{name}`")
+    return lines
 
 
 def describe(name: str) -> str:
@@ -68,10 +121,13 @@ def describe(name: str) -> str:
         return "\n\n".join(["### Metadata", *paragraphs]) + "\n"
     short = name.split(".", 1)[1].removeprefix("store.options.")
     lines = [f"### `{short}`\n", "```python", signature(short, symbol), "```\n", "\n\n".join([first, *keys]), ""]
-    for part in paragraphs:
-        if part.startswith(("Args:\n", "Attributes:\n")):
-            lines += map(argument, re.split(r"\n(?=    \S)", part)[1:])
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([*lines, *arguments(paragraphs)]).rstrip() + "\n"
+
+
+def arguments(paragraphs: list[str]) -> list[str]:
+    """Return a line for each argument or attribute that a docstring describes."""
+    described = (part for part in paragraphs if part.startswith(("Args:\n", "Attributes:\n")))
+    return [argument(item) for part in described for item in re.split(r"\n(?=    \S)", part)[1:]]
 
 
 def argument(item: str) -> str:

@@ -30,9 +30,8 @@ class AddReport:
     unchanged: int = 0  # that were in the store as given, and were left alone
     units: Mapping[Granularity, int] = field(default_factory=dict)  # added
     decomposition: Report = field(default_factory=Report)  # what became of the passages in the propositionizer
-    coerced: Mapping[str, str] = field(
-        default_factory=dict
-    )  # changed for JSON: keys of metadata, types of their values
+    # changed for JSON: keys of metadata, types of their values
+    coerced: Mapping[str, str] = field(default_factory=dict)
 
     def __add__(self, other: AddReport) -> AddReport:
         kinds = [kind for kind in Granularity if kind in self.units or kind in other.units]

@@ -183,6 +183,29 @@ def test_figures_of_a_result_with_text_content() -> None:
     assert document.text == "Text.\n\nMore.\n\nFigure 1: Sacks."
 
 
+@pytest.mark.parametrize("region", [{"pageNumber": 1}, {"pageNumber": 1, "polygon": []}])
+@pytest.mark.parametrize("words", [[], [{"content": "Text.", "span": {"offset": 0, "length": 5}, "polygon": [1] * 8}]])
+def test_a_table_with_text_content_that_stands_nowhere(region: dict[str, Any], words: list[Any]) -> None:
+    result = {
+        "content": "Text.",
+        "contentFormat": "text",
+        "pages": [{"pageNumber": 1, "spans": [{"offset": 0, "length": 5}], "words": words}],
+        "paragraphs": [paragraph("Text.", "Text.")],
+        "tables": [
+            {
+                "rowCount": 1,
+                "columnCount": 1,
+                "cells": [{"rowIndex": 0, "columnIndex": 0, "content": "a"}],
+                "spans": [],
+                "boundingRegions": [region],
+            }
+        ],
+    }
+    document = clean(read_layout(result))
+    assert document.text.startswith("Text.")
+    assert [cell.text for table in document.tables for cell in table.cells] == ["a"]
+
+
 def test_an_unclosed_figure_is_text() -> None:
     assert "Sacks of rye" in cleaned("Text.\n\n<figure>\n\nSacks of rye").text
 

@@ -190,6 +190,15 @@ def test_lines_of_another_form(tmp_path, line):
         list(read_cited(path))
 
 
+def test_gold_citations_of_other_sentences(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"answer": "A.", "passages": ["p", "q"], "gold": [[1], [2]]}', encoding="utf-8")
+    with pytest.raises(
+        UnreadableFileError, match=r"jsonl:1: expected gold citations for each of 1 sentences, got them for 2$"
+    ):
+        list(read_cited(path))
+
+
 def test_bad_records():
     with pytest.raises(InvalidInputError, match="citations for each of 2 sentences, got them for 1"):
         CitedText(["a", "b"], ["p"], [[0]])

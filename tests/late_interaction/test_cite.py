@@ -204,9 +204,31 @@ def test_what_claims_nothing_is_not_cited() -> None:
     assert whole().cite("", PASSAGES) == CitedAnswer()
 
 
-@pytest.mark.parametrize("sources", ["\n\nSources:\n[1] Manual of the Vasa", "\n\n[1] The Vasa\n[2] Anna Berg"])
+@pytest.mark.parametrize(
+    "sources",
+    [
+        "Sources:\n[1] Manual of the Vasa",
+        "**Quellen:**\n[1] The Vasa sank.",
+        "Read on:\n[1] The Vasa",
+        "[1] The Vasa\n[2] Anna Berg",
+        "References: [1] Manual, [2] Anna Berg.",
+    ],
+)
 def test_a_list_of_sources_is_not_cited(sources: str) -> None:
-    assert whole().cite("Anna Berg was born in Oslo." + sources, PASSAGES).text.endswith(sources)
+    assert whole().cite(f"Anna Berg was born in Oslo.\n\n{sources}", PASSAGES).text.endswith(f"\n\n{sources}")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The guide names a reason:\n[7] The Vasa sank in 1628.",
+        "[1] Anna was born in Oslo.\n[2] The Vasa sank.",
+        "Two facts:\n\n[1] Anna was born in Oslo.\n[2] The Vasa sank.",
+        "It names its sources: [1] and Anna.",
+    ],
+)
+def test_claims_behind_labels_are_cited(answer: str) -> None:
+    assert all(sentence.citations for sentence in whole().cite(answer, PASSAGES).sentences)
 
 
 def test_markers_stay_where_they_are_wanted() -> None:

@@ -218,10 +218,12 @@ def _without(content: str, span: Span, others: Iterable[Span]) -> str:
 def _stands_in(layout: Layout, element: Element, table: Table) -> bool:
     """Tell whether the middle of each word of an element lies in a table, by the boxes around both."""
     boxes = layout.boxes(element.spans)
+    if not boxes:
+        return False
     middles = [(box.page, sum(box.polygon[::2]) / 4, sum(box.polygon[1::2]) / 4) for box in boxes]
-    for region in table.regions:
+    for region in (region for region in table.regions if region.polygon):
         xs, ys = region.polygon[::2], region.polygon[1::2]
         left, right, top, bottom = min(xs), max(xs), min(ys), max(ys)
-        if boxes and all(page == region.page and left <= x <= right and top <= y <= bottom for page, x, y in middles):
+        if all(page == region.page and left <= x <= right and top <= y <= bottom for page, x, y in middles):
             return True
     return False

@@ -45,9 +45,8 @@ class CleaningOptions:
 
     selection_marks: bool = True  # take out ":selected:", ":unselected:" and ticked or empty boxes
     page_furniture: bool = True  # leave out headers, footers and numbers of pages, and comments
-    running_heads: bool = (
-        True  # leave out short lines that begin or end three pages or more alike, but for page numbers
-    )
+    # leave out short lines that begin or end three pages or more alike, but for page numbers
+    running_heads: bool = True
     side_stamps: bool = True  # leave out headings that run along the margin, and stamps of preprint servers
     false_headings: bool = True  # turn headings that are none into text
     numbered_headings: bool = True  # take the depth of headings from their numbers
@@ -55,7 +54,7 @@ class CleaningOptions:
     legends: bool = True  # take rows of scraps right before a figure for a part of it
     formulas: bool = True  # join the scraps of a formula
     rejoin: bool = True  # join running text that columns, pages, figures, tables or footnotes have cut
-    references: References = "split"  # or "keep" the list of references as one part, or "drop" it
+    references: References = "split"  # "split" their list into entries, "keep" it as one part, or "drop" it
     hyphens: bool = True  # restore words that were cut at the ends of lines
     vocabulary: Collection[str] = frozenset()  # in lower case; decides on cut words that stand nowhere else
     soft_hyphens: bool = True  # take out soft hyphens and characters without width

@@ -33,9 +33,8 @@ class Region:
     """A part of a page."""
 
     page: int  # its number, from 1
-    polygon: tuple[
-        float, ...
-    ]  # x and y of each corner in turn, in the page's unit, clockwise from the text's upper left
+    # x and y of each corner in turn, in the page's unit, clockwise from the text's upper left
+    polygon: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)

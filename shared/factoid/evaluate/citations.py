@@ -54,9 +54,8 @@ class CitedText:
     sentences: Sequence[str]  # or claims, without markers, or the whole answer, at the level of the gold citations
     passages: Sequence[Unit | Document | str]  # an entailment model reads a title before the text, as in ALCE
     citations: Sequence[Sequence[int]]  # for each sentence the indices of the passages that it cites, from 0
-    gold: Sequence[Collection[int] | None] | None = (
-        None  # those that support it; None for a sentence that nobody judged
-    )
+    # those that support it; None for a sentence that nobody judged
+    gold: Sequence[Collection[int] | None] | None = None
 
     def __post_init__(self) -> None:
         check_list(self.sentences, "sentences")
@@ -73,7 +72,8 @@ class CitationScores:
     """Precision and recall of the citations of one or more answers, from 0 to 1, and how many were judged."""
 
     precision: float  # share of the citations that support their sentence; 0 where there are none
-    recall: float  # share of the sentences that are supported; by gold labels, mean share of the passages to cite
+    # share of the sentences that are supported; by gold labels, mean share of the passages to cite that are cited
+    recall: float
     sentences: int
     citations: int
 
@@ -137,7 +137,8 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
 
     Precision is the share of an answer's citations that are gold ones of their sentence; a sentence cites a passage once. Recall
     is the mean, over the sentences that have gold citations, of the share of those that is cited. Both are 1 where there is
-    nothing to cite and nothing is cited. Sentences that nobody judged are left out.
+    nothing to cite and nothing is cited; where something is cited all the same, recall is 1 and precision 0. Sentences that
+    nobody judged are left out.
 
     Raises:
         InvalidInputError: An answer without gold citations.

@@ -77,6 +77,8 @@ def read_records(path: Path, parse: Callable[[dict[str, Any]], Record], *, expec
             fields = parse_object(line)
             try:
                 record = parse(fields)
+            except InvalidInputError:
+                raise
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise InvalidInputError(f"expected {expected}, got {fields!r:.80}: {error}") from error
         yield record

@@ -20,7 +20,11 @@ _CODE_END = re.compile(r"`|\n\s*\n")
 _LONGEST_WAIT = 300  # characters for a parenthesis to close: what the splitter takes for one
 
 _MARKER = re.compile(r"\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\]")
-_LABEL = re.compile(r"(?:\A|:\s*\n)" + _MARKER.pattern)
+_LABEL = re.compile(rf"(?:\A|:\s*\n){_MARKER.pattern}\s*(.*)")  # of a line, with what it labels
+_SOURCES = re.compile(
+    rf"\W{{0,9}}(?:sources|references|citations|bibliography|quellen)\W{{0,9}}:\W{{0,9}}{_MARKER.pattern}",
+    re.IGNORECASE,
+)
 _LAST_WORD = re.compile(r"(?<!\w)\w++\Z")
 # Words and marks behind which a number in brackets is a part of the sentence: "see [2]", "press [1]", "f(x)=[1]".
 _NOUN_FOLLOWS = frozenset(
@@ -29,7 +33,8 @@ _NOUN_FOLLOWS = frozenset(
 )
 _CITED_BEHIND = ".!?…,;)\"'”’»*_%°؟۔।。！？｡"
 _CLOSERS = "\"'”’»*_"
-_FINAL = ".!?…‽:;,؟۔।。！？｡"
+_END = ".!?…‽؟۔।。！？｡"
+_FINAL = _END + ":;,"
 
 _REFUSAL = re.compile(
     r"""\bI(?:\ am|['’]m)\ (?:sorry|unable|not\ able|not\ sure)\b
@@ -52,8 +57,13 @@ def is_refusal(sentence: str) -> bool:
 
 
 def lists_sources(sentence: str) -> bool:
-    """Tell whether a sentence that `without_markers` returned begins a list of sources, such as "[1] Manual"."""
-    return _LABEL.search(sentence) is not None
+    """Tell whether a sentence that `without_markers` returned begins a list of sources.
+
+    That is "Sources: [1] …", or a label with a title: "[1] Manual". Behind a label, what ends with a full stop is a claim.
+    """
+    label = _LABEL.search(sentence)
+    has_title = label is not None and not label[1].rstrip(_CLOSERS + " \t").endswith(tuple(_END))
+    return has_title or _SOURCES.match(sentence) is not None
 
 
 class Stretch(NamedTuple):

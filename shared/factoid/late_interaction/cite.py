@@ -129,7 +129,8 @@ class CiteReport:
 
     passages: int = 0
     sentences: int = 0
-    silent: int = 0  # sentences without a claim, which are not cited: headings, code, refusals and those without a word
+    # sentences without a claim, which are not cited: headings, code, refusals, lists of sources and those without a word
+    silent: int = 0
     marked: int = 0  # sentences that keep their markers (`overwrite=False`)
     claims: int = 0  # queries: propositions and whole sentences
     whole: int = 0  # sentences without propositions, cited as a whole

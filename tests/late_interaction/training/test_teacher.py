@@ -63,7 +63,9 @@ def test_passages_that_count_little_or_have_one_sentence_are_not_scored(taught, 
     assert [row is None for row in scored.sentence_scores] == [False, True, True]
     [scored] = score_sentences([example], taught, tmp_path / "scores.jsonl", least_weight=0, use_cpu=True)
     assert [row is None for row in scored.sentence_scores] == [False, False, True]
-    [scored] = score_sentences([example], taught, tmp_path / "scores.jsonl", least_weight=0, ways=1, use_cpu=True)
+    [scored] = score_sentences(
+        [example], taught, tmp_path / "scores.jsonl", least_weight=0, ways=1, batch_size=1, use_cpu=True
+    )
     assert [row is None for row in scored.sentence_scores] == [False, True, True]
 
 
@@ -83,7 +85,7 @@ def test_scores_that_are_there_stay_and_others_are_made_once(taught, examples, b
     file.write_text("\n".join(lines[:4]) + "\n" + lines[4][:20])  # killed while writing
     asked = []
     logits = room._logits
-    monkeypatch.setattr(room, "_logits", lambda model, pairs: asked.extend(pairs) or logits(model, pairs))
+    monkeypatch.setattr(room, "_logits", lambda model, pairs, *size: asked.extend(pairs) or logits(model, pairs, *size))
     again = score_sentences(bare, taught, file, use_cpu=True)
     assert {query for query, _ in asked} == {example.query for example in bare[4:]}
     for first, second in zip(whole, again, strict=True):

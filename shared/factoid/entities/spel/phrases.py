@@ -30,9 +30,8 @@ class Phrase:
     start: int
     end: int  # of the span [start, end) in characters
     entity: int
-    candidates: dict[
-        int, float
-    ]  # the ids that all words and subwords list, with means of their probabilities, best first
+    # the ids that all words and subwords list, with means of their probabilities, best first
+    candidates: dict[int, float]
 
 
 def find_phrases(

@@ -24,7 +24,6 @@ from factoid.units import content_id
 
 _RECORD = "teacher.json"
 _CHUNK = 64  # examples whose scores are written at once
-_BATCH = 32  # sentences in one forward pass
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +87,7 @@ def score_sentences(
     *,
     ways: int | None = None,
     least_weight: float = 0.01,
+    batch_size: int = 32,
     use_cpu: bool = False,
     show_progress: bool = False,
 ) -> list[TrainingExample]:
@@ -102,6 +102,7 @@ def score_sentences(
         file: Receives the scores as they are made; a second call with this file continues.
         ways: Only the first so many passages of each example; None for all.
         least_weight: Least share of a passage in the softmax of the example's scores.
+        batch_size: Sentences in one forward pass.
         use_cpu: Leave GPUs alone.
         show_progress: Show a progress bar.
 
@@ -126,7 +127,7 @@ def score_sentences(
                 marked[place], too_long = _to_score(examples[place], model, ways, least_weight)
                 unread += too_long
             pairs = [(examples[place].query, text) for place in chunk for texts in marked[place] for text in texts]
-            scores = iter(_logits(model, pairs))
+            scores = iter(_logits(model, pairs, batch_size))
             for place, passages in marked.items():
                 row = [[next(scores) for _ in texts] or None for texts in passages]
                 scored[keys[place]] = row
@@ -172,11 +173,11 @@ def _reads(model: Any, query: str, passage: str) -> bool:
     return model.max_seq_length is None or len(tokens) + 2 <= model.max_seq_length
 
 
-def _logits(model: Any, pairs: list[tuple[str, str]]) -> list[float]:
+def _logits(model: Any, pairs: list[tuple[str, str]], batch_size: int) -> list[float]:
     if not pairs:
         return []
     identity = require("torch", extra="train").nn.Identity()
-    scores = model.predict(pairs, activation_fn=identity, batch_size=_BATCH, show_progress_bar=False)
+    scores = model.predict(pairs, activation_fn=identity, batch_size=batch_size, show_progress_bar=False)
     return [float(score) for score in scores]
 
 

@@ -54,7 +54,7 @@ class Batch:
 
     batch_id: str | None  # the server's; None if the creation was interrupted
     requests: int
-    status: str = "creating"  # then OpenAI's, such as in_progress, completed or expired
+    status: str = "creating"  # "creating", then OpenAI's, such as in_progress, completed or expired
     completed: int = 0  # requests that the server has answered
     error: str = ""  # why the batch as a whole failed, in the server's words
 

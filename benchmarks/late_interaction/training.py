@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.late_interaction.training_data import Candidates, make_examples, read_splits
+from benchmarks.ranking.measures import difference
 from factoid import AnyGranularityRanker
 from factoid.files.atomic import write_file
 from factoid.late_interaction import LateInteractionEncoder, TokenVectors
@@ -25,14 +28,11 @@ from factoid.late_interaction.training.teacher import score_sentences, train_tea
 from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker
 from factoid.words import stands_in
 
-WAYS, ROUNDS, MOST_WORDS = 2, 3, 130
+WAYS, ROUNDS, MOST_WORDS, PROJECTION = 2, 3, 130, 128
 TEST_ARTICLES, TEST_QUESTIONS, DEPTH = 8, 1000, 10
 CURVE_QUESTIONS, CURVE_STEPS = 120, 115  # of the first articles, whose paragraphs are few
-VARIANTS = (
-    "passages",
-    "both",
-    "teacher",
-)  # "teacher": both losses, the sentences scored by a cross-encoder, not by labels
+# "untrained": before the first step; "teacher": both losses, the sentences scored by a cross-encoder, not by labels.
+VARIANTS = ("untrained", "passages", "both", "teacher")
 
 
 @dataclass(frozen=True)
@@ -54,27 +54,31 @@ class Remembering(LateInteractionEncoder):
         return [known[text] for text in texts]
 
 
-def evaluate(model: Any, cases: Sequence[Case]) -> dict[str, float]:
-    """Return P@1 and R@5 in percent, of sentences under passage encoding and of passages; "coarse": under m_q alone."""
+def judge(model: Any, cases: Sequence[Case]) -> dict[str, list[bool]]:
+    """Tell for each case what is right of the sentences under passage encoding and of the passages; "coarse": under m_q alone."""
     ranker = AnyGranularityRanker(Remembering(model, batch_size=8), template="{text}")
     ranker.encoder.encode_passages(sorted({text for case in cases for text in case.passages}, key=len))
-    measures = _rates(cases, lambda case: ranker.rank(case.question, case.passages, "sentence", k=5), "sentence")
-    measures |= _rates(cases, lambda case: ranker.rank(case.question, case.passages, "passage", k=5), "passage")
+    rights = _judged(ranker, cases, "sentence", "sentence") | _judged(ranker, cases, "passage", "passage")
     finer = model.prompts.pop("query_sentence", None)
     if finer is not None:
         try:
-            measures |= _rates(cases, lambda case: ranker.rank(case.question, case.passages, "sentence", k=5), "coarse")
+            rights |= _judged(ranker, cases, "sentence", "coarse")
         finally:
             model.prompts["query_sentence"] = finer
-    return measures
+    return rights
 
 
-def _rates(cases: Sequence[Case], rank: Callable[[Case], list[Any]], name: str) -> dict[str, float]:
-    first = five = 0
+def _judged(ranker: AnyGranularityRanker, cases: Sequence[Case], granularity: str, name: str) -> dict[str, list[bool]]:
+    best = []
     for case in cases:
-        right = [any(stands_in(answer, hit.unit.text) for answer in case.answers) for hit in rank(case)]
-        first, five = first + right[0], five + any(right)
-    return {f"{name} P@1": 100 * first / len(cases), f"{name} R@5": 100 * five / len(cases)}
+        hits = ranker.rank(case.question, case.passages, granularity, k=5)  # type: ignore[arg-type]
+        best.append([any(stands_in(answer, hit.unit.text) for answer in case.answers) for hit in hits])
+    return {f"{name} P@1": [right[0] for right in best], f"{name} R@5": [any(right) for right in best]}
+
+
+def rates(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
+    """Return shares in per cent."""
+    return {name: 100 * sum(right) / len(right) for name, right in rights.items()}
 
 
 def prepare(squad: Path, folder: Path, *, count: int) -> tuple[list[TrainingExample], list[Case]]:
@@ -107,11 +111,16 @@ def run(folder: Path, variant: str, seed: int, rate: float, examples: list[Train
     result = folder / f"{target.name}.json"
     if result.exists():
         return
+    if variant == "untrained":
+        rights = judge(load_model(mini_lm(), projection=PROJECTION, seed=seed, device="cpu"), cases)
+        values = {"record": {"loss": [], "measures": []}, "measures": rates(rights), "rights": rights}
+        write_file(result, lambda file: file.write(json.dumps(values).encode()))
+        return
     if variant == "teacher":
         examples = taught(folder, examples, seed)
     settings = RankerSettings(
         model=mini_lm(),
-        projection=128,
+        projection=PROJECTION,
         sentence_weight=float(variant != "passages"),
         batch_size=8,
         learning_rate=rate,
@@ -123,11 +132,12 @@ def run(folder: Path, variant: str, seed: int, rate: float, examples: list[Train
         examples,
         target,
         settings=settings,
-        measure=lambda model: evaluate(model, small),
+        measure=lambda model: rates(judge(model, small)),
         use_cpu=True,
         show_progress=True,
     )
-    values = {"record": asdict(record), "measures": evaluate(load_model(str(target), device="cpu"), cases)}
+    rights = judge(load_model(str(target), device="cpu"), cases)
+    values = {"record": asdict(record), "measures": rates(rights), "rights": rights}
     write_file(result, lambda file: file.write(json.dumps(values).encode()))
 
 
@@ -148,6 +158,14 @@ def table(folder: Path) -> str:
     for run_name, result in results.items():
         cells = [f"{result['measures'][name]:.1f}" if name in result["measures"] else "" for name in names]
         lines.append(f"| {run_name} | " + " | ".join(cells) + " |")
+    for run_name, result in results.items():
+        other = results.get(run_name.replace("both", "passages").replace("teacher", "passages"), result)
+        if other is not result:
+            gains = [
+                f"{name} {difference(np.array(result['rights'][name]), np.array(other['rights'][name]))}"
+                for name in names[:4]
+            ]
+            lines += ["", f"{run_name} over passages alone: {', '.join(gains)}"]
     lines += ["", "| variant-rate-seed | step | loss: passage | sentence | P@1: sentence | passage |", "|---" * 6 + "|"]
     for run_name, result in results.items():
         before = 0

@@ -52,8 +52,9 @@ def test_examples_have_the_right_paragraph_first_and_negatives_without_an_answer
 
     monkeypatch.setattr(training_data, "Candidates", Everything)
     learned, _ = training_data.read_splits(squad, test_articles=2)
-    examples = training_data.make_examples(learned, count=3, ways=3, most_words=50)
-    assert len(examples) == 3
+    examples = training_data.make_examples(learned, count=3, ways=3, rounds=2, most_words=50)
+    assert len(examples) == 6
+    assert len({example.passages for example in examples}) == 6  # other negatives in each round
     for example in examples:
         town = example.query.split()[-1].rstrip("?")
         assert town in example.passages[0]
@@ -72,7 +73,7 @@ def test_rates_equal_counts_by_hand(tmp_path):
         training.Case("Where is the tower?", ("paris",), passages),
         training.Case("Where is the river?", ("nowhere",), passages),
     ]
-    measures = training.evaluate(model, cases)
+    measures = training.rates(training.judge(model, cases))
     assert model.prompts["query_sentence"]
     ranker = AnyGranularityRanker(model, template="{text}")
     for kind in ("sentence", "passage"):
@@ -88,9 +89,15 @@ def test_the_table_shows_what_was_measured(tmp_path):
     loss = [{"step": 1, "passage": 0.25, "sentence": 0.5}, {"step": 2, "passage": 0.75, "sentence": 0.25}]
     points = [{"step": step, "sentence P@1": 50 + step, "passage P@1": 80} for step in (0, 2)]
     result = {"measures": {"sentence P@1": 61.25, "passage P@1": 80}, "record": {"loss": loss, "measures": points}}
-    (tmp_path / "both-0.0003-0.json").write_text(json.dumps(result))
+    right = {name: [True, True] for name in ("sentence P@1", "sentence R@5", "passage P@1", "passage R@5")}
+    (tmp_path / "both-0.0003-0.json").write_text(json.dumps(result | {"rights": right}))
+    wrong = {name: [False, False] for name in right}
+    alone = {"measures": {}, "record": {"loss": [], "measures": []}, "rights": wrong}
+    (tmp_path / "passages-0.0003-0.json").write_text(json.dumps(alone))
     lines = training.table(tmp_path).splitlines()
     assert "| both-0.0003-0 | 61.2 |  | 80.0 |  |  |" in lines
+    [gain] = [line for line in lines if line.startswith("both-0.0003-0 over passages alone")]
+    assert "sentence P@1 +100.0 [+100.0, +100.0]" in gain
     assert lines[-2:] == [
         "| both-0.0003-0 | 0 |  |  | 50.0 | 80.0 |",
         "| both-0.0003-0 | 2 | 0.500 | 0.375 | 52.0 | 80.0 |",

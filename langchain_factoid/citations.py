@@ -213,8 +213,8 @@ class _Input:
         metadata = message.response_metadata | _VERSION
         if isinstance(message, AIMessageChunk):
             return message.model_copy(update={"response_metadata": metadata})
-        kept = ("id", "name", "usage_metadata", "additional_kwargs", "tool_calls", "invalid_tool_calls")
-        fields = {name: getattr(message, name) for name in kept}
+        names = ("id", "name", "usage_metadata", "additional_kwargs", "tool_calls", "invalid_tool_calls")
+        fields = {name: getattr(message, name) for name in names}
         return AIMessageChunk(content=self._blocks, response_metadata=metadata, **fields)
 
     def _keep(self, message: BaseMessage) -> None:

@@ -305,11 +305,11 @@ def _cells(rows: Sequence[Sequence[_Field]], header_count: int, *, merged: bool)
         kind: CellKind = "columnHeader" if index < header_count else "content"
         for column, field in enumerate(row):
             above = owner.get((index - 1, column)) if index != header_count else None
-            left = owner.get((index, column - 1))
+            beside = owner.get((index, column - 1))
             if merged and field.covered:
-                if left is not None and cells[left].row == index and cells[left].text:
-                    cells[left] = replace(cells[left], column_span=column - cells[left].column + 1)
-                    owner[index, column] = left
+                if beside is not None and cells[beside].row == index and cells[beside].text:
+                    cells[beside] = replace(cells[beside], column_span=column - cells[beside].column + 1)
+                    owner[index, column] = beside
                     continue
                 if above is not None and cells[above].column_span == 1 and cells[above].text:
                     cells[above] = replace(cells[above], row_span=index - cells[above].row + 1)

@@ -24,18 +24,15 @@ def tidy_mentions(
     """
     spans = ((mention, *_trim(text, mention)) for mention in mentions)
     return [
-        replace(mention, start=start, end=end, title=canonical(mention.title, redirects or {}))
+        replace(mention, start=start, end=end, title=_canonical(mention.title, redirects or {}))
         for mention, start, end in spans
         if start < end
     ]
 
 
-def canonical(title: str, redirects: Mapping[str, str]) -> str:
+def _canonical(title: str, redirects: Mapping[str, str]) -> str:
     """Return the title, with spaces, that a title is redirected to, or the title."""
-    for form in (title.replace(" ", "_"), title):
-        if form in redirects:
-            return redirects[form].replace("_", " ")
-    return title
+    return redirects.get(title.replace(" ", "_"), redirects.get(title, title)).replace("_", " ")
 
 
 def _trim(text: str, mention: Mention) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import logging
 import re
 import shutil
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from factoid.entities.causal_lm import TransformersReader, shorten
 from factoid.entities.prompts import question_prompt
-from factoid.entities.reader import LLMReader, Reader, clean_answer
+from factoid.entities.reader import Reader, clean_answer
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 torch = pytest.importorskip("torch")
@@ -37,25 +37,20 @@ def folder(tmp_path_factory):
 def test_what_a_model_has_learned_from_a_folder(folder):
     reader = TransformersReader(folder)
     assert isinstance(reader, Reader)
-    assert reader.read("which river?") == "Loire"
-    assert reader.read("which river?", DOCUMENT) == "Seine"
     several = [DOCUMENT, "Lyon lies on the Rhone."]
-    assert reader.read("which river?", several) == ""  # the first line, even if it is empty
+    answers = [reader.read("which river?", context) for context in ((), DOCUMENT, several)]
+    assert answers == ["Loire", "Seine", ""]  # the first line, even if it is empty
     assert TransformersReader(folder, skip_empty=True).read("which river?", several) == "Rhone"
     assert TransformersReader(str(folder), max_new_tokens=4).read("which river?") == "Loi"
 
 
 def greedy(model, tokenizer, prompt, steps):
     """One prompt, no padding, no cache."""
-    tokens = tokenizer(prompt)["input_ids"]
-    for _ in range(steps):
+    tokens, written = tokenizer(prompt)["input_ids"], []
+    while len(written) < steps and 0 not in written:
         with torch.no_grad():
-            best = int(model(input_ids=torch.tensor([tokens])).logits[0, -1].argmax())
-        if best == 0:
-            break
-        tokens.append(best)
-    written = tokenizer.decode(tokens[len(tokenizer(prompt)["input_ids"]) :], skip_special_tokens=True)
-    return clean_answer(written, skip_empty=False)
+            written.append(int(model(input_ids=torch.tensor([tokens + written])).logits[0, -1].argmax()))
+    return clean_answer(tokenizer.decode(written, skip_special_tokens=True), skip_empty=False)
 
 
 @pytest.mark.parametrize(("kind", "batch_size"), [("llama", 3), ("gpt2", 8)])
@@ -92,55 +87,48 @@ def test_a_reader_samples_as_the_checkpoint_says_where_it_is_told_to():
     assert len(answers) > 1
 
 
+LONG = [DOCUMENT, "Lyon lies on the Rhone, " * 30]
+
+
+def asked(monkeypatch, reader, documents):
+    """Return the prompt that a model of bytes gets."""
+    generate = Mock(wraps=reader.model.generate)
+    monkeypatch.setattr(reader.model, "generate", generate, raising=False)
+    reader.read("which river?", documents)
+    return reader.tokenizer.decode(generate.call_args.kwargs["input_ids"][0])
+
+
 def test_a_long_prompt_is_cut_from_the_left(monkeypatch, caplog):
-    model, tokenizer = untrained("gpt2", positions=120), byte_tokenizer()
-    asked = []
-    generate = model.generate
-    monkeypatch.setattr(
-        model, "generate", lambda **options: asked.append(options["input_ids"]) or generate(**options), raising=False
-    )
-    documents = ["Rouen lies on the Seine.", "Lyon lies on the Rhone, " * 30]
-    TransformersReader(model, tokenizer).read("which river?", documents)
-    assert tokenizer.decode(asked[0][0]) == question_prompt("which river?", documents)[-110:]  # a byte is a token
+    reader = TransformersReader(untrained("gpt2", positions=120), byte_tokenizer())
+    assert asked(monkeypatch, reader, LONG) == question_prompt("which river?", LONG)[-110:]
     assert "cut to its last 110: 'which river?'" in caplog.text
 
 
 @pytest.mark.parametrize("stated", ["positions", "tokenizer", "option"])
-def test_documents_are_shortened_and_questions_are_not(stated, caplog):
-    caplog.set_level(logging.WARNING)
+def test_documents_are_shortened_and_questions_are_not(monkeypatch, stated, caplog):
     model = untrained("gpt2", positions=120 if stated == "positions" else 512)
     tokenizer = byte_tokenizer(limit=120 if stated == "tokenizer" else None)
-    seen = []
-
-    def prompt(question, context):
-        seen.append(question_prompt(question, context))
-        return seen[-1]
-
-    options = {"max_length": 120} if stated == "option" else {}
-    reader = TransformersReader(model, tokenizer, prompt=prompt, truncate="documents", **options)
-    reader.read("which river?", ["Rouen lies on the Seine.", "Lyon lies on the Rhone, " * 30])
-    used = seen[-1]
-    assert used.startswith("Rouen lies on the Seine.\n\nLyon")
+    limit = 120 if stated == "option" else None
+    reader = TransformersReader(model, tokenizer, truncate="documents", max_length=limit)
+    used = asked(monkeypatch, reader, LONG)
+    assert used.startswith(f"{DOCUMENT}\n\nLyon")
     assert used.endswith("\n\nBased on these texts, answer this question:\nQ: which river?\nA:")
     assert 100 < len(used) <= 110  # 120 positions, 10 of them for the answer, and cut between words
+    reader.read("which river?", ["short"])
     [record] = caplog.records
     assert re.fullmatch(r"documents shortened to \d\d characters: 'which river\?'", record.getMessage())
-    reader.read("which river?", ["short"])
-    assert len(caplog.records) == 1
 
 
 def test_a_question_that_is_too_long():
     reader = TransformersReader(untrained(positions=64), byte_tokenizer())
     with pytest.raises(InvalidInputError, match=r"prompt of 10028 tokens, and the model takes 54 before"):
         reader.read("w" * 10_000, ["text"])
+    reader.max_new_tokens = 80
     with pytest.raises(InvalidInputError, match="takes 0 before an answer of 80"):
-        TransformersReader(untrained(positions=64), byte_tokenizer(), max_new_tokens=80).read("w")
+        reader.read("w")
 
 
-WORDS = st.text(st.sampled_from("ab \n漢"), max_size=30)
-
-
-@given(st.lists(WORDS, max_size=4), st.integers(0, 60))
+@given(st.lists(st.text(st.sampled_from("ab \n漢"), max_size=30), max_size=4), st.integers(0, 60))
 def test_shortening_keeps_a_beginning_that_fits(documents, limit):
     shortened = shorten(documents, lambda texts: sum(map(len, texts)) <= limit)
     assert sum(map(len, shortened)) <= limit
@@ -188,29 +176,9 @@ def test_options_that_cannot_be(options, message):
         TransformersReader(**{"model": untrained(), "tokenizer": byte_tokenizer(), **options}).read("which river?")
 
 
-@pytest.mark.parametrize("dtype", ["float64", torch.float64])
-def test_types_of_weights(folder, dtype):
-    reader = TransformersReader(folder, dtype=dtype, device="cpu")
+def test_types_of_weights(folder):
+    reader = TransformersReader(folder, dtype="float64", device="cpu")
     assert reader.read("which river?") == "Loire"
     assert reader._loaded[0].dtype is torch.float64
-    for wrong in ("float99", "int8"):
-        with pytest.raises(UnreadableFileError, match="as a causal language model"):
-            TransformersReader(folder, dtype=wrong, device="cpu").read("which river?")
-
-
-@pytest.mark.parametrize(
-    ("questions", "contexts", "reason"),
-    [
-        ("ab", [[], []], "expected a list of questions, got str"),
-        (["a", "b"], "ab", "expected a list of contexts, got str"),
-        (["a"], None, "expected a list of contexts, got NoneType"),
-        (["a", "b"], [[]], "got 1 for 2 questions"),
-        ([" "], [[]], "expected a question"),
-        ([None], [[]], "expected a question"),
-        (["a"], [[None]], "expected the text of each document, got list with NoneType"),
-    ],
-)
-def test_batches_that_are_none(questions, contexts, reason):
-    for reader in (TransformersReader(untrained(), byte_tokenizer()), LLMReader(lambda prompt: prompt)):
-        with pytest.raises(InvalidInputError, match=reason):
-            reader.read_batch(questions, contexts)
+    with pytest.raises(UnreadableFileError, match="as a causal language model"):
+        TransformersReader(folder, dtype="float99", device="cpu").read("which river?")

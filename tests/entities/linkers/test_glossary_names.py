@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from factoid import Document
-from factoid.entities import build_own_articles
 from factoid.entities.linkers.titles import TitleLinker
-from tests.entities.linkers.stores import links, make_store
+from tests.entities.linkers.stores import glossary, links, make_store
 
 TERMS = """one-time password|first aid|last mile|out of stock|same-day delivery|over the counter|down payment|up-time
 on-call duty|off-grid system|after-sales service|no-load loss|all-risk insurance|Heron|State|Seal""".replace("\n", "|")
-CODES = ["4711", "e12", "Heron", "2", "Seal"]
-
-
-def glossary(*titles, **aliases):
-    return build_own_articles(
-        [Document("Text.", title, metadata={"aliases": aliases.get(title, [])}) for title in titles]
-    )
 
 
 @pytest.fixture(scope="module")
 def terms():
-    with glossary(*TERMS.split("|")) as store:
+    with glossary(*TERMS.split("|"), "4711", "e12", "2") as store:
         yield store
 
 
@@ -42,15 +33,7 @@ def test_names_that_begin_with_a_function_word(terms, question):
         ("What is a state?", {"state": "State"}),
         ("Did the first one out pay down the last time?", {}),
         ("Who was over at the first, for all that?", {}),
-    ],
-)
-def test_words_of_every_question(terms, question, expected):
-    assert links(TitleLinker(terms), question) == expected
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
+        # codes
         ("Does the 4711 fit the Heron?", {"4711": "4711", "Heron": "Heron"}),
         ("what does error e12 mean on the heron?", {"e12": "e12", "heron": "Heron"}),
         ("how often is the seal of an e12 changed", {"seal": "Seal", "e12": "e12"}),
@@ -58,9 +41,8 @@ def test_words_of_every_question(terms, question, expected):
         ("What is 2?", {"2": "2"}),
     ],
 )
-def test_codes(question, expected):
-    with glossary(*CODES) as store:
-        assert links(TitleLinker(store), question) == expected
+def test_words_of_every_question_and_codes(terms, question, expected):
+    assert links(TitleLinker(terms), question) == expected
 
 
 LARGE = "First aid|In Paris|Paris|A Long Way|1984|Ivan|In vitro|May|June|Will (law)|At Home".split("|")
@@ -80,13 +62,10 @@ LARGE = "First aid|In Paris|Paris|A Long Way|1984|Ivan|In vitro|May|June|Will (l
         ("Is it so, and may Ivan come?", {"Ivan": "Ivan"}),
         ("May Ivan come in June?", {"Ivan": "Ivan", "June": "June"}),
         ("Will Ivan come in June?", {"Ivan": "Ivan", "June": "June"}),
+        ("Did Ivan see it at first sight?", {"Ivan": "Ivan"}),  # no title
     ],
 )
 def test_in_large_stores(tmp_path, count_as_large, question, expected):
-    with make_store(tmp_path / "s", LARGE, redirects={"in June": "June", "at first sight": "Ivan"}) as store:
+    anchors = [("at first sight", "June", 9)]
+    with make_store(tmp_path / "s", LARGE, redirects={"in June": "June"}, anchors=anchors) as store:
         assert links(TitleLinker(store), question) == expected
-
-
-def test_only_titles_of_large_stores_begin_with_a_function_word(tmp_path, count_as_large):
-    with make_store(tmp_path / "s", ["Ivan", "Love"], anchors=[("at first sight", "Love", 9)]) as store:
-        assert links(TitleLinker(store), "Did Ivan see it at first sight?") == {"Ivan": "Ivan"}

@@ -6,11 +6,10 @@ import sys
 
 import pytest
 
-from factoid import Document
-from factoid.entities import Match, TitleLinker, build_own_articles
+from factoid.entities import Match, TitleLinker
 from factoid.entities.articles.name_index import name_parts
 from factoid.errors import MissingDependencyError
-from tests.entities.linkers.stores import links
+from tests.entities.linkers.stores import glossary, links
 
 ENTRIES = {
     "Calvin Coolidge": "A president. It was said that Coolidge spoke little.",
@@ -32,7 +31,7 @@ ENTRIES = {
 
 @pytest.fixture(scope="module")
 def store():
-    with build_own_articles([Document(text, title) for title, text in ENTRIES.items()]) as store:
+    with glossary(**ENTRIES) as store:
         yield store
 
 
@@ -106,9 +105,8 @@ def test_misspelt_names_on_demand(store, question, expected):
 
 def test_a_misspelt_name_is_never_above_a_whole_one():
     pytest.importorskip("rapidfuzz")
-    with build_own_articles([Document("A.", "Heron"), Document("B.", "Meron")]) as store:
-        question = "Is the heron a zeron?"
-        whole, misspelt = TitleLinker(store, misspellings=True).link(question)
+    with glossary("Heron", "Meron") as store:
+        whole, misspelt = TitleLinker(store, misspellings=True).link("Is the heron a zeron?")
     assert (whole.title, whole.match, whole.score) == ("Heron", Match.NAME, 1.0)
     assert misspelt.ambiguous
     assert {candidate.title for candidate in misspelt.candidates} == {"Heron", "Meron"}
@@ -126,5 +124,4 @@ def test_running_text_is_linked_where_the_linker_is_sure(store):
     linker = TitleLinker(store)
     assert "Coolidge" in links(linker, text)
     assert [mention.title for mention in linker.link_document(text)] == ["Mary Smith"]
-    assert linker.link_document(text) == [mention for mention in linker.link(text) if mention.score >= 0.6]
     assert TitleLinker(store, min_score=0.2).link_document(text) == TitleLinker(store, min_score=0.2).link(text)

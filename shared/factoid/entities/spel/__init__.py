@@ -2,7 +2,6 @@
 
 from factoid.entities.spel.linker import SpELLinker
 from factoid.entities.spel.model import convert_spel
-from factoid.entities.spel.tidy import tidy_mentions
 from factoid.entities.spel.vocabulary import VocabularyFiles
 
-__all__ = ["SpELLinker", "VocabularyFiles", "convert_spel", "tidy_mentions"]
+__all__ = ["SpELLinker", "VocabularyFiles", "convert_spel"]

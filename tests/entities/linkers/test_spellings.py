@@ -81,25 +81,6 @@ def test_squeezed_names_have_the_same_letters_and_digits(name):
         assert is_respelled(key, name)
 
 
-GLOSSARY = ["Duty Cycle", "impeller", "Switch", "Assembly line", "Purchase Order", "Gas"]
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("Did Anna approve the purchase order?", {"purchase order": "Purchase Order"}),
-        ("Are duty cycles of impellers long?", {"duty cycles": "Duty Cycle", "impellers": "impeller"}),
-        ("how do switches and assembly lines differ", {"switches": "Switch", "assembly lines": "Assembly line"}),
-        ("Is a gas a ga?", {"gas": "Gas"}),
-        ("Is it so?", {}),
-    ],
-)
-def test_in_small_stores_names_need_no_capital(question, expected):
-    with glossary(*GLOSSARY) as store:
-        assert links(TitleLinker(store), question) == expected
-        assert links(TitleLinker(store, lower_case="always"), question) == expected
-
-
 def test_plurals_and_redirects_in_lower_case_also_in_large_stores(tmp_path, count_as_large):
     redirects = {"Steam pump": "Steam Pump"}
     linker = TitleLinker(make_store(tmp_path / "s", ["Steam engine", "Ivan", "Steam Pump"], redirects=redirects))

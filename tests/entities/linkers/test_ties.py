@@ -14,19 +14,17 @@ def large(count_as_large):
     """The small stores of these tests count as large ones."""
 
 
-class Answers:
-    """An encoder of texts by the first word of a list that they hold."""
+class Encoder:
+    """Encodes by a function of a text, and remembers what it was asked."""
 
-    def __init__(self, *words):
-        self.words = words
-        self.calls = []
-
-    def encode_queries(self, texts):
-        return self.encode_units(texts)
+    def __init__(self, vector):
+        self.vector, self.calls = vector, []
 
     def encode_units(self, texts):
         self.calls.append(list(texts))
-        return np.array([[float(word in text) for word in self.words] for text in texts], np.float32)
+        return np.array([self.vector(text) for text in texts], np.float32)
+
+    encode_queries = encode_units
 
 
 SEALS = {
@@ -51,7 +49,7 @@ def test_ties_are_reported(seals):
 
 
 def test_ties_are_broken_by_context(seals):
-    encoder = Answers("song", "sea", "letter")
+    encoder = Encoder(lambda text: [float(word in text) for word in ("song", "sea", "letter")])
     texts = ["Which song is of Seal?", "Is the Seal on the letter?", "Is a Seal here?"]
     mentions = [mention for mentions in TitleLinker(seals, encoder=encoder).link_batch(texts) for mention in mentions]
     expected = [("Seal (singer)", False), ("Seal (stamp)", False), ("Seal (animal)", True)]
@@ -65,23 +63,15 @@ def test_ties_are_broken_by_context(seals):
     assert "Seal (animal). A seal is an animal of the sea." in units
 
 
-class Angles:
-    """An encoder by a table of two-dimensional directions, in degrees; an article's is that of its title."""
-
-    def __init__(self, **degrees):
-        self.degrees = degrees
-
-    def encode_queries(self, texts):
-        angles = np.radians([self.degrees[text.split()[0].strip(".?")] for text in texts])
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-
-    def encode_units(self, texts):
-        return self.encode_queries([text.split("(")[1].split(")")[0] for text in texts])
-
-
 def test_a_preference_of_the_bare_name_decides_nothing(seals):
     # The cosines to animal, singer and stamp of "Seal" are 0.94, 0.34, -0.34; the text must be ahead by 0.08 more than that.
-    encoder = Angles(animal=0, singer=90, stamp=130, Seal=20, Near=18, Far=10, Song=60)
+    degrees = {"(animal)": 0, "(singer)": 90, "(stamp)": 130, "Seal": 20, "Near": 18, "Far": 10, "Song": 60}
+
+    def direction(text):
+        angle = np.radians(next(angle for word, angle in degrees.items() if word in text.removesuffix(" the Seal?")))
+        return np.cos(angle), np.sin(angle)
+
+    encoder = Encoder(direction)
     for text, title, ambiguous in [
         ("Seal?", "Seal (animal)", True),
         ("Near the Seal?", "Seal (animal)", True),

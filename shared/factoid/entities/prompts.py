@@ -34,7 +34,7 @@ def as_documents(context: Any, text_of: Callable[[Any], Any] = lambda document: 
     if isinstance(documents, str):
         return [documents]
     several = isinstance(documents, Iterable) and not isinstance(documents, Mapping)
-    texts = [text_of(document) for document in documents] if several else [None]
+    texts: list[Any] = [text_of(document) for document in documents] if several else [None]
     if not all(isinstance(text, str) for text in texts):
         raise InvalidInputError(f"expected a list of documents, each with a text, or () for none, got {context!r:.200}")
     return texts

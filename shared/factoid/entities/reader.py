@@ -138,8 +138,7 @@ def _limit_answers(model: Any, max_tokens: int | None) -> Any:
     """Return a copy of a framework's model whose answers have at most this many tokens, where it has such a setting."""
     if max_tokens is None:
         return model
-    if max_tokens < 1:
-        raise InvalidInputError(f"max_tokens must be at least 1, or None for the model's own, got {max_tokens}")
+    whole_number("max_tokens", max_tokens)
     fields: dict[str, Any] = getattr(type(model), "model_fields", {})  # both frameworks' models are pydantic's
     name = next((name for name in _LIMITS if name in fields), None)
     limit = name and getattr(model, name)

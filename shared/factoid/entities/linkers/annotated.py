@@ -37,7 +37,8 @@ class AnnotatedLinker:
     def link(self, text: str) -> list[Mention]:
         """Return the mentions of a question; none if it is not known. A mention that ends after the text is refused."""
         check_text(text)
-        located, missing = [], []
+        located: list[Mention] = []
+        missing: list[Mention] = []
         tokens = tokenize(text)
         for annotation in dict.fromkeys(_as_list(self._annotate(text), text)) if text else ():
             if isinstance(annotation, Mention):

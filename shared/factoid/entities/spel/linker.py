@@ -14,7 +14,7 @@ from factoid.entities.spel.phrases import PLAIN_CHARACTERS, find_phrases, join_a
 from factoid.entities.spel.predict import merge_windows, windows
 from factoid.entities.spel.vocabulary import VocabularyFiles, entity_title
 from factoid.errors import InvalidInputError
-from factoid.units import check_text
+from factoid.units import check_text, whole_number
 
 if TYPE_CHECKING:
     import torch
@@ -53,9 +53,8 @@ class SpELLinker:
         device: str | torch.device | None = None,
         batch_size: int = 16,
     ) -> None:
-        if top_k < 1 or batch_size < 1:
-            raise InvalidInputError(f"expected 1 at least, got top_k={top_k} and batch_size={batch_size}")
-        self.top_k, self.device, self.batch_size = top_k, device, batch_size
+        self.top_k, self.batch_size = whole_number("top_k", top_k), whole_number("batch_size", batch_size)
+        self.device = device
         self._files: tuple[Any, ...] = (Path(model),)
         self._loaded: LoadedModel | None = None
         self._lock = Lock()

@@ -14,43 +14,71 @@ from factoid.entities.reader import Reader, clean_answer
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 
-from tests.tiny_causal_lm import byte_tokenizer, taught, untrained  # noqa: E402
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
 
 DOCUMENT = "Rouen lies on the Seine."
-LEARNED = {
-    question_prompt("which river?"): " Loire\nQ:",
-    question_prompt("which river?", [DOCUMENT]): ' "Seine"\n\n',
-    question_prompt("which river?", [DOCUMENT, "Lyon lies on the Rhone."]): "\n Rhone",
-}
+SEVERAL = [DOCUMENT, "Lyon lies on the Rhone."]
+
+
+def byte_tokenizer(**options):
+    """Make a tokenizer without a pad token: each byte is a token."""
+    alphabet = ["<end>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokenizer = Tokenizer(models.BPE({char: number for number, char in enumerate(alphabet)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    options |= {"eos_token": "<end>", "clean_up_tokenization_spaces": False}
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **options)
+
+
+def untrained(kind="llama", *, positions=512):
+    torch.manual_seed(0)
+    options = {"vocab_size": 257, "bos_token_id": None, "eos_token_id": 0, "initializer_range": 0.5}
+    if kind == "gpt2":  # learned positions: padding shows if it is counted
+        config = transformers.GPT2Config(n_positions=positions, n_embd=32, n_layer=2, n_head=2, **options)
+        return transformers.GPT2LMHeadModel(config).eval()
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = transformers.LlamaConfig(max_position_embeddings=positions, pad_token_id=None, **sizes, **options)
+    return transformers.LlamaForCausalLM(config).eval()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("reader")
-    taught(LEARNED).save_pretrained(path)
+    untrained("gpt2").save_pretrained(path)
     byte_tokenizer().save_pretrained(path)
     return path
 
 
-def test_what_a_model_has_learned_from_a_folder(folder):
-    reader = TransformersReader(folder)
-    assert isinstance(reader, Reader)
-    several = [DOCUMENT, "Lyon lies on the Rhone."]
-    answers = [reader.read("which river?", context) for context in ((), DOCUMENT, several)]
-    assert answers == ["Loire", "Seine", ""]  # the first line, even if it is empty
-    assert TransformersReader(folder, skip_empty=True).read("which river?", several) == "Rhone"
-    assert TransformersReader(str(folder), max_new_tokens=4).read("which river?") == "Loi"
-
-
-def greedy(model, tokenizer, prompt, steps):
+def greedy(model, prompt, steps=10):
     """One prompt, no padding, no cache."""
+    tokenizer = byte_tokenizer()
     tokens, written = tokenizer(prompt)["input_ids"], []
     while len(written) < steps and 0 not in written:
         with torch.no_grad():
             written.append(int(model(input_ids=torch.tensor([tokens + written])).logits[0, -1].argmax()))
     return clean_answer(tokenizer.decode(written, skip_special_tokens=True), skip_empty=False)
+
+
+def test_a_folder_answers_as_the_model_that_was_saved_in_it(folder):
+    reader, model = TransformersReader(folder), untrained("gpt2")
+    assert isinstance(reader, Reader)
+    for context in ((), DOCUMENT, SEVERAL):
+        assert reader.read("which river?", context) == greedy(model, question_prompt("which river?", context)) != ""
+    short = TransformersReader(str(folder), max_new_tokens=4).read("which river?")
+    assert short == greedy(model, question_prompt("which river?"), 4)
+
+
+@pytest.mark.parametrize(
+    ("written", "options", "answer"),
+    [(' "Seine"\n\n', {}, "Seine"), ("\n Rhone", {}, ""), ("\n Rhone", {"skip_empty": True}, "Rhone")],
+)
+def test_the_answer_is_the_first_line_even_if_it_is_empty(monkeypatch, written, options, answer):
+    model, tokenizer = untrained(), byte_tokenizer()
+    tokens = tokenizer(written, return_tensors="pt")["input_ids"]
+    monkeypatch.setattr(model, "generate", lambda input_ids, **_: torch.cat([input_ids, tokens], 1), raising=False)
+    assert TransformersReader(model, tokenizer, **options).read("which river?") == answer
 
 
 @pytest.mark.parametrize(("kind", "batch_size"), [("llama", 3), ("gpt2", 8)])
@@ -59,7 +87,7 @@ def test_batches_of_any_size_answer_as_a_greedy_loop_does(kind, batch_size):
     assert tokenizer.pad_token_id is None
     questions = [f"{'what ' * (index % 4)}is {index}?" for index in range(7)]
     contexts = [["word " * (5 * index)] * (index % 3) for index in range(7)]
-    expected = [greedy(model, tokenizer, question_prompt(*pair), 10) for pair in zip(questions, contexts, strict=True)]
+    expected = [greedy(model, question_prompt(*pair)) for pair in zip(questions, contexts, strict=True)]
     assert len(set(expected)) > 3
     # What checkpoints of chat models bring along has no part in it.
     chatty = {"do_sample": True, "temperature": 0.7, "top_p": 0.9, "top_k": 5, "repetition_penalty": 1.5}
@@ -107,7 +135,7 @@ def test_a_long_prompt_is_cut_from_the_left(monkeypatch, caplog):
 @pytest.mark.parametrize("stated", ["positions", "tokenizer", "option"])
 def test_documents_are_shortened_and_questions_are_not(monkeypatch, stated, caplog):
     model = untrained("gpt2", positions=120 if stated == "positions" else 512)
-    tokenizer = byte_tokenizer(limit=120 if stated == "tokenizer" else None)
+    tokenizer = byte_tokenizer(**({"model_max_length": 120} if stated == "tokenizer" else {}))
     limit = 120 if stated == "option" else None
     reader = TransformersReader(model, tokenizer, truncate="documents", max_length=limit)
     used = asked(monkeypatch, reader, LONG)
@@ -178,7 +206,7 @@ def test_options_that_cannot_be(options, message):
 
 def test_types_of_weights(folder):
     reader = TransformersReader(folder, dtype="float64", device="cpu")
-    assert reader.read("which river?") == "Loire"
+    assert reader.read("which river?") == TransformersReader(folder).read("which river?")
     assert reader._loaded[0].dtype is torch.float64
     with pytest.raises(UnreadableFileError, match="as a causal language model"):
         TransformersReader(folder, dtype="float99", device="cpu").read("which river?")

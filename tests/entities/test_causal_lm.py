@@ -156,9 +156,13 @@ def test_a_question_that_is_too_long():
         reader.read("w")
 
 
+def cut(documents, limit):
+    return shorten(documents, lambda texts: sum(map(len, texts)) <= limit)
+
+
 @given(st.lists(st.text(st.sampled_from("ab \n漢"), max_size=30), max_size=4), st.integers(0, 60))
 def test_shortening_keeps_a_beginning_that_fits(documents, limit):
-    shortened = shorten(documents, lambda texts: sum(map(len, texts)) <= limit)
+    shortened = cut(documents, limit)
     assert sum(map(len, shortened)) <= limit
     assert "\0".join(documents).startswith("\0".join(shortened))
     if sum(map(len, documents)) <= limit:
@@ -166,13 +170,10 @@ def test_shortening_keeps_a_beginning_that_fits(documents, limit):
 
 
 def test_cuts_are_between_words_where_there_are_some():
-    def cut(text, limit):
-        return shorten([text], lambda texts: sum(map(len, texts)) <= limit)
-
-    assert cut("the river Seine", 13) == ["the river"]
-    assert cut("漢字漢字", 3) == ["漢字漢"]
-    assert cut("a " + "b" * 100, 90) == ["a " + "b" * 50]
-    assert shorten(["abc", "def"], lambda texts: sum(map(len, texts)) <= 3) == ["abc"]
+    assert cut(["the river Seine"], 13) == ["the river"]
+    assert cut(["漢字漢字"], 3) == ["漢字漢"]
+    assert cut(["a " + "b" * 100], 90) == ["a " + "b" * 50]
+    assert cut(["abc", "def"], 3) == ["abc"]
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])

@@ -102,6 +102,7 @@ def test_anything_that_completes_a_prompt_is_a_reader():
         ("ab", [[], []], "expected a list of questions, got str"),
         (["a", "b"], "ab", "expected a list of contexts, got str"),
         (["a"], None, "expected a list of contexts, got NoneType"),
+        (["a"], {"a": ["text"]}, "expected a list of contexts, got dict"),
         (["a", "b"], [[]], "got 1 for 2 questions"),
         ([" \n"], [[]], "expected a question"),
         ([None], [[]], "expected a question"),

@@ -45,7 +45,7 @@ def match_contexts(
 ) -> list[tuple[str, list[str]]]:
     """Return each question with its documents, as `as_documents` gives them, or refuse other than two lists of one length."""
     for name, values in (("questions", questions), ("contexts", contexts)):
-        if isinstance(values, str) or not isinstance(values, Collection):
+        if isinstance(values, str | Mapping) or not isinstance(values, Collection):
             kind = type(values).__name__
             raise InvalidInputError(f"expected a list of {name}, got {kind}: read answers a single question")
     if (count := len(contexts)) != len(questions):

@@ -49,5 +49,6 @@ def test_the_form_as_given_goes_before_other_forms_of_a_question():
 def test_what_cannot_be():
     with pytest.raises(InvalidInputError, match="must map questions to titles"):
         AnnotatedLinker([("a", "b")])
-    with pytest.raises(InvalidInputError, match="titles or mentions, got 3"):
-        AnnotatedLinker({"a": 3})
+    for annotation in (3, {"title": "A"}):
+        with pytest.raises(InvalidInputError, match="titles or mentions, got"):
+            AnnotatedLinker({"a": annotation})

@@ -67,7 +67,7 @@ def _question_key(question: str) -> str:
 def _as_list(annotation: Any, text: str) -> list[str | Mention]:
     if annotation is None:
         return []
-    several = isinstance(annotation, Iterable) and not isinstance(annotation, str)
+    several = isinstance(annotation, Iterable) and not isinstance(annotation, str | Mapping)
     annotations: list[Any] = list(annotation) if several else [annotation]
     if not all(isinstance(value, str | Mention) for value in annotations):
         raise InvalidInputError(f"annotations of {text!r} must be titles or mentions, got {annotation!r}")

@@ -186,18 +186,13 @@ def test_damaged_files(folder, tmp_path, name):
     assert caught.value.__cause__ is not None
 
 
-def test_devices_that_are_not_there(folder):
-    for model in ([folder], [untrained(), byte_tokenizer()]):
-        with pytest.raises(InvalidInputError, match="expected a device that PyTorch can use here"):
-            TransformersReader(*model, device="cuda:99").read("which river?")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         *(({name: 0}, f"{name} must be at least 1, got 0") for name in ("max_new_tokens", "max_length", "batch_size")),
         *(({name: "middle"}, f"{name} must be one of .*, got 'middle'") for name in ("decoding", "truncate")),
         ({"tokenizer": None}, "needs its tokenizer"),
+        ({"device": "cuda:99"}, "expected a device that PyTorch can use here"),
     ],
 )
 def test_options_that_cannot_be(options, message):

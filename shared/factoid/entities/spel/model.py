@@ -48,7 +48,7 @@ class LoadedModel:
 
 
 def load_model(files: Sequence[Any], *, top_k: int, device: Any, batch_size: int) -> LoadedModel:
-    """Load a model onto a device; None for a GPU where PyTorch sees one. `files` are the arguments of `_read_model`."""
+    """Load a folder, or a checkpoint, its vocabulary and its tokenizer, onto a device; None for a GPU where there is one."""
     usable = usable_device(device, extra="spel")
     encoder, out, vocabulary, tokenizer = _read_model(*files)
     predictor = Predictor(encoder.to(usable), out.to(usable), k=top_k, batch_size=batch_size)
@@ -59,7 +59,7 @@ def load_model(files: Sequence[Any], *, top_k: int, device: Any, batch_size: int
 def _read_model(
     model: Path, vocabulary: VocabularyFiles | AnyPath | None = None, tokenizer: AnyPath | None = None
 ) -> tuple[Any, Tensor, list[str], Tokenizer]:
-    """Return encoder, output embedding, vocabulary and tokenizer, of three places or of a folder; they belong together."""
+    """Return encoder, output embedding, vocabulary and tokenizer, and check that they belong together."""
     if (model / _MANIFEST).exists():
         encoder, out, entities = _read_folder(model)
         loaded = load_tokenizer(model)

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import logging
 import re
 import shutil
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -10,52 +10,75 @@ from hypothesis import strategies as st
 
 from factoid.entities.causal_lm import TransformersReader, shorten
 from factoid.entities.prompts import question_prompt
-from factoid.entities.reader import LLMReader, Reader, clean_answer
+from factoid.entities.reader import Reader, clean_answer
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 
-from tests.tiny_causal_lm import byte_tokenizer, taught, untrained  # noqa: E402
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
 
 DOCUMENT = "Rouen lies on the Seine."
-LEARNED = {
-    question_prompt("which river?"): " Loire\nQ:",
-    question_prompt("which river?", [DOCUMENT]): ' "Seine"\n\n',
-    question_prompt("which river?", [DOCUMENT, "Lyon lies on the Rhone."]): "\n Rhone",
-}
+SEVERAL = [DOCUMENT, "Lyon lies on the Rhone."]
+
+
+def byte_tokenizer(**options):
+    """Make a tokenizer without a pad token: each byte is a token."""
+    alphabet = ["<end>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokenizer = Tokenizer(models.BPE({char: number for number, char in enumerate(alphabet)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    options |= {"eos_token": "<end>", "clean_up_tokenization_spaces": False}
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **options)
+
+
+def untrained(kind="llama", *, positions=512):
+    torch.manual_seed(0)
+    options = {"vocab_size": 257, "bos_token_id": None, "eos_token_id": 0, "initializer_range": 0.5}
+    if kind == "gpt2":  # learned positions: padding shows if it is counted
+        config = transformers.GPT2Config(n_positions=positions, n_embd=32, n_layer=2, n_head=2, **options)
+        return transformers.GPT2LMHeadModel(config).eval()
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = transformers.LlamaConfig(max_position_embeddings=positions, pad_token_id=None, **sizes, **options)
+    return transformers.LlamaForCausalLM(config).eval()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("reader")
-    taught(LEARNED).save_pretrained(path)
+    untrained("gpt2").save_pretrained(path)
     byte_tokenizer().save_pretrained(path)
     return path
 
 
-def test_what_a_model_has_learned_from_a_folder(folder):
-    reader = TransformersReader(folder)
-    assert isinstance(reader, Reader)
-    assert reader.read("which river?") == "Loire"
-    assert reader.read("which river?", DOCUMENT) == "Seine"
-    several = [DOCUMENT, "Lyon lies on the Rhone."]
-    assert reader.read("which river?", several) == ""  # the first line, even if it is empty
-    assert TransformersReader(folder, skip_empty=True).read("which river?", several) == "Rhone"
-    assert TransformersReader(str(folder), max_new_tokens=4).read("which river?") == "Loi"
-
-
-def greedy(model, tokenizer, prompt, steps):
+def greedy(model, prompt, steps=10):
     """One prompt, no padding, no cache."""
-    tokens = tokenizer(prompt)["input_ids"]
-    for _ in range(steps):
+    tokenizer = byte_tokenizer()
+    tokens, written = tokenizer(prompt)["input_ids"], []
+    while len(written) < steps and 0 not in written:
         with torch.no_grad():
-            best = int(model(input_ids=torch.tensor([tokens])).logits[0, -1].argmax())
-        if best == 0:
-            break
-        tokens.append(best)
-    written = tokenizer.decode(tokens[len(tokenizer(prompt)["input_ids"]) :], skip_special_tokens=True)
-    return clean_answer(written, skip_empty=False)
+            written.append(int(model(input_ids=torch.tensor([tokens + written])).logits[0, -1].argmax()))
+    return clean_answer(tokenizer.decode(written, skip_special_tokens=True), skip_empty=False)
+
+
+def test_a_folder_answers_as_the_model_that_was_saved_in_it(folder):
+    reader, model = TransformersReader(folder), untrained("gpt2")
+    assert isinstance(reader, Reader)
+    for context in ((), DOCUMENT, SEVERAL):
+        assert reader.read("which river?", context) == greedy(model, question_prompt("which river?", context)) != ""
+    short = TransformersReader(str(folder), max_new_tokens=4).read("which river?")
+    assert short == greedy(model, question_prompt("which river?"), 4)
+
+
+@pytest.mark.parametrize(
+    ("written", "options", "answer"),
+    [(' "Seine"\n\n', {}, "Seine"), ("\n Rhone", {}, ""), ("\n Rhone", {"skip_empty": True}, "Rhone")],
+)
+def test_the_answer_is_the_first_line_even_if_it_is_empty(monkeypatch, written, options, answer):
+    model, tokenizer = untrained(), byte_tokenizer()
+    tokens = tokenizer(written, return_tensors="pt")["input_ids"]
+    monkeypatch.setattr(model, "generate", lambda input_ids, **_: torch.cat([input_ids, tokens], 1), raising=False)
+    assert TransformersReader(model, tokenizer, **options).read("which river?") == answer
 
 
 @pytest.mark.parametrize(("kind", "batch_size"), [("llama", 3), ("gpt2", 8)])
@@ -64,7 +87,7 @@ def test_batches_of_any_size_answer_as_a_greedy_loop_does(kind, batch_size):
     assert tokenizer.pad_token_id is None
     questions = [f"{'what ' * (index % 4)}is {index}?" for index in range(7)]
     contexts = [["word " * (5 * index)] * (index % 3) for index in range(7)]
-    expected = [greedy(model, tokenizer, question_prompt(*pair), 10) for pair in zip(questions, contexts, strict=True)]
+    expected = [greedy(model, question_prompt(*pair)) for pair in zip(questions, contexts, strict=True)]
     assert len(set(expected)) > 3
     # What checkpoints of chat models bring along has no part in it.
     chatty = {"do_sample": True, "temperature": 0.7, "top_p": 0.9, "top_k": 5, "repetition_penalty": 1.5}
@@ -92,57 +115,54 @@ def test_a_reader_samples_as_the_checkpoint_says_where_it_is_told_to():
     assert len(answers) > 1
 
 
+LONG = [DOCUMENT, "Lyon lies on the Rhone, " * 30]
+
+
+def asked(monkeypatch, reader, documents):
+    """Return the prompt that a model of bytes gets."""
+    generate = Mock(wraps=reader.model.generate)
+    monkeypatch.setattr(reader.model, "generate", generate, raising=False)
+    reader.read("which river?", documents)
+    return reader.tokenizer.decode(generate.call_args.kwargs["input_ids"][0])
+
+
 def test_a_long_prompt_is_cut_from_the_left(monkeypatch, caplog):
-    model, tokenizer = untrained("gpt2", positions=120), byte_tokenizer()
-    asked = []
-    generate = model.generate
-    monkeypatch.setattr(
-        model, "generate", lambda **options: asked.append(options["input_ids"]) or generate(**options), raising=False
-    )
-    documents = ["Rouen lies on the Seine.", "Lyon lies on the Rhone, " * 30]
-    TransformersReader(model, tokenizer).read("which river?", documents)
-    assert tokenizer.decode(asked[0][0]) == question_prompt("which river?", documents)[-110:]  # a byte is a token
+    reader = TransformersReader(untrained("gpt2", positions=120), byte_tokenizer())
+    assert asked(monkeypatch, reader, LONG) == question_prompt("which river?", LONG)[-110:]
     assert "cut to its last 110: 'which river?'" in caplog.text
 
 
 @pytest.mark.parametrize("stated", ["positions", "tokenizer", "option"])
-def test_documents_are_shortened_and_questions_are_not(stated, caplog):
-    caplog.set_level(logging.WARNING)
+def test_documents_are_shortened_and_questions_are_not(monkeypatch, stated, caplog):
     model = untrained("gpt2", positions=120 if stated == "positions" else 512)
-    tokenizer = byte_tokenizer(limit=120 if stated == "tokenizer" else None)
-    seen = []
-
-    def prompt(question, context):
-        seen.append(question_prompt(question, context))
-        return seen[-1]
-
-    options = {"max_length": 120} if stated == "option" else {}
-    reader = TransformersReader(model, tokenizer, prompt=prompt, truncate="documents", **options)
-    reader.read("which river?", ["Rouen lies on the Seine.", "Lyon lies on the Rhone, " * 30])
-    used = seen[-1]
-    assert used.startswith("Rouen lies on the Seine.\n\nLyon")
+    tokenizer = byte_tokenizer(**({"model_max_length": 120} if stated == "tokenizer" else {}))
+    limit = 120 if stated == "option" else None
+    reader = TransformersReader(model, tokenizer, truncate="documents", max_length=limit)
+    used = asked(monkeypatch, reader, LONG)
+    assert used.startswith(f"{DOCUMENT}\n\nLyon")
     assert used.endswith("\n\nBased on these texts, answer this question:\nQ: which river?\nA:")
     assert 100 < len(used) <= 110  # 120 positions, 10 of them for the answer, and cut between words
+    reader.read("which river?", ["short"])
     [record] = caplog.records
     assert re.fullmatch(r"documents shortened to \d\d characters: 'which river\?'", record.getMessage())
-    reader.read("which river?", ["short"])
-    assert len(caplog.records) == 1
 
 
 def test_a_question_that_is_too_long():
     reader = TransformersReader(untrained(positions=64), byte_tokenizer())
     with pytest.raises(InvalidInputError, match=r"prompt of 10028 tokens, and the model takes 54 before"):
         reader.read("w" * 10_000, ["text"])
+    reader.max_new_tokens = 80
     with pytest.raises(InvalidInputError, match="takes 0 before an answer of 80"):
-        TransformersReader(untrained(positions=64), byte_tokenizer(), max_new_tokens=80).read("w")
+        reader.read("w")
 
 
-WORDS = st.text(st.sampled_from("ab \n漢"), max_size=30)
+def cut(documents, limit):
+    return shorten(documents, lambda texts: sum(map(len, texts)) <= limit)
 
 
-@given(st.lists(WORDS, max_size=4), st.integers(0, 60))
+@given(st.lists(st.text(st.sampled_from("ab \n漢"), max_size=30), max_size=4), st.integers(0, 60))
 def test_shortening_keeps_a_beginning_that_fits(documents, limit):
-    shortened = shorten(documents, lambda texts: sum(map(len, texts)) <= limit)
+    shortened = cut(documents, limit)
     assert sum(map(len, shortened)) <= limit
     assert "\0".join(documents).startswith("\0".join(shortened))
     if sum(map(len, documents)) <= limit:
@@ -150,13 +170,10 @@ def test_shortening_keeps_a_beginning_that_fits(documents, limit):
 
 
 def test_cuts_are_between_words_where_there_are_some():
-    def cut(text, limit):
-        return shorten([text], lambda texts: sum(map(len, texts)) <= limit)
-
-    assert cut("the river Seine", 13) == ["the river"]
-    assert cut("漢字漢字", 3) == ["漢字漢"]
-    assert cut("a " + "b" * 100, 90) == ["a " + "b" * 50]
-    assert shorten(["abc", "def"], lambda texts: sum(map(len, texts)) <= 3) == ["abc"]
+    assert cut(["the river Seine"], 13) == ["the river"]
+    assert cut(["漢字漢字"], 3) == ["漢字漢"]
+    assert cut(["a " + "b" * 100], 90) == ["a " + "b" * 50]
+    assert cut(["abc", "def"], 3) == ["abc"]
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
@@ -169,18 +186,13 @@ def test_damaged_files(folder, tmp_path, name):
     assert caught.value.__cause__ is not None
 
 
-def test_devices_that_are_not_there(folder):
-    for model in ([folder], [untrained(), byte_tokenizer()]):
-        with pytest.raises(InvalidInputError, match="expected a device that PyTorch can use here"):
-            TransformersReader(*model, device="cuda:99").read("which river?")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         *(({name: 0}, f"{name} must be at least 1, got 0") for name in ("max_new_tokens", "max_length", "batch_size")),
         *(({name: "middle"}, f"{name} must be one of .*, got 'middle'") for name in ("decoding", "truncate")),
         ({"tokenizer": None}, "needs its tokenizer"),
+        ({"device": "cuda:99"}, "expected a device that PyTorch can use here"),
     ],
 )
 def test_options_that_cannot_be(options, message):
@@ -188,29 +200,9 @@ def test_options_that_cannot_be(options, message):
         TransformersReader(**{"model": untrained(), "tokenizer": byte_tokenizer(), **options}).read("which river?")
 
 
-@pytest.mark.parametrize("dtype", ["float64", torch.float64])
-def test_types_of_weights(folder, dtype):
-    reader = TransformersReader(folder, dtype=dtype, device="cpu")
-    assert reader.read("which river?") == "Loire"
+def test_types_of_weights(folder):
+    reader = TransformersReader(folder, dtype="float64", device="cpu")
+    assert reader.read("which river?") == TransformersReader(folder).read("which river?")
     assert reader._loaded[0].dtype is torch.float64
-    for wrong in ("float99", "int8"):
-        with pytest.raises(UnreadableFileError, match="as a causal language model"):
-            TransformersReader(folder, dtype=wrong, device="cpu").read("which river?")
-
-
-@pytest.mark.parametrize(
-    ("questions", "contexts", "reason"),
-    [
-        ("ab", [[], []], "expected a list of questions, got str"),
-        (["a", "b"], "ab", "expected a list of contexts, got str"),
-        (["a"], None, "expected a list of contexts, got NoneType"),
-        (["a", "b"], [[]], "got 1 for 2 questions"),
-        ([" "], [[]], "expected a question"),
-        ([None], [[]], "expected a question"),
-        (["a"], [[None]], "expected the text of each document, got list with NoneType"),
-    ],
-)
-def test_batches_that_are_none(questions, contexts, reason):
-    for reader in (TransformersReader(untrained(), byte_tokenizer()), LLMReader(lambda prompt: prompt)):
-        with pytest.raises(InvalidInputError, match=reason):
-            reader.read_batch(questions, contexts)
+    with pytest.raises(UnreadableFileError, match="as a causal language model"):
+        TransformersReader(folder, dtype="float99", device="cpu").read("which river?")

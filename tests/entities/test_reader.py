@@ -31,19 +31,9 @@ def test_prompts(contexts, expected):
     assert [question_prompt(QUESTION, context) for context in contexts] == [expected] * len(contexts)
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("Who wrote it?", "who wrote it?"),
-        ("Who wrote it", "who wrote it?"),
-        (" When was NATO founded?  ", "when was NATO founded?"),
-        ("Élan is what", "élan is what?"),
-        ("?", "?"),
-        ("  ", ""),
-    ],
-)
-def test_normalization(question, expected):
-    assert normalize_question(question) == expected
+def test_normalization():
+    forms = {"Who wrote it": "who wrote it?", " When was NATO founded?  ": "when was NATO founded?", "?": "?", " ": ""}
+    assert {question: normalize_question(question) for question in forms} == forms
 
 
 def test_document_text():
@@ -79,18 +69,10 @@ def test_cleaning(text, expected):
     assert clean_answer(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (" Bobigny\nQ: Next?", "Bobigny"),
-        ("\nBobigny", ""),
-        (" \n\nQ: Next?", ""),
-        ("", ""),
-        ("<think>hm</think>\n\nBobigny", "Bobigny"),  # what stands between thoughts and answer is no line of the answer
-    ],
-)
-def test_the_first_line_of_an_answer_is_taken_even_if_it_is_empty(text, expected):
-    assert clean_answer(text, skip_empty=False) == expected
+def test_the_first_line_of_an_answer_is_taken_even_if_it_is_empty():
+    # What stands between thoughts and answer is no line of the answer.
+    texts = [" Bobigny\nQ: Next?", "<think>hm</think>\n\nBobigny", "\nBobigny", ""]
+    assert [clean_answer(text, skip_empty=False) for text in texts] == ["Bobigny", "Bobigny", "", ""]
 
 
 @given(st.lists(st.sampled_from([*"ab \"'“”\n\r", "<think>", "</think>"]), max_size=12).map("".join), st.booleans())
@@ -105,30 +87,29 @@ def test_anything_that_completes_a_prompt_is_a_reader():
     asked = []
     reader = LLMReader(lambda prompt: asked.append(prompt) or ' "Rouen"\nQ: and then?')
     assert isinstance(reader, Reader)
-    assert reader.read("Which city?", "On the Seine.") == "Rouen"
-    assert reader.read("Which city?") == "Rouen"
-    assert asked == [
-        "On the Seine.\n\nBased on this text, answer this question:\nQ: Which city?\nA:",
-        "Answer this question:\nQ: Which city?\nA:",
-    ]
-
-
-def test_batches_and_a_prompt_of_ones_own():
+    assert reader.read_batch(["Which city?"] * 2, ["On the Seine.", []]) == ["Rouen"] * 2
+    assert asked == [question_prompt("Which city?", context) for context in ("On the Seine.", ())]
+    assert reader.read_batch([], []) == []
     reader = LLMReader(lambda prompt: prompt, prompt=lambda question, context: f"{question} {list(context)}")
     assert reader.read("Which?", "one") == "Which? ['one']"
-    reader = LLMReader(lambda prompt: prompt.partition("Q: ")[2].partition("?")[0])
-    assert reader.read_batch(["Which?", "Where?"], ["On the Seine.", []]) == ["Which", "Where"]
-    assert reader.read_batch([], []) == []
-
-
-@pytest.mark.parametrize("context", [None, 3, b"text", {"text": "text"}, [None], ["text", b"text"], [["text"]]])
-def test_contexts_that_are_none(context):
-    with pytest.raises(InvalidInputError, match=r"expected (a list of documents|the text of each document)"):
-        LLMReader(lambda prompt: prompt).read("Which?", context)
-
-
-def test_a_callable_that_returns_no_text_and_no_question():
     with pytest.raises(InvalidInputError, match="got dict"):
         LLMReader(lambda prompt: {"text": "Rouen"}).read("Which city?")
-    with pytest.raises(InvalidInputError, match="expected a question"):
-        question_prompt(" \n", ["text"])
+
+
+@pytest.mark.parametrize(
+    ("questions", "contexts", "reason"),
+    [
+        ("ab", [[], []], "expected a list of questions, got str"),
+        (["a", "b"], "ab", "expected a list of contexts, got str"),
+        (["a"], None, "expected a list of contexts, got NoneType"),
+        (["a"], {"a": ["text"]}, "expected a list of contexts, got dict"),
+        (["a", "b"], [[]], "got 1 for 2 questions"),
+        ([" \n"], [[]], "expected a question"),
+        ([None], [[]], "expected a question"),
+        *((["a"], [wrong], "expected a list of documents") for wrong in (None, 3, b"text", {"text": "text"})),
+        *((["a"], [[wrong]], "expected a list of documents") for wrong in (None, b"text", ["text"])),
+    ],
+)
+def test_batches_that_are_none(questions, contexts, reason):
+    with pytest.raises(InvalidInputError, match=reason):
+        LLMReader(lambda prompt: prompt).read_batch(questions, contexts)

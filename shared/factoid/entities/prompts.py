@@ -33,13 +33,10 @@ def as_documents(context: Any, text_of: Callable[[Any], Any] = lambda document: 
     documents = text_of(context)
     if isinstance(documents, str):
         return [documents]
-    if isinstance(documents, bytes | Mapping) or not isinstance(documents, Iterable):
-        raise InvalidInputError(f"expected a list of documents, or () for none, got {type(context).__name__}")
-    texts = [text_of(document) for document in documents]
-    for text in texts:
-        if not isinstance(text, str):
-            kinds = f"{type(context).__name__} with {type(text).__name__}"
-            raise InvalidInputError(f"expected the text of each document, got {kinds}")
+    several = isinstance(documents, Iterable) and not isinstance(documents, Mapping)
+    texts: list[Any] = [text_of(document) for document in documents] if several else [None]
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidInputError(f"expected a list of documents, each with a text, or () for none, got {context!r:.200}")
     return texts
 
 
@@ -48,7 +45,7 @@ def match_contexts(
 ) -> list[tuple[str, list[str]]]:
     """Return each question with its documents, as `as_documents` gives them, or refuse other than two lists of one length."""
     for name, values in (("questions", questions), ("contexts", contexts)):
-        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Collection):
+        if isinstance(values, str | Mapping) or not isinstance(values, Collection):
             kind = type(values).__name__
             raise InvalidInputError(f"expected a list of {name}, got {kind}: read answers a single question")
     if (count := len(contexts)) != len(questions):

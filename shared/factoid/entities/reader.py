@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from factoid.entities.prompts import Context, as_documents, match_contexts, question_prompt
+from factoid.entities.prompts import Context, match_contexts, question_prompt
 from factoid.errors import InvalidInputError
 from factoid.units import whole_number
 
@@ -39,23 +39,25 @@ class LLMReader:
     """Answers with whatever completes a prompt: `complete` returns what a model writes after one, and limits its length."""
 
     def __init__(self, complete: Callable[[str], str], *, prompt: Prompt = question_prompt) -> None:
-        self.complete = complete
-        self.prompt = prompt
+        self.complete, self.prompt = complete, prompt
 
     def read(self, question: str, context: Context = ()) -> str:
-        """Return the answer to a question from documents, cleaned by `clean_answer`.
-
-        Raises:
-            InvalidInputError: The question is empty, a document is no string, or `complete` returned none.
-        """
-        completion = self.complete(self.prompt(question, as_documents(context)))
-        if not isinstance(completion, str):
-            raise InvalidInputError(f"give a callable that returns a string, got {type(completion).__name__}")
-        return clean_answer(completion)
+        """Return the answer to a question. Raises as `read_batch`."""
+        return self.read_batch([question], [context])[0]
 
     def read_batch(self, questions: Sequence[str], contexts: Sequence[Context]) -> list[str]:
-        """Return the answer to each question, one after the other; contexts[i] are the documents of questions[i]."""
-        return [self.read(question, documents) for question, documents in match_contexts(questions, contexts)]
+        """Return the answer to each question, cleaned by `clean_answer`; contexts[i] are the documents of questions[i].
+
+        Raises:
+            InvalidInputError: A question is empty, a document is no string, or `complete` returned none.
+        """
+        answers = []
+        for question, documents in match_contexts(questions, contexts):
+            completion = self.complete(self.prompt(question, documents))
+            if not isinstance(completion, str):
+                raise InvalidInputError(f"give a callable that returns a string, got {type(completion).__name__}")
+            answers.append(clean_answer(completion))
+        return answers
 
 
 class ChatReader(ABC):
@@ -136,8 +138,7 @@ def _limit_answers(model: Any, max_tokens: int | None) -> Any:
     """Return a copy of a framework's model whose answers have at most this many tokens, where it has such a setting."""
     if max_tokens is None:
         return model
-    if max_tokens < 1:
-        raise InvalidInputError(f"max_tokens must be at least 1, or None for the model's own, got {max_tokens}")
+    whole_number("max_tokens", max_tokens)
     fields: dict[str, Any] = getattr(type(model), "model_fields", {})  # both frameworks' models are pydantic's
     name = next((name for name in _LIMITS if name in fields), None)
     limit = name and getattr(model, name)

@@ -48,9 +48,8 @@ class EntityHit(Hit):
         """Return the hit's fields in the metadata of a framework's document; `start` and `end` name a match's span."""
         fields: dict[str, Any] = {"title": self.unit.title, "score": self.score, "mention": self.named}
         fields |= {"mention_start": self.mention.start, "mention_end": self.mention.end}
-        fields |= {
-            name: [] for name in ("candidates", "matches") if name in self.unit.metadata
-        }  # the user's are hidden
+        # The user's own fields of these names are hidden.
+        fields |= {name: [] for name in ("candidates", "matches") if name in self.unit.metadata}
         if self.mention.ambiguous:
             fields["candidates"] = [candidate.title for candidate in self.mention.candidates]
         if self.matches:

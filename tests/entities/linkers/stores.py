@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from factoid import Document
+from factoid.entities import ArticleStore, EntityLinker, build_own_articles
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.build import build_articles
-from factoid.entities.articles.store import ArticleStore
-from factoid.entities.mention import EntityLinker
 from tests.entities.articles.records import Listed
 
 
@@ -35,6 +35,11 @@ def make_store(
     records += [Redirect(name, target) for name, target in (redirects or {}).items()]
     build_articles(path, Listed(records))
     return ArticleStore(path)
+
+
+def glossary(*titles: str, **texts: str) -> ArticleStore:
+    """Make a store of one's own entries, with a text for those that need one."""
+    return build_own_articles([Document(texts.get(title, "Text."), title) for title in (*titles, *texts)])
 
 
 def links(linker: EntityLinker, text: str) -> dict[str, str]:

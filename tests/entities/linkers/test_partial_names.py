@@ -6,11 +6,10 @@ import sys
 
 import pytest
 
-from factoid import Document
-from factoid.entities import Match, TitleLinker, build_own_articles
+from factoid.entities import Match, TitleLinker
 from factoid.entities.articles.name_index import name_parts
 from factoid.errors import MissingDependencyError
-from tests.entities.linkers.stores import links
+from tests.entities.linkers.stores import glossary, links
 
 ENTRIES = {
     "Calvin Coolidge": "A president. It was said that Coolidge spoke little.",
@@ -32,7 +31,7 @@ ENTRIES = {
 
 @pytest.fixture(scope="module")
 def store():
-    with build_own_articles([Document(text, title) for title, text in ENTRIES.items()]) as store:
+    with glossary(**ENTRIES) as store:
         yield store
 
 
@@ -57,29 +56,23 @@ def test_names_in_part(store, question, expected):
     assert all(m.match is Match.PART and m.score <= 0.55 for m in mentions)
 
 
-def test_a_part_is_never_above_a_whole_name(store):
+def test_a_part_is_never_above_a_whole_name_and_scores_lower_where_it_is_ambiguous(store):
     (whole,) = TitleLinker(store).link("how long does the v12 run")
     assert (whole.title, whole.match, [c.title for c in whole.candidates]) == ("V12", Match.NAME, ["V12"])
-
-
-def test_an_ambiguous_part_scores_lower_still(store):
-    (mention,) = TitleLinker(store).link("Where does Smith live?")
-    assert mention.ambiguous
-    assert mention.score == pytest.approx(0.55 / 2)
-    assert {candidate.title for candidate in mention.candidates} == {"Mary Smith", "Anna Smith"}
+    (part,) = TitleLinker(store).link("Where does Smith live?")
+    assert (part.ambiguous, part.score) == (True, pytest.approx(0.55 / 2))
+    assert {candidate.title for candidate in part.candidates} == {"Mary Smith", "Anna Smith"}
 
 
 @pytest.mark.parametrize(
     ("title", "expected"),
     [
-        ("Acme Inc.", [("Acme", False)]),
         ("Acme Pumps Co., Ltd.", [("Acme Pumps", False), ("Pumps", True)]),
         ("Müller & Co. KG", [("Müller", False)]),
         ("Dyson V11 (vacuum)", [("V11", False)]),
         ("Model 3", []),
         ("J. K. Rowling", [("J. Rowling", False), ("Rowling", True)]),
         ("Procter & Gamble", []),
-        ("Station check", []),
     ],
 )
 def test_parts_of_a_title(title, expected):
@@ -106,9 +99,8 @@ def test_misspelt_names_on_demand(store, question, expected):
 
 def test_a_misspelt_name_is_never_above_a_whole_one():
     pytest.importorskip("rapidfuzz")
-    with build_own_articles([Document("A.", "Heron"), Document("B.", "Meron")]) as store:
-        question = "Is the heron a zeron?"
-        whole, misspelt = TitleLinker(store, misspellings=True).link(question)
+    with glossary("Heron", "Meron") as store:
+        whole, misspelt = TitleLinker(store, misspellings=True).link("Is the heron a zeron?")
     assert (whole.title, whole.match, whole.score) == ("Heron", Match.NAME, 1.0)
     assert misspelt.ambiguous
     assert {candidate.title for candidate in misspelt.candidates} == {"Heron", "Meron"}
@@ -126,5 +118,4 @@ def test_running_text_is_linked_where_the_linker_is_sure(store):
     linker = TitleLinker(store)
     assert "Coolidge" in links(linker, text)
     assert [mention.title for mention in linker.link_document(text)] == ["Mary Smith"]
-    assert linker.link_document(text) == [mention for mention in linker.link(text) if mention.score >= 0.6]
     assert TitleLinker(store, min_score=0.2).link_document(text) == TitleLinker(store, min_score=0.2).link(text)

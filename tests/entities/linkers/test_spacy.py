@@ -8,7 +8,7 @@ from spacy.tokens import Span
 from factoid.entities.linkers.spacy import SpacyLinker
 from factoid.entities.linkers.titles import TitleLinker
 from factoid.errors import InvalidInputError
-from tests.entities.linkers.stores import make_store
+from tests.entities.linkers.stores import glossary, links
 
 ENTITIES = {
     "Einstein": ("PERSON", "Q937"),
@@ -38,36 +38,22 @@ def nlp():
 
 
 @pytest.fixture
-def store(tmp_path):
-    with make_store(tmp_path / "s", ["Albert Einstein", "Ulm", "Bern", "1905", "Atlantis"]) as store:
+def store():
+    with glossary("Albert Einstein", "Ulm", "Bern", "1905", "Atlantis") as store:
         yield store
 
 
-def links(linker, text=TEXT):
-    return [(text[mention.start : mention.end], mention.title) for mention in linker.link(text)]
-
-
 def test_identifiers_only(nlp):
-    assert links(SpacyLinker(nlp, titles={"Q937": "Albert_Einstein", "Q0": None})) == [("Einstein", "Albert Einstein")]
-    assert links(SpacyLinker(nlp, titles=lambda name: f"x{name}")) == [("Einstein", "XQ937"), ("Atlantis", "XQ0")]
-
-
-def test_texts_only(nlp, store):
-    expected = [
-        ("Einstein", "Albert Einstein"),
-        ("Ulm", "Ulm"),
-        ("Bern", "Bern"),
-        ("Atlantis", "Atlantis"),
-        ("1905", "1905"),
-    ]
-    assert links(SpacyLinker(nlp, store)) == expected
-    assert links(SpacyLinker(nlp, TitleLinker(store))) == expected
+    assert links(SpacyLinker(nlp, titles={"Q937": "Albert_E.", "Q0": None}), TEXT) == {"Einstein": "Albert E."}
+    assert links(SpacyLinker(nlp, titles=lambda name: f"x{name}"), TEXT) == {"Einstein": "XQ937", "Atlantis": "XQ0"}
 
 
 def test_identifiers_then_texts(nlp, store):
-    linker = SpacyLinker(nlp, store, {"Q937": "Albert Einstein"}, labels=["PERSON", "GPE"])
-    expected = [("Einstein", "Albert Einstein"), ("Ulm", "Ulm"), ("Bern", "Bern"), ("Atlantis", "Atlantis")]
-    assert links(linker) == expected
+    places = {"Einstein": "Albert Einstein", "Ulm": "Ulm", "Bern": "Bern", "Atlantis": "Atlantis"}
+    for looked_up in (store, TitleLinker(store)):
+        assert links(SpacyLinker(nlp, looked_up), TEXT) == {**places, "1905": "1905"}
+    linker = SpacyLinker(nlp, store, {"Q0": "Atlantis (myth)"}, labels=["PERSON", "GPE"])
+    assert list(links(linker, TEXT).values()) == ["Albert Einstein", "Ulm", "Bern", "Atlantis (myth)"]
     assert linker.link_batch([TEXT, "", "nothing"]) == [linker.link(TEXT), [], []]
 
 
@@ -78,7 +64,7 @@ def test_identifiers_of_an_entity_ruler(store):
         [{"label": "PERSON", "pattern": "Albert", "id": "einstein"}, {"label": "GPE", "pattern": "Bern", "id": "other"}]
     )
     linker = SpacyLinker(nlp, store, {"einstein": "Albert Einstein"})
-    assert links(linker, "Was Albert in Bern?") == [("Albert", "Albert Einstein"), ("Bern", "Bern")]
+    assert links(linker, "Was Albert in Bern?") == {"Albert": "Albert Einstein", "Bern": "Bern"}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +72,6 @@ def test_identifiers_of_an_entity_ruler(store):
     [
         ({}, "needs a store"),
         ({"store": "articles.sqlite"}, r"got 'articles.sqlite'.*ArticleStore\(path\)"),
-        ({"titles": "Q937"}, "titles must map identifiers to titles.*'Q937'"),
         ({"titles": {}, "labels": "PERSON"}, r"got the string 'PERSON': give \['PERSON'\]"),
         ({"titles": {}, "nlp": "en_core_web_sm"}, "spaCy pipeline, got 'en_core_web_sm'.*spacy.load"),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 from factoid.cli import main
 from factoid.entities.spel import SpELLinker, convert_spel
-from factoid.errors import FactoidError, InvalidInputError, StoreFormatError, UnreadableFileError
+from factoid.errors import InvalidInputError, StoreFormatError, UnreadableFileError
 from tests.entities.spel import tiny_spel
 
 TEXT = "who was Ada Lovelace ? where is Mira from Mount Etna"
@@ -49,34 +49,25 @@ def test_changed_truncated_and_missing_files_are_noticed(copy, name):
 
 def test_other_versions_and_formats_are_refused(copy):
     manifest = json.loads((copy / "factoid-spel.json").read_text())
-    for change, reason in (
-        ({"version": 2}, "version 2"),
-        ({"format": "other"}, "'other'"),
-        ({"files": {}}, "is damaged"),
-    ):
+    for change, reason in (({"version": 2}, "'version': 2"), ({"format": "x"}, "'x'"), ({"files": {}}, "is damaged")):
         (copy / "factoid-spel.json").write_text(json.dumps({**manifest, **change}))
         with pytest.raises(StoreFormatError, match=reason):
             SpELLinker(copy).link(TEXT)
 
 
-def test_a_folder_that_holds_something_is_left_alone(spel_folder, tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    for target in (tmp_path, tmp_path / "mine.txt"):
-        with pytest.raises(InvalidInputError, match="is there already"):
-            convert_spel(spel_folder / tiny_spel.CHECKPOINT, spel_folder, target, tokenizer=spel_folder)
-    assert (tmp_path / "mine.txt").read_text() == "mine"
-
-
-def test_what_cannot_be_converted_leaves_no_folder(spel_folder, tmp_path):
-    target = tmp_path / "new"
-    broken = tmp_path / "broken.pt"
+def test_what_cannot_be_converted_changes_nothing(spel_folder, tmp_path):
+    checkpoint, target, broken = spel_folder / tiny_spel.CHECKPOINT, tmp_path / "new", tmp_path / "broken.pt"
     broken.write_bytes(b"PK")
-    for checkpoint, tokenizer in ((broken, spel_folder), (spel_folder / tiny_spel.CHECKPOINT, broken)):
-        with pytest.raises(FactoidError):
-            convert_spel(checkpoint, spel_folder, target, tokenizer=tokenizer)
-    with pytest.raises(UnreadableFileError, match="cannot write the model"):
-        convert_spel(spel_folder / tiny_spel.CHECKPOINT, spel_folder, broken / "new", tokenizer=spel_folder)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.pt"]
+    for source, tokenizer, folder, error, reason in (
+        (broken, spel_folder, target, UnreadableFileError, "cannot read"),
+        (checkpoint, broken, target, UnreadableFileError, "cannot load"),
+        (checkpoint, spel_folder, broken / "new", UnreadableFileError, "cannot write the model"),
+        (checkpoint, spel_folder, tmp_path, InvalidInputError, "is there already"),
+        (checkpoint, spel_folder, broken, InvalidInputError, "is there already"),
+    ):
+        with pytest.raises(error, match=reason):
+            convert_spel(source, spel_folder, folder, tokenizer=tokenizer)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("broken.pt", b"PK")]
 
 
 def test_the_command_converts(spel_folder, tmp_path, capsys, linker):
@@ -92,7 +83,6 @@ def test_the_command_converts(spel_folder, tmp_path, capsys, linker):
 
 
 @pytest.mark.parametrize("vocabulary", [[], ["--vocabulary", "a", "--aida", "b"], ["--enwiki", "c"]])
-def test_the_command_wants_one_vocabulary(tmp_path, capsys, vocabulary):
-    arguments = [str(tmp_path / "x.pt"), "--output", str(tmp_path / "out"), "--tokenizer", "t", *vocabulary]
-    assert main(["convert-spel", *arguments]) == 1
+def test_the_command_wants_one_vocabulary(capsys, vocabulary):
+    assert main(["convert-spel", "x.pt", "--output", "out", "--tokenizer", "t", *vocabulary]) == 1
     assert "expected --vocabulary DIR" in capsys.readouterr().err

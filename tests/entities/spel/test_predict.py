@@ -1,4 +1,4 @@
-"""The fused top-k against a softmax, batches against one sequence, and windows against the described procedure."""
+"""The fused top-k against a softmax, also of batches, and windows against the described procedure."""
 
 from __future__ import annotations
 
@@ -50,15 +50,12 @@ def test_it_is_the_top_of_a_softmax_over_everything(seed, tokens, entities, k, r
 class Largest(TorchDispatchMode):
     """Remembers the size of the largest tensor that is made."""
 
-    def __init__(self):
-        super().__init__()
-        self.cells = 0
+    cells = 0
 
     def __torch_dispatch__(self, function, _types, arguments=(), options=None):
         made = function(*arguments, **(options or {}))
         for tensor in made if isinstance(made, (tuple, list)) else [made]:
-            if isinstance(tensor, torch.Tensor):
-                self.cells = max(self.cells, tensor.numel())
+            self.cells = max(self.cells, tensor.numel() if isinstance(tensor, torch.Tensor) else 0)
         return made
 
 
@@ -69,35 +66,21 @@ def test_the_full_softmax_is_never_made(tokens, entities, rows):
     assert 0 < largest.cells < tokens * entities / 4
 
 
-@pytest.fixture(scope="module")
-def encoder():
+def test_the_answers_are_a_softmax_over_the_last_layer_in_batches_too():
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         config = tiny_spel.config(tiny_spel.make_tokenizer(), initializer_range=0.3)
-        return transformers.RobertaModel(config, add_pooling_layer=False).eval(), torch.randn((40, 64))
-
-
-def test_several_sequences_at_once_get_the_answers_of_each_alone(encoder):
+        model, out = transformers.RobertaModel(config, add_pooling_layer=False).eval(), torch.randn((40, 64))
     sequences = [[0, 270, 2], [0, *range(262, 300), 2], [0, 1, 263, 2], [0, *range(300, 310), 2], [0, 2]]
-    together = Predictor(*encoder, k=3, batch_size=4).predict(sequences)
-    alone = [Predictor(*encoder, k=3, batch_size=1).predict([sequence])[0] for sequence in sequences]
-    for sequence, ours, theirs in zip(sequences, together, alone, strict=True):
-        assert [token.ids for token in ours] == [token.ids for token in theirs]
-        assert len(ours) == len(sequence)
-        for left, right in zip(ours, theirs, strict=True):
-            assert left.probabilities == pytest.approx(right.probabilities, abs=1e-5)
-
-
-def test_the_answers_are_a_softmax_over_the_last_layer(encoder):
-    model, out = encoder
-    sequence = [0, 280, 281, 1, 300, 2]
-    with torch.no_grad():
-        last = model(torch.tensor([sequence]), output_hidden_states=True).hidden_states[-1][0]
-    ids, values = softmax(last, out, 4)
-    predictions = Predictor(model, out, k=4, batch_size=8).predict([sequence])[0]
-    assert [list(prediction.ids) for prediction in predictions] == ids.tolist()
-    for prediction, expected in zip(predictions, values.tolist(), strict=True):
-        assert prediction.probabilities == pytest.approx(expected, abs=1e-5)
+    for batch_size in (1, 4):
+        predicted = Predictor(model, out, k=3, batch_size=batch_size).predict(sequences)
+        for sequence, predictions in zip(sequences, predicted, strict=True):
+            with torch.no_grad():
+                last = model(torch.tensor([sequence]), output_hidden_states=True).hidden_states[-1][0]
+            ids, values = softmax(last, out, 3)
+            assert [list(prediction.ids) for prediction in predictions] == ids.tolist()
+            for prediction, expected in zip(predictions, values.tolist(), strict=True):
+                assert prediction.probabilities == pytest.approx(expected, abs=1e-5)
 
 
 def described(parts):

@@ -19,8 +19,10 @@ _FILLERS = (
     "who wrote the first program ? when did erupt again . how far is from here , in a for and of was born where what The "
     "What Who When old letters about ! tall seen near our town"
 ).split()
-_CORPUS = [*SURFACES, "U.S. state's (quote) — “bright” … 東京 😀 שלום"] + [
-    f" {word}" for word in [*SURFACES, *_FILLERS]
+_CORPUS = [
+    *SURFACES,
+    "U.S. state's (quote) — “bright” … 東京 😀 שלום",
+    *(f" {word}" for word in [*SURFACES, *_FILLERS]),
 ]
 
 
@@ -50,11 +52,9 @@ def config(tokenizer, **changes):
     import transformers
 
     sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 1, "intermediate_size": 96}
-    positions = {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
-    dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    return transformers.RobertaConfig(
-        vocab_size=tokenizer.get_vocab_size(), **{**sizes, **positions, **dropout, **changes}
-    )
+    sizes |= {"max_position_embeddings": 514, "type_vocab_size": 1, "vocab_size": tokenizer.get_vocab_size()}
+    numbers = {"layer_norm_eps": 1e-5, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    return transformers.RobertaConfig(**{**sizes, **numbers, **changes})
 
 
 def _sample(chance, tokenizer):
@@ -79,7 +79,7 @@ def _sample(chance, tokenizer):
     return encoding.ids[cut:], labels[cut:]
 
 
-def write_checkpoint(folder: Path, *, steps: int = 60) -> Path:
+def write_checkpoint(folder: Path) -> Path:
     """Train on one core and write the checkpoint, the vocabulary files and tokenizer.json; return the checkpoint."""
     import torch
     import transformers
@@ -99,7 +99,7 @@ def write_checkpoint(folder: Path, *, steps: int = 60) -> Path:
     parameters = [*model.roberta.parameters(), *out.parameters()]
     optimizer = torch.optim.AdamW(parameters, lr=3e-3)
     chance = random.Random(0)
-    for _ in range(steps):
+    for _ in range(60):
         samples = [_sample(chance, tokenizer) for _ in range(32)]
         rows = [[torch.tensor(values) for values in column] for column in zip(*samples, strict=True)]
         ids = torch.nn.utils.rnn.pad_sequence(rows[0], batch_first=True, padding_value=1)
@@ -117,17 +117,7 @@ def save_checkpoint(path: Path, model, out) -> Path:
     """Write a language model and an output embedding as the published checkpoints are."""
     import torch
 
-    torch.save(
-        {
-            "bert_lm": {
-                **model.state_dict(),
-                "roberta.embeddings.position_ids": torch.arange(514).unsqueeze(0),  # as older versions had it
-            },
-            "number_of_bert_layers": model.config.num_hidden_layers + 1,
-            "bert_lm_h": model.config.hidden_size,
-            "out": out.state_dict(),
-            "epoch": 3,
-        },
-        path,
-    )
+    positions = {"roberta.embeddings.position_ids": torch.arange(514).unsqueeze(0)}  # as older versions had it
+    content = {"bert_lm": {**model.state_dict(), **positions}, "out": out.state_dict()}
+    torch.save({**content, "number_of_bert_layers": 3, "bert_lm_h": model.config.hidden_size, "epoch": 3}, path)
     return path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from factoid.entities.articles.names import canonical_title, clean_name, name_key
@@ -32,7 +32,7 @@ class AnnotatedLinker:
         if not isinstance(annotations, Mapping) and not callable(annotations):
             kind = type(annotations).__name__
             raise InvalidInputError(f"annotations must map questions to titles, or be a function, got {kind}")
-        self._annotate = annotations if callable(annotations) else _look_up(annotations)
+        self._annotate = annotations if callable(annotations) else _by_question(annotations)
 
     def link(self, text: str) -> list[Mention]:
         """Return the mentions of a question; none if it is not known. A mention that ends after the text is refused."""
@@ -50,32 +50,26 @@ class AnnotatedLinker:
                 (missing if span is None else located).append(Mention(*(span or (0, len(text))), title))
         return sorted(located, key=lambda mention: (mention.start, mention.end)) + missing
 
-    def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Return the mentions of each question."""
-        return [self.link(text) for text in texts]
+
+def _by_question(annotations: Mapping[str, Annotation]) -> Callable[[str], Annotation]:
+    as_written: dict[str, list[str | Mention]] = {}
+    by_key: dict[str, list[str | Mention]] = {}
+    for question, annotation in annotations.items():
+        titles = as_written[clean_name(question)] = _as_list(annotation, question)
+        by_key.setdefault(_question_key(question), []).extend(titles)
+    return lambda question: as_written.get(clean_name(question), by_key.get(_question_key(question)))
 
 
-def _look_up(annotations: Mapping[str, Annotation]) -> Callable[[str], Annotation]:
-    by_question = {clean_name(question): titles for question, titles in annotations.items()}
-    forms: dict[str, list[str]] = {}
-    for question in by_question:
-        forms.setdefault(name_key(question).rstrip("? "), []).append(question)
-
-    def annotate(question: str) -> Annotation:
-        cleaned = clean_name(question)
-        questions = [cleaned] if cleaned in by_question else forms.get(name_key(question).rstrip("? "), [])
-        return [title for form in questions for title in _as_list(by_question[form], form)]
-
-    return annotate
+def _question_key(question: str) -> str:
+    return name_key(question).rstrip("? ")
 
 
-def _as_list(annotation: object, text: str) -> list[str | Mention]:
+def _as_list(annotation: Any, text: str) -> list[str | Mention]:
     if annotation is None:
         return []
-    if isinstance(annotation, str | Mention):
-        return [annotation]
-    annotations: list[Any] = list(annotation) if isinstance(annotation, Iterable) else [annotation]
-    if isinstance(annotation, Mapping) or not all(isinstance(value, str | Mention) for value in annotations):
+    several = isinstance(annotation, Iterable) and not isinstance(annotation, str | Mapping)
+    annotations: list[Any] = list(annotation) if several else [annotation]
+    if not all(isinstance(value, str | Mention) for value in annotations):
         raise InvalidInputError(f"annotations of {text!r} must be titles or mentions, got {annotation!r}")
     return annotations
 

@@ -49,14 +49,12 @@ class SpacyLinker:
             raise InvalidInputError(
                 f"store must be an article store or a TitleLinker, got {store!r}: open one by ArticleStore(path)"
             )
-        if not (isinstance(titles, Mapping | None) or callable(titles)):
-            raise InvalidInputError(f"titles must map identifiers to titles, or be a function of them, got {titles!r}")
         if isinstance(labels, str):
             raise InvalidInputError(f"labels must be several types, got the string {labels!r}: give [{labels!r}]")
         self.nlp = nlp
         self.labels = None if labels is None else frozenset(labels)
         self._linker = TitleLinker(store) if isinstance(store, ArticleStore) else store
-        self._titles: Callable[[str], str | None] | None = titles.get if isinstance(titles, Mapping) else titles
+        self._titles = titles if callable(titles) else (titles or {}).get
 
     def link(self, text: str) -> list[Mention]:
         """Return the mentions of a text, in its order and without overlap."""
@@ -74,7 +72,7 @@ class SpacyLinker:
             if self.labels is not None and entity.label_ not in self.labels:
                 continue
             identifier = entity.kb_id_ or entity.ent_id_
-            title = self._titles(identifier) if self._titles is not None and identifier not in _NO_ENTITY else None
+            title = None if identifier in _NO_ENTITY else self._titles(identifier)
             if title:
                 mentions.append(Mention(entity.start_char, entity.end_char, canonical_title(title)))
             else:

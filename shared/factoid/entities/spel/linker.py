@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from factoid.entities.mention import Candidate, Mention
-from factoid.entities.spel.candidates import CandidateSets
-from factoid.entities.spel.model import LoadedModel, ModelFiles
-from factoid.entities.spel.phrases import PLAIN_CHARACTERS, Phrase, find_phrases, join_abbreviations, split_words
+from factoid.entities.spel.model import LoadedModel, load_model
+from factoid.entities.spel.phrases import PLAIN_CHARACTERS, find_phrases, join_abbreviations, split_words
 from factoid.entities.spel.predict import merge_windows, windows
-from factoid.entities.spel.tidy import canonical
-from factoid.entities.spel.vocabulary import Vocabulary, VocabularyFiles, title_of
+from factoid.entities.spel.vocabulary import VocabularyFiles, entity_title
 from factoid.errors import InvalidInputError
-from factoid.units import check_text
+from factoid.units import check_text, whole_number
 
 if TYPE_CHECKING:
     import torch
@@ -40,8 +38,6 @@ class SpELLinker:
             evaluation.
         device: Where PyTorch computes, for example "cuda"; None for a GPU where there is one, else the CPU.
         batch_size: Questions, or windows of documents, in one forward pass.
-        candidates: Candidate sets that mentions are restricted to, see `read_candidates`.
-        titles: Canonical titles by titles, as SpEL's aida_canonical_redirects.json holds them; others stay as they are.
 
     Raises:
         InvalidInputError: `top_k` or `batch_size` is below 1; on first use, vocabulary or tokenizer do not belong to the
@@ -56,14 +52,10 @@ class SpELLinker:
         top_k: int = 10,
         device: str | torch.device | None = None,
         batch_size: int = 16,
-        candidates: CandidateSets | None = None,
-        titles: Mapping[str, str] | None = None,
     ) -> None:
-        if top_k < 1 or batch_size < 1:
-            raise InvalidInputError(f"expected 1 at least, got top_k={top_k} and batch_size={batch_size}")
-        self.top_k, self.device, self.batch_size = top_k, device, batch_size
-        self.candidates, self.titles = candidates, titles or {}
-        self._files = ModelFiles(Path(model))
+        self.top_k, self.batch_size = whole_number("top_k", top_k), whole_number("batch_size", batch_size)
+        self.device = device
+        self._files: tuple[Any, ...] = (Path(model),)
         self._loaded: LoadedModel | None = None
         self._lock = Lock()
 
@@ -81,7 +73,7 @@ class SpELLinker:
         Options are those of the class. A tokenizer of the hub is downloaded on first use.
         """
         linker = cls(checkpoint, **options)
-        linker._files = ModelFiles(Path(checkpoint), vocabulary, tokenizer)
+        linker._files = Path(checkpoint), vocabulary, tokenizer
         return linker
 
     def link(self, text: str) -> list[Mention]:
@@ -107,7 +99,7 @@ class SpELLinker:
         short = [encoding.ids for encoding in encodings if len(encoding.ids) <= model.limit]
         predicted = iter(self._predict(model, short))
         return [
-            self._mentions(model, text, split_words(text), encoding.offsets, next(predicted))
+            _mentions(model.vocabulary, text, split_words(text), encoding.offsets, next(predicted))
             if len(encoding.ids) <= model.limit
             else self._link_windows(model, text)
             for text, encoding in zip(texts, encodings, strict=True)
@@ -129,46 +121,30 @@ class SpELLinker:
             return []
         encoding = model.tokenizer.encode(plain)
         parts = self._predict(model, [encoding.ids[part.start : part.stop] for part in windows(len(encoding.ids))])
-        return self._mentions(model, plain, words, encoding.offsets, merge_windows(parts))
+        return _mentions(model.vocabulary, plain, words, encoding.offsets, merge_windows(parts))
 
     def _predict(self, model: LoadedModel, sequences: Sequence[Sequence[int]]) -> list[list[Prediction]]:
         with self._lock:  # one at a time: several would compete for the same cores or memory
             return model.predictor.predict(sequences)
 
-    def _mentions(
-        self, model: LoadedModel, text: str, words: list[Span], offsets: list[Span], predictions: list[Prediction]
-    ) -> list[Mention]:
-        """Return what the predictions of a text's tokens, <s> and </s> included, say."""
-        phrases = find_phrases(text, words, offsets[1:-1], predictions[1:-1])
-        if self.candidates is not None:
-            phrases = [self.candidates.choose(phrase, text, model.vocabulary) for phrase in phrases]
-        return [
-            self._mention(phrase, model.vocabulary)
-            for phrase in phrases
-            if model.vocabulary.names_entity(phrase.entity) and phrase.start < phrase.end
-        ]
-
-    def _mention(self, phrase: Phrase, vocabulary: Vocabulary) -> Mention:
-        scores: dict[str, float] = {}
-        for entity, score in phrase.candidates.items():
-            if vocabulary.names_entity(entity):
-                scores.setdefault(self._title(vocabulary.entries[entity]), min(score, 1.0))
-        candidates = tuple(Candidate(title, score) for title, score in scores.items())
-        score = min(phrase.candidates.get(phrase.entity, 0.0), 1.0)
-        return Mention(phrase.start, phrase.end, self._title(vocabulary.entries[phrase.entity]), score, candidates)
-
-    def _title(self, entry: str) -> str:
-        return title_of(self.titles.get(entry, "")) or canonical(title_of(entry), self.titles)
-
     def _load(self) -> LoadedModel:
         with self._lock:
             if self._loaded is None:
-                self._loaded = self._files.load(top_k=self.top_k, device=self.device, batch_size=self.batch_size)
+                self._loaded = load_model(self._files, top_k=self.top_k, device=self.device, batch_size=self.batch_size)
             return self._loaded
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the lock and the model, so that worker processes can be handed the object."""
-        return {**self.__dict__, "_loaded": None, "_lock": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=Lock())
+def _mentions(
+    vocabulary: Sequence[str], text: str, words: list[Span], offsets: list[Span], predictions: list[Prediction]
+) -> list[Mention]:
+    """Return what the predictions of a text's tokens, <s> and </s> included, say."""
+    mentions = []
+    for phrase in find_phrases(text, words, offsets[1:-1], predictions[1:-1]):
+        if phrase.start < phrase.end and entity_title(vocabulary, phrase.entity):
+            scores: dict[str, float] = {}
+            for entity, score in phrase.candidates.items():
+                if title := entity_title(vocabulary, entity):
+                    scores.setdefault(title, min(score, 1.0))
+            candidates = tuple(Candidate(title, score) for title, score in scores.items())
+            mentions.append(Mention(phrase.start, phrase.end, candidates[0].title, candidates[0].score, candidates))
+    return mentions

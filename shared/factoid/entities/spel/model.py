@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from factoid._optional import require
 from factoid.devices import usable_device
 from factoid.entities.spel.predict import Predictor
-from factoid.entities.spel.vocabulary import Vocabulary, VocabularyFiles
+from factoid.entities.spel.vocabulary import VocabularyFiles
 from factoid.errors import InvalidInputError, StoreFormatError, UnreadableFileError
 from factoid.files.atomic import part_beside, sync_file
 
@@ -42,52 +42,47 @@ class LoadedModel:
     """A model that is ready to predict."""
 
     predictor: Predictor
-    vocabulary: Vocabulary
+    vocabulary: list[str]  # the entity of each row of the output embedding
     tokenizer: Tokenizer
     limit: int  # the most tokens that it reads, <s> and </s> included
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFiles:
-    """A checkpoint, its vocabulary and its tokenizer; or one folder that holds all, converted or not."""
+def load_model(files: Sequence[Any], *, top_k: int, device: Any, batch_size: int) -> LoadedModel:
+    """Load a folder, or a checkpoint, its vocabulary and its tokenizer, onto a device; None for a GPU where there is one."""
+    usable = usable_device(device, extra="spel")
+    encoder, out, vocabulary, tokenizer = _read_model(*files)
+    predictor = Predictor(encoder.to(usable), out.to(usable), k=top_k, batch_size=batch_size)
+    limit = encoder.config.max_position_embeddings - encoder.config.pad_token_id - 1
+    return LoadedModel(predictor, vocabulary, tokenizer, limit)
 
-    model: Path
-    vocabulary: VocabularyFiles | AnyPath | None = None
-    tokenizer: AnyPath | None = None
 
-    def load(self, *, top_k: int, device: Any, batch_size: int) -> LoadedModel:
-        """Load the model onto a device; None for a GPU where PyTorch sees one."""
-        usable = usable_device(device, extra="spel")
-        encoder, out, vocabulary, tokenizer = self.read()
-        predictor = Predictor(encoder.to(usable), out.to(usable), k=top_k, batch_size=batch_size)
-        limit = encoder.config.max_position_embeddings - encoder.config.pad_token_id - 1
-        return LoadedModel(predictor, vocabulary, tokenizer, limit)
-
-    def read(self) -> tuple[Any, Tensor, Vocabulary, Tokenizer]:
-        """Return encoder, output embedding, vocabulary and tokenizer, and check that they belong together."""
-        if (self.model / _MANIFEST).exists():
-            encoder, out, vocabulary = _read_folder(self.model)
-            tokenizer = load_tokenizer(self.model)
-        else:
-            checkpoints = [self.model] if self.vocabulary else sorted(self.model.glob("*.pt"))
-            if len(checkpoints) != 1:
-                names = ", ".join(path.name for path in checkpoints) or "none"
-                raise UnreadableFileError(
-                    f"{self.model} is no SpEL model: expected a folder that factoid convert-spel wrote, or one with a single "
-                    f".pt checkpoint (found: {names}), the vocabulary files and the tokenizer's. For files in several places "
-                    "use SpELLinker.from_checkpoint"
-                )
-            tokenizer = load_tokenizer(self.tokenizer or self.model)  # the cheapest to find missing goes first
-            files = self.vocabulary or self.model
-            files = files if isinstance(files, VocabularyFiles) else VocabularyFiles.in_folder(files)
-            encoder, out = read_checkpoint(checkpoints[0])
-            vocabulary = files.read(len(out))
-        if (tokens := tokenizer.get_vocab_size()) > (known := encoder.config.vocab_size):
-            raise InvalidInputError(
-                f"the tokenizer has {tokens:,} tokens, but the checkpoint knows {known:,}: expected the "
-                "tokenizer of roberta-base, or roberta-large"
+def _read_model(
+    model: Path, vocabulary: VocabularyFiles | AnyPath | None = None, tokenizer: AnyPath | None = None
+) -> tuple[Any, Tensor, list[str], Tokenizer]:
+    """Return encoder, output embedding, vocabulary and tokenizer, and check that they belong together."""
+    if (model / _MANIFEST).exists():
+        encoder, out, entities = _read_folder(model)
+        loaded = load_tokenizer(model)
+    else:
+        checkpoints = [model] if vocabulary else sorted(model.glob("*.pt"))
+        if len(checkpoints) != 1:
+            names = ", ".join(path.name for path in checkpoints) or "none"
+            raise UnreadableFileError(
+                f"{model} is no SpEL model: expected a folder that factoid convert-spel wrote, or one with a single .pt "
+                f"checkpoint (found: {names}), the vocabulary files and the tokenizer's. For files in several places use "
+                "SpELLinker.from_checkpoint"
             )
-        return encoder, out, vocabulary, tokenizer
+        loaded = load_tokenizer(tokenizer or model)  # the cheapest to find missing goes first
+        files = vocabulary or model
+        files = files if isinstance(files, VocabularyFiles) else VocabularyFiles.in_folder(files)
+        encoder, out = read_checkpoint(checkpoints[0])
+        entities = files.read(len(out))
+    if (tokens := loaded.get_vocab_size()) > (known := encoder.config.vocab_size):
+        raise InvalidInputError(
+            f"the tokenizer has {tokens:,} tokens, but the checkpoint knows {known:,}: expected the tokenizer of "
+            "roberta-base, or roberta-large"
+        )
+    return encoder, out, entities, loaded
 
 
 def convert_spel(
@@ -111,12 +106,12 @@ def convert_spel(
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInputError(f"{target} is there already: name a new folder, or remove this one")
-    encoder, out, entities, loaded_tokenizer = ModelFiles(Path(checkpoint), vocabulary, tokenizer).read()
+    encoder, out, entities, loaded_tokenizer = _read_model(Path(checkpoint), vocabulary, tokenizer)
     save = require("safetensors.torch", extra="spel").save_file
     tensors = {_OUT: out, **{_ENCODER + name: tensor for name, tensor in encoder.state_dict().items()}}
     try:
         with part_beside(target, folder=True) as part:
-            _write_json(part / _VOCABULARY, list(entities.entries))
+            _write_json(part / _VOCABULARY, entities)
             loaded_tokenizer.save(str(part / _TOKENIZER))
             save(tensors, str(part / _WEIGHTS))
             (part / _WEIGHTS).chmod((part / _VOCABULARY).stat().st_mode)  # else only its owner can read it
@@ -163,19 +158,17 @@ def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
     """Return the encoder and the output embedding of a checkpoint in the published format.
 
     That is a dict with `bert_lm`, the state dict of a `RobertaForMaskedLM`, and `out`, the state dict of an `Embedding` with a
-    row for each entity. All parts of the file are compared with their checksums; files from before PyTorch 1.6 have none.
+    row for each entity. All parts of the file are compared with their checksums.
     """
     torch = require("torch", extra="spel")
     if not path.is_file():
         raise UnreadableFileError(f"there is no checkpoint {path}: expected a file such as spel-base-step-3-500K.pt")
     try:
-        if zipped := zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as parts:
-                changed = parts.testzip()  # PyTorch compares no checksums
-            if changed:
+        with zipfile.ZipFile(path) as parts:
+            if changed := parts.testzip():  # PyTorch compares no checksums
                 raise zipfile.BadZipFile(f"{changed} has changed since it was written")
-        # Mapped, the language model's head takes no memory; only the zip format can be.
-        content = torch.load(path, map_location="cpu", weights_only=True, mmap=zipped)
+        # Mapped, the language model's head takes no memory.
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except Exception as error:  # PyTorch lets through whatever its readers raise
         # PyTorch advises to load the file nevertheless, which would run what it holds.
         advice = "weights_only" in str(error)
@@ -186,7 +179,7 @@ def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
         ) from error
     try:
         encoder = _make_encoder(content["bert_lm"], "roberta.")
-        out = _numbers("out", content["out"]["weight"])
+        out = content["out"]["weight"].float().contiguous()
         if out.ndim != 2 or out.shape[1] != encoder.config.hidden_size:
             raise ValueError(f"out is of shape {tuple(out.shape)}, expected (entities, {encoder.config.hidden_size})")
     except _FOREIGN as error:
@@ -197,26 +190,25 @@ def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
     return encoder, out
 
 
-def _read_folder(folder: Path) -> tuple[Any, Tensor, Vocabulary]:
+def _read_folder(folder: Path) -> tuple[Any, Tensor, list[str]]:
     """Return the encoder, the output embedding and the vocabulary of a folder that `convert_spel` wrote."""
     again = "Convert the checkpoint again with factoid convert-spel"
     try:
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        identity = {key: manifest[key] for key in _IDENTITY}
-        states = {name: manifest["files"][name] for name in _FILES}
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        files = manifest.pop("files")
+        states = {name: files[name] for name in _FILES}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise StoreFormatError(f"{folder / _MANIFEST} is damaged: {error}. {again}") from error
-    if identity != _IDENTITY:
-        version = f"{identity['format']!r} version {identity['version']!r}"
-        raise StoreFormatError(f"{folder} is of the format {version}: expected {_IDENTITY}")
+    if manifest != _IDENTITY:
+        raise StoreFormatError(f"{folder} is of the format {manifest}: expected {_IDENTITY}")
     for name, state in states.items():
         path = folder / name
         if not path.is_file() or _state(path) != state:
             fault = "has changed since it was written" if path.is_file() else "is missing"
             raise StoreFormatError(f"{path} {fault}. {again}")
-    entries = json.loads((folder / _VOCABULARY).read_text(encoding="utf-8"))
+    vocabulary = json.loads((folder / _VOCABULARY).read_text(encoding="utf-8"))
     tensors = require("safetensors.torch", extra="spel").load_file(str(folder / _WEIGHTS))
-    return _make_encoder(tensors, _ENCODER), tensors[_OUT], Vocabulary(tuple(entries))
+    return _make_encoder(tensors, _ENCODER), tensors[_OUT], vocabulary
 
 
 def _state(path: Path) -> dict[str, Any]:
@@ -232,7 +224,7 @@ def _make_encoder(state: Mapping[str, Any], prefix: str) -> Any:
     """Return a `RobertaModel` of the tensors with a prefix, its sizes read off them."""
     torch, transformers = require("torch", extra="spel"), require("transformers", extra="spel")
     named = ((name.removeprefix(prefix), tensor) for name, tensor in state.items() if name.startswith(prefix))
-    tensors = {name: _numbers(name, tensor) for name, tensor in named if not _UNUSED.fullmatch(name)}
+    tensors = {name: tensor.float().contiguous() for name, tensor in named if not _UNUSED.fullmatch(name)}
     words, hidden = tensors["embeddings.word_embeddings.weight"].shape
     config = transformers.RobertaConfig(
         vocab_size=words,
@@ -252,12 +244,3 @@ def _make_encoder(state: Mapping[str, Any], prefix: str) -> Any:
     model.embeddings.position_ids = positions  # buffers that no checkpoint holds
     model.embeddings.token_type_ids = torch.zeros_like(positions)
     return model.requires_grad_(False).eval()
-
-
-def _numbers(name: str, tensor: Any) -> Tensor:
-    """Return a tensor in float32, unless it holds NaN or infinity."""
-    numbers: Tensor = tensor.float().contiguous()
-    # A sum is fifteen times faster than to ask each value. It may overflow where all of them are finite.
-    if not numbers.sum().isfinite() and not numbers.isfinite().all():
-        raise ValueError(f"{name} holds NaN or infinite numbers: the file is damaged, or the training failed")
-    return numbers

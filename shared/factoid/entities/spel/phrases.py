@@ -29,9 +29,13 @@ class Phrase:
 
     start: int
     end: int  # of the span [start, end) in characters
-    entity: int
     # the ids that all words and subwords list, with means of their probabilities, best first
     candidates: dict[int, float]
+
+    @property
+    def entity(self) -> int:
+        """The best of the candidates."""
+        return next(iter(self.candidates))
 
 
 def find_phrases(
@@ -44,13 +48,13 @@ def find_phrases(
         if group  # a word that its neighbour's subword covers has nothing to say
     ]
     phrases = []
-    for entity, group in groupby(resolved, key=lambda word: word.entity):
+    for _, group in groupby(resolved, key=lambda word: word.entity):
         members = list(group)
         start, end = members[0].start, members[-1].end
         surface = text[start:end]
         start += len(surface) - len(surface.lstrip())  # a line end is a subword of the word after it
         end = max(start, end - len(surface) + len(surface.rstrip()))
-        phrases.append(Phrase(start, end, entity, _shared([word.candidates for word in members])))
+        phrases.append(Phrase(start, end, _shared([word.candidates for word in members])))
     return phrases
 
 
@@ -64,7 +68,7 @@ def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase
         if votes[OUTSIDE] == most > 1:  # as in the original
             entity = OUTSIDE
         candidates = {entity: sum(probabilities.get(entity, 0.0) for probabilities in listed) / len(listed)}
-    return Phrase(start, end, next(iter(candidates)), candidates)
+    return Phrase(start, end, candidates)
 
 
 def _shared(listed: Sequence[dict[int, float]]) -> dict[int, float]:

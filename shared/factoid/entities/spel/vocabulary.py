@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
@@ -16,31 +15,14 @@ _PUBLISHED = {"aida": "aida.txt", "enwiki": "enwiki_20230827.txt", "out_of_domai
 _PUBLISHED_NAME = re.compile(r"(aida|enwiki|out_of_domain)(?:_\d+)?\.txt", re.IGNORECASE)
 
 
-def title_of(entry: str) -> str:
-    """Return the title of an entry: spaces for underscores, and characters for the %27 and %26 of out_of_domain.txt."""
-    return entry.replace("%27", "'").replace("%26", "&").replace("_", " ").strip()
+def entity_title(vocabulary: Sequence[str], entity: int) -> str:
+    """Return the title of an id; "" for what names no entity: the first two, and the entry that a last line end makes.
 
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """Entities by their ids."""
-
-    entries: tuple[str, ...]  # the first two are no entities; one of the others is empty if a file ends in a line end
-
-    @cached_property
-    def ids(self) -> dict[str, int]:
-        """The first id of each entry, and of each title that is no entry."""
-        backwards = list(enumerate(self.entries))[::-1]
-        return {title_of(entry): at for at, entry in backwards} | {entry: at for at, entry in backwards}
-
-    def names_entity(self, entity: int) -> bool:
-        """Tell whether an id stands for an entity that can be reported."""
-        return entity not in (OUTSIDE, PADDING) and bool(title_of(self.entries[entity]))
-
-    def find(self, title: str) -> int | None:
-        """Return the id of a title, with spaces or underscores; None if it is not in the vocabulary."""
-        entity = self.ids.get(title, self.ids.get(title_of(title)))
-        return entity if entity is not None and self.names_entity(entity) else None
+    It has spaces for underscores, and characters for the %27 and %26 of out_of_domain.txt.
+    """
+    if entity in (OUTSIDE, PADDING):
+        return ""
+    return vocabulary[entity].replace("%27", "'").replace("%26", "&").replace("_", " ").strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +55,8 @@ class VocabularyFiles:
             raise UnreadableFileError(f"{folder} holds no aida.txt: expected SpEL's vocabulary files {names}")
         return cls(aida, *(path if path.is_file() else None for path in others))
 
-    def read(self, rows: int) -> Vocabulary:
-        """Return the vocabulary of an output embedding with so many rows: of all files, or of aida.txt if that is as long.
+    def read(self, rows: int) -> list[str]:
+        """Return the entity of each row of an output embedding: of all files, or of aida.txt if that is as long.
 
         Raises:
             InvalidInputError: The files have another length.
@@ -82,33 +64,31 @@ class VocabularyFiles:
         """
         aida = read_lines(self.aida)
         vocabulary = make_vocabulary(aida)
-        if len(vocabulary.entries) == rows:
+        if len(vocabulary) == rows:
             return vocabulary
         enwiki, further = ([] if path is None else read_lines(path) for path in (self.enwiki, self.out_of_domain))
         # Line ends that move ids without changing their number: the empty entry changes its place.
-        fault = ""
-        if (enwiki or further) and aida[-1] == "":
-            fault = f"{self.aida} ends in a line end, which the published file does not. Remove it"
-        elif enwiki and further and enwiki[-1] != "" and "" in further:
-            fault = f"{self.enwiki} does not end in a line end, which the published file does. Add it, or get the whole file"
-        if fault:
-            raise UnreadableFileError(f"every entity of some lines would be taken for its neighbour: {fault}")
+        if ((enwiki or further) and aida[-1] == "") or (enwiki and further and enwiki[-1] != "" and "" in further):
+            raise UnreadableFileError(
+                "every entity of some lines would be taken for its neighbour: as they were published, "
+                f"{self.aida} does not end in a line end, and {self.enwiki} does. Get the whole files"
+            )
         vocabulary = make_vocabulary(aida, enwiki, further)
-        if (length := len(vocabulary.entries)) != rows:
+        if len(vocabulary) != rows:
             missing = [name for role, name in _PUBLISHED.items() if getattr(self, role) is None]
             raise InvalidInputError(
-                f"the vocabulary has {length:,} entries, but the checkpoint's output embedding has {rows:,} rows: "
+                f"the vocabulary has {len(vocabulary):,} entries, but the checkpoint's output embedding has {rows:,} rows: "
                 f"{', '.join(missing) or 'no file'} is missing; others may be cut short, of another version, or have a line "
                 "end more or less"
             )
         return vocabulary
 
 
-def make_vocabulary(aida: Iterable[str], enwiki: Sequence[str] = (), out_of_domain: Sequence[str] = ()) -> Vocabulary:
+def make_vocabulary(aida: Iterable[str], enwiki: Sequence[str] = (), out_of_domain: Sequence[str] = ()) -> list[str]:
     """Return the vocabulary: no entity, padding, all lines of the first file, and those of the others that are new."""
     first = ["|||O|||", "<pad>", *aida]
     known = frozenset(first)
-    return Vocabulary((*first, *(entry for entry in dict.fromkeys([*enwiki, *out_of_domain]) if entry not in known)))
+    return first + [entry for entry in dict.fromkeys([*enwiki, *out_of_domain]) if entry not in known]
 
 
 def read_lines(path: str | PathLike[str]) -> list[str]:
@@ -117,11 +97,9 @@ def read_lines(path: str | PathLike[str]) -> list[str]:
         text = Path(path).read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableFileError(f"the vocabulary file {path} cannot be read as UTF-8: {error}") from error
-    fault = ""
-    if not text.strip() or text.startswith("version https://git-lfs"):
-        fault = "holds no titles: expected one on each line, not an empty file or a Git LFS pointer"
-    elif text.startswith("\ufeff") or "\r\n" in text or text.count("\r") >= max(text.count("\n"), 1):
-        fault = "has a byte order mark or carriage returns at line ends, which the published file has not"
-    if fault:
-        raise UnreadableFileError(f"the vocabulary file {path} {fault}. Get the file as it was published")
+    if not text.strip() or text.startswith(("\ufeff", "version https://git-lfs")) or "\r\n" in text:
+        raise UnreadableFileError(
+            f"the vocabulary file {path} is not as it was published: it holds no titles, is a Git LFS pointer, or has a byte "
+            "order mark or carriage returns at line ends. Get it again"
+        )
     return text.split("\n")

@@ -178,10 +178,6 @@ class SearchOptions:
         if self.granularity == MIXED:
             return list(searched)
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
-        if not isinstance(names, Iterable):
-            raise InvalidInputError(
-                f"granularity must be one of {', '.join(searched)}, a list of them, or {MIXED!r}, got {names!r}"
-            )
         kinds = list(dict.fromkeys(map(Granularity, names)))
         if not kinds or not set(kinds) <= set(searched):
             missing = next((f"it has no index of {kind}s" for kind in kinds if kind not in searched), None)

@@ -16,7 +16,6 @@ from factoid.store.database.schema import failure, open_reader, prepare
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.database.transaction import Transaction
 
-_IDLE = 8  # connections kept for the next reader
 _FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError, UnicodeEncodeError)
 
 
@@ -59,8 +58,13 @@ class Connections:
         except _FAILURES as error:
             raise self._failure(error) from error
         finally:
-            if connection is not None and not (sound and self._keep(connection)):
-                connection.close()  # it was interrupted, or is one too many
+            if connection is not None:
+                if sound:
+                    self._idle.append(connection)
+                else:  # it was interrupted
+                    connection.close()
+                if self._closed:  # meanwhile: nobody else would close what was given back
+                    self._close_idle()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -123,15 +127,6 @@ class Connections:
         raise StoreError(
             f"the store at {self.path} was moved, deleted or replaced while it was open: open it again where it is"
         )
-
-    def _keep(self, connection: sqlite3.Connection) -> bool:
-        """Keep a connection for the next reader, unless there are many or the store was closed."""
-        if self._closed or len(self._idle) >= _IDLE:
-            return False
-        self._idle.append(connection)
-        if self._closed:  # at this very moment: nobody else would close it
-            self._close_idle()
-        return True
 
     def _close_idle(self) -> None:
         while self._idle:

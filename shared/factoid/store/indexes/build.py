@@ -59,10 +59,8 @@ class VectorBuilder:
     def read(self, path: Path, snapshot: Snapshot) -> IndexState | None:
         """Return what the files of an index hold, if they are of this store as it is set."""
         state = read_index(path, mmap=self.mmap)
-        if state is None:
-            return None
         wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity, self.settings.shards)
-        if (state.granularity, state.index.dim, state.index.similarity, state.index.shards) != wanted:
+        if not state or (state.granularity, state.index.dim, state.index.similarity, state.index.shards) != wanted:
             return None
         state.index = self._placed(state.index)
         return state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Self, SupportsFloat, get_args, runtime_checkable
 
@@ -130,7 +130,7 @@ class SearchOptions:
             ids = getattr(self, name)
             if ids is None:
                 continue
-            if isinstance(ids, str) or not isinstance(ids, Iterable):
+            if isinstance(ids, str):
                 raise InvalidInputError(f"{name} must be a list of ids, got {ids!r}")
             object.__setattr__(self, name, list(ids))  # iterators, too, are read more than once
 

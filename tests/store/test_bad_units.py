@@ -135,6 +135,9 @@ def test_an_unknown_option_is_told_what_there_is():
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_an_open_store_is_neither_copied_nor_pickled(tmp_path, copied):
-    for path, message in ((None, "a UnitStore cannot be pickled or copied: copy_to"), (tmp_path / "s", "open .*s' again")):
+    for path, message in (
+        (None, "a UnitStore cannot be pickled or copied: copy_to"),
+        (tmp_path / "s", "open .*s' again"),
+    ):
         with opened(path) as store, pytest.raises(TypeError, match=message):
             copied(store)

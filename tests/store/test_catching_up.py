@@ -16,6 +16,7 @@ from tests.store.content import DIM, opened, rows, unit
 pytest.importorskip("faiss")
 
 SENTENCES = Granularity.SENTENCE
+ALONE = {"granularity": SENTENCES, "weights": Weights(0, 0)}  # no other index is built
 
 
 @pytest.fixture
@@ -47,17 +48,14 @@ def filled(path, count, **options):
     return store
 
 
-def best(store, seed=7, k=5):
-    (query,) = vectors(1, seed)
-    return [
-        hit.unit.id
-        for hit in store.search_by_vector(query, k, granularity="sentence", parents="unit", weights=Weights(0, 0))
-    ]
+def best(store, k=5):
+    (query,) = vectors(1, 7)
+    return [hit.unit.id for hit in store.search_by_vector(query, k, parents="unit", **ALONE)]
 
 
-def brute(store, seed=7, k=5):
+def brute(store, k=5):
     held = store.vectors(store.ids())
-    (query,) = vectors(1, seed)
+    (query,) = vectors(1, 7)
     return sorted(held, key=lambda own: -float(held[own] @ query))[:k]
 
 
@@ -112,9 +110,7 @@ def test_a_reader_follows_although_the_changes_are_forgotten(tmp_path, monkeypat
             writer.compact()
         assert rows(tmp_path / "s", "SELECT count(*) FROM changes WHERE row <= 50")[0][0] < 10
         assert best(reader, k=20) == brute(writer, k=20)
-        found = reader.search_by_vector(
-            vectors(1)[0], granularity="sentence", filter={"year": 20}, weights=Weights(0, 0)
-        )
+        found = reader.search_by_vector(vectors(1)[0], filter={"year": 20}, **ALONE)
         assert [hit.unit.id for hit in found] == ["s25"]
         assert not built
 

@@ -103,3 +103,9 @@ def change(path, *statements):
 def rows(path, sql):
     with closing(sqlite3.connect(path / "units.sqlite")) as connection:
         return connection.execute(sql).fetchall()
+
+
+def flipped(content):
+    """Return a file's content with one bit changed."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]

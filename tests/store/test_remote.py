@@ -19,7 +19,7 @@ from factoid.errors import (
 )
 from factoid.store.indexes.build import VectorBuilder
 from factoid.testing import HashEncoder
-from tests.store.content import Numbers, answers, filled, opened, put, state, units
+from tests.store.content import Numbers, answers, filled, flipped, opened, put, state, units
 
 pytest.importorskip("faiss")
 fsspec = pytest.importorskip("fsspec")
@@ -137,20 +137,17 @@ def manifest(memory):
     return json.loads(memory.cat_file("/facts/manifest.json"))
 
 
-@pytest.mark.parametrize("damage", ["short", "flipped", "missing"])
+@pytest.mark.parametrize("damage", [lambda content: content[:-1], flipped, None])
 @pytest.mark.parametrize("name", ["units.sqlite", "sentence.faiss"])
 def test_files_that_changed_or_went_on_their_way_are_refused(store, memory, tmp_path, name, damage):
     store.save_to("memory://facts")
     path = f"/facts/{manifest(memory)['folder']}/{name}"
-    content = memory.cat_file(path)
     message = rf"{name} is damaged: it has .* Send the store again"
-    if damage == "missing":
+    if damage is None:
         memory.rm(path)
         message = r"is not whole.* fetch it again"
-    elif damage == "short":
-        memory.pipe_file(path, content[:-1])
     else:
-        memory.pipe_file(path, content[:100] + bytes([content[100] ^ 1]) + content[101:])
+        memory.pipe_file(path, damage(memory.cat_file(path)))
     with pytest.raises(StoreFormatError, match=message):
         load("memory://facts", tmp_path / "copy")
     assert names(tmp_path) == ["store"]
@@ -187,11 +184,11 @@ def test_a_manifest_leads_nowhere_else(store, memory, tmp_path, change):
 
 def test_a_database_of_something_else_is_not_put_in_place(store, memory, tmp_path):
     store.save_to("memory://facts")
-    found = manifest(memory)
+    record = manifest(memory)
     content = b"no database" * 50
-    found["files"][0] |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    memory.pipe_file(f"/facts/{found['folder']}/units.sqlite", content)
-    memory.pipe_file("/facts/manifest.json", json.dumps(found).encode())
+    record["files"][0] |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    memory.pipe_file(f"/facts/{record['folder']}/units.sqlite", content)
+    memory.pipe_file("/facts/manifest.json", json.dumps(record).encode())
     with pytest.raises(StoreFormatError):
         load("memory://facts", tmp_path / "copy")
     assert names(tmp_path) == ["store"]
@@ -209,10 +206,9 @@ def test_a_folder_that_is_there_is_left_alone(store, memory, tmp_path):
 
 
 def test_addresses_that_nobody_knows(store, memory, tmp_path, monkeypatch):
-    with pytest.raises(InvalidInputError, match="Protocol not known: magic"):
-        store.save_to("magic://facts")
-    with pytest.raises(InvalidInputError, match="Protocol not known: magic"):
-        load("magic://facts", tmp_path / "copy")
+    for call in (lambda: store.save_to("magic://facts"), lambda: load("magic://facts", tmp_path / "copy")):
+        with pytest.raises(InvalidInputError, match="Protocol not known: magic"):
+            call()
     for name in ("fsspec", "fsspec.core"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "fsspec", None)
@@ -231,10 +227,9 @@ def test_a_copy_whose_log_cannot_be_carried_into_its_file_is_not_sent(store, mem
     true = sqlite3.connect
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", lambda *given, **options: true(*given, factory=_Stubborn, **options))
-        with pytest.raises(StoreError, match="disk I/O error"):
-            store.save_to("memory://facts")
-        with pytest.raises(StoreError, match="disk I/O error"):
-            store.copy_to(tmp_path / "copy")
+        for call in (lambda: store.save_to("memory://facts"), lambda: store.copy_to(tmp_path / "copy")):
+            with pytest.raises(StoreError, match="disk I/O error"):
+                call()
     assert memory.find("/facts") == []
     assert names(tmp_path) == ["store"]
 

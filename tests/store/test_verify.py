@@ -12,7 +12,7 @@ import pytest
 from factoid.errors import StoreFormatError
 from factoid.index import VectorIndex, load, save
 from factoid.store import VerifyReport
-from tests.store.content import DIM, answers, change, filled, opened, state, unit
+from tests.store.content import DIM, answers, change, filled, flipped, opened, state, unit
 
 pytest.importorskip("faiss")
 
@@ -107,11 +107,6 @@ def test_what_follows_from_the_rest_is_mended(folder, before, damages, problem):
         assert store.ids(year) == passing != []
         store.add([store.get(["u4"])[0]], vectors=[np.ones(DIM)])  # takes new rows
         assert store.verify().ok
-
-
-def flipped(content):
-    middle = len(content) // 2
-    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
 @pytest.mark.parametrize("name", ["sentence.faiss", "sentence.columns.npy", "sentence.json"])

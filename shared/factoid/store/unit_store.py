@@ -430,6 +430,7 @@ class UnitStore:
             PropositionCache(self.path).forget(failures=True)
         return count
 
+    encode = encode
     stats = stats
     tune = tune
     tune_weights = tune_weights
@@ -459,10 +460,6 @@ class UnitStore:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)  # so that the call can be made again
             raise
-
-    def encode(self, units: Sequence[Unit]) -> dict[int, Vectors]:
-        """Return the vector of each unit that is searched, by position. Shape of each: (dim,)."""
-        return encode(self, units)
 
     def _insert(self, writing: Transaction, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         writing.insert(units, vectors)

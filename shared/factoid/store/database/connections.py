@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from factoid.errors import FactoidError, InvalidInputError, StoreError, StoreFormatError
+from factoid.errors import StoreError, StoreFormatError
 from factoid.files.sqlite import FILE, committing
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.schema import failure, open_reader, prepare
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.database.transaction import Transaction
 
-_FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError, UnicodeEncodeError)
+_FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError)
 
 
 class Connections:
@@ -132,16 +132,11 @@ class Connections:
         while self._idle:
             self._idle.pop().close()
 
-    def _failure(self, error: Exception) -> FactoidError:
+    def _failure(self, error: Exception) -> StoreError:
         """Return the error to raise in place of one of `_FAILURES`."""
         place = f"the store in {self.path or 'memory'}"
         if isinstance(error, sqlite3.Error):
             return _closed() if self._closed else failure(place, error)
-        if isinstance(error, UnicodeEncodeError):
-            character = error.object[error.start]
-            return InvalidInputError(
-                f"a text, id or filter holds a lone surrogate, {character!r}: it was decoded wrongly"
-            )
         remedy = "Restore it from a backup, or let verify (factoid store verify) tell what is to be added again"
         return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
 

@@ -131,9 +131,9 @@ def check_folder(path: Path) -> None:
 
 def _check_length(file: Path) -> None:
     """Refuse a database that ends within a page, unless a log beside it holds the rest; SQLite misses whole pages itself."""
-    logs = [file.with_name(f"{file.name}-{kind}") for kind in ("wal", "journal")]
+    log = file.with_name(f"{file.name}-wal")
     complete = not file.is_file() or file.stat().st_size % _SECTOR == 0
-    if not complete and not any(log.exists() and log.stat().st_size for log in logs):
+    if not complete and not (log.exists() and log.stat().st_size):
         message = f"{file} cannot be opened as a store: it is cut short, or no database. Restore it from a backup"
         raise StoreFormatError(message)
 
@@ -144,9 +144,9 @@ def _format(connection: sqlite3.Connection) -> int:
     if not tables:
         return 0
     if application_id != APPLICATION_ID or version != FORMAT:
-        newer = ", which a newer factoid reads" if application_id == APPLICATION_ID and version > FORMAT else ""
-        message = f"{FILE} is not a factoid store of format {FORMAT} (application {application_id:#x}, format {version}{newer})"
-        raise StoreFormatError(message)
+        raise StoreFormatError(
+            f"{FILE} is not a factoid store of format {FORMAT} (application {application_id:#x}, format {version})"
+        )
     return version
 
 

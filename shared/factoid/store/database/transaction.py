@@ -242,10 +242,9 @@ class Transaction(Snapshot):
                     f"this store holds vectors of {dim} dimensions, got {len(vector)} for the unit {unit.id!r}: "
                     "use the same encoder"
                 )
-            elif not np.isfinite(vector).all():
-                problem = f"the vector of {unit.text[:60]!r} is not finite: the encoder failed on this text"
             elif not np.isfinite(cast).all():
-                problem = f"a vector has components beyond what {dtype} holds: make the store with dtype='float32'"
+                text = unit.text[:60]
+                problem = f"the vector of {text!r} is not finite: the encoder failed on this text, or {dtype} cannot hold it"
             if problem:
                 raise EncoderMismatchError(problem)
             if dim is None:

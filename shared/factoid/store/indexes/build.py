@@ -176,10 +176,7 @@ def read_index(path: Path, *, mmap: bool = False) -> IndexState | None:
     if path.name == LEXICAL:
         return load_files(path, partial(_read_lexical, path))
     cache = load(path, mmap=mmap)
-    if cache is None:
-        return None
-    generation, built_for = cache.stamp["generation"], cache.stamp["built_for"]
-    return IndexState(cache.stamp["granularity"], generation, cache.index, Columns(*cache.arrays["columns"]), built_for)
+    return cache and IndexState(index=cache.index, columns=Columns(*cache.arrays["columns"]), **cache.stamp)
 
 
 def _read_lexical(path: Path, manifest: dict[str, Any]) -> IndexState:

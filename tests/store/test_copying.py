@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from unittest.mock import Mock
 
 import pytest
 
@@ -76,10 +77,7 @@ def test_what_is_no_store_is_left_as_it_is(store, tmp_path):
 
 
 def test_a_copy_that_fails_leaves_nothing(store, tmp_path, monkeypatch):
-    def full(*_args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(copying.shutil, "copyfile", full)
+    monkeypatch.setattr(copying.shutil, "copyfile", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(StoreError, match=r"cannot copy the store to .*copy: No space left on device"):
         store.copy_to(tmp_path / "copy")
     assert names(tmp_path) == ["store"]
@@ -89,10 +87,8 @@ def test_a_store_is_whole_when_its_replacement_fails(store, tmp_path, monkeypatc
     with filled(tmp_path / "copy", 5, seed=9) as other:
         before = state(other), answers(other)
 
-    def fail(*_args):
-        raise sqlite3.OperationalError("database or disk is full")
-
-    monkeypatch.setattr(copying, "remove_index", fail)
+    full = sqlite3.OperationalError("database or disk is full")
+    monkeypatch.setattr(copying, "remove_index", Mock(side_effect=full))
     with pytest.raises(StoreError, match=r"cannot copy the store to .* is full.* Free some space"):
         store.copy_to(tmp_path / "copy")
     with opened(tmp_path / "copy") as other:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from unittest.mock import Mock
 
 import pytest
 
@@ -42,12 +43,9 @@ def test_a_store_opens_as_it_was_closed(path, expected, monkeypatch):
 
 
 def test_an_index_that_cannot_be_written_harms_nothing(tmp_path, expected, monkeypatch, caplog):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
     with monkeypatch.context() as patch:
-        patch.setattr(build, "save", full)
-        patch.setattr(build, "save_files", full)
+        for name in ("save", "save_files"):
+            patch.setattr(build, name, Mock(side_effect=OSError(28, "No space left on device")))
         with opened(tmp_path / "full") as store:
             add(store, *range(8))
             assert hits(store) == expected

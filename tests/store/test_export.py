@@ -6,6 +6,7 @@ import gzip
 import json
 import sys
 from dataclasses import asdict
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -96,28 +97,22 @@ def test_an_export_that_fails_leaves_the_files_that_were_there(store, tmp_path, 
     before = {file: file.read_bytes() for file in store.export(tmp_path / "facts.jsonl").files}
     store.delete(["u1"])
 
-    def full(*_args, **_options):
-        raise OSError(28, "No space left on device")
-
     for name in ("write_documents", "write_units"):
         with monkeypatch.context() as patch:
-            patch.setattr(formats.Files, name, full)
+            patch.setattr(formats.Files, name, Mock(side_effect=OSError(28, "No space left on device")))
             with pytest.raises(StoreError, match=r"cannot export to .*facts\.jsonl: No space left on device"):
                 store.export(tmp_path / "facts.jsonl")
         assert {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == before
 
 
 def test_one_generation_is_exported_while_units_are_added(store, tmp_path, monkeypatch):
-    count = len(store)
-    written = formats._unit_record
-    once = iter([True])
+    count, record = len(store), formats._unit_record
 
-    def adding(*stored):
-        if next(once, False):
-            store.delete(["tower"])
-        return written(*stored)
+    def deleting(*stored):
+        store.delete(["tower"])
+        return record(*stored)
 
-    monkeypatch.setattr(formats, "_unit_record", adding)
+    monkeypatch.setattr(formats, "_unit_record", deleting)
     report = store.export(tmp_path / "facts.jsonl")
     assert (report.units, report.documents) == (count, 3)
     assert len(store) < count

@@ -164,20 +164,6 @@ def blended(store, question, parents, weights, condition):
     return scores
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"lexical": 1.5}, "from 0 to 1"),
-        ({"lexical": 0.5, "fusion": "rrf"}, "leave one of them out"),
-        ({"weights": 0.4}, "weights must be"),
-        ({"lexical": 1, "mmr": 0.5}, "mmr compares vectors"),
-    ],
-)
-def test_bad_options(store, options, message):
-    with pytest.raises(InvalidInputError, match=message):
-        store.search("Heron", 1, **options)
-
-
 def test_the_default_weighs_passage_and_words(store):
     question = "warranty of the Swift"
     assert store.search(question, 5) == store.search(question, 5, weights=Weights())
@@ -206,6 +192,8 @@ def test_the_default_without_tantivy_says_so_and_weighs_vectors(store, monkeypat
 def test_words_need_the_text_and_tantivy(store, monkeypatch):
     with pytest.raises(InvalidInputError, match="needs the text"):
         store.search_by_vector(np.ones(256), 1, lexical=0.2)
+    with pytest.raises(InvalidInputError, match="mmr compares vectors"):
+        store.search("Heron", 1, lexical=1, mmr=0.5)
     monkeypatch.setitem(sys.modules, "tantivy", None)
     with pytest.raises(MissingDependencyError, match=r"factoid\[lexical\]"):
         store.search("Heron", 1, lexical=0.2)

@@ -88,8 +88,8 @@ def documents(store, *texts):
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
-def test_a_document_that_differs_is_taken_or_left_with_all_its_units(tmp_path, on_conflict):
-    with opened(tmp_path / "a") as store, opened(tmp_path / "b") as other, opened(None) as expected:
+def test_a_document_that_differs_is_taken_or_left_with_all_its_units(on_conflict):
+    with opened(None) as store, opened(None) as other, opened(None) as expected:
         documents(store, ("one", "The old text. It had two sentences."), ("both", "Same."), ("mine", "Mine."))
         documents(other, ("one", "The new text."), ("both", "Same."), ("theirs", "Theirs."))
         before = state(store)
@@ -128,8 +128,8 @@ def test_a_merge_that_was_interrupted_can_be_made_again(tmp_path, monkeypatch):
         assert scores(store) == scores(other)
 
 
-def test_half_and_full_precision_go_together(tmp_path):
-    with filled(tmp_path / "a", dtype="float16") as other, opened(tmp_path / "b") as store:
+def test_half_and_full_precision_go_together():
+    with filled(dtype="float16") as other, opened(None) as store:
         store.merge(other)
         assert scores(store) == scores(other)
 
@@ -188,7 +188,7 @@ def test_what_models_said_is_merged_and_answers_beat_failures(tmp_path):
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "keep"])
-def test_a_passage_that_differs_is_taken_or_left_with_what_is_under_it(tmp_path, on_conflict):
+def test_a_passage_that_differs_is_taken_or_left_with_what_is_under_it(on_conflict):
     one = np.ones(DIM, np.float32)
     with opened(None) as store, opened(None) as other:
         same = [unit("q", kind="passage", parent="d"), unit("q1", parent="q", vector=one)]
@@ -202,7 +202,7 @@ def test_a_passage_that_differs_is_taken_or_left_with_what_is_under_it(tmp_path,
         assert store.verify().ok
 
 
-def test_a_passage_that_comes_alone_leaves_what_is_under_the_own_one(tmp_path):
+def test_a_passage_that_comes_alone_leaves_what_is_under_the_own_one():
     with opened(None) as store, opened(None) as other:
         put(store, [unit("p", kind="passage", parent="d"), unit("c", parent="p", vector=np.ones(DIM, np.float32))])
         put(other, [unit("p", kind="passage", parent="d", payload="new")])

@@ -96,8 +96,7 @@ class Connections:
 
     def check_writable(self) -> None:
         """Raise StoreError where the store is read-only or closed."""
-        with self._lock:
-            self._writing_connection()
+        self._writing_connection()
 
     def close(self) -> None:
         """Close all connections, those in use when they are given back. Closing twice is harmless."""

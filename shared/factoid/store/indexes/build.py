@@ -176,7 +176,9 @@ def read_index(path: Path, *, mmap: bool = False) -> IndexState | None:
     if path.name == LEXICAL:
         return load_files(path, partial(_read_lexical, path))
     cache = load(path, mmap=mmap)
-    return cache and IndexState(index=cache.index, columns=Columns(*cache.arrays["columns"]), **cache.stamp)
+    if cache is None:
+        return None
+    return IndexState(index=cache.index, columns=Columns(*cache.arrays["columns"]), **cache.stamp)
 
 
 def _read_lexical(path: Path, manifest: dict[str, Any]) -> IndexState:

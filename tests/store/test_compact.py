@@ -61,7 +61,8 @@ def test_unused_rows_and_the_log_of_changes_go_and_other_rows_keep_their_numbers
         store.compact()
         assert store.verify().ok
         put(store, [unit("new", document="tower", vector=np.ones(DIM, np.float32))])
-    assert rows(path, "SELECT count(*) FROM changes") == rows(path, "SELECT count(*) FROM documents WHERE id = 'x'")
+    for dropped in ("changes", "documents WHERE id = 'x'"):
+        assert rows(path, f"SELECT count(*) FROM {dropped}") == [(0,)]
     [*others, new] = rows(path, "SELECT id, row, vector FROM units ORDER BY row")
     assert others == numbered[:-1]
     assert new[1] > last

@@ -243,8 +243,10 @@ class Transaction(Snapshot):
                     "use the same encoder"
                 )
             elif not np.isfinite(cast).all():
-                text = unit.text[:60]
-                problem = f"the vector of {text!r} is not finite: the encoder failed on this text, or {dtype} cannot hold it"
+                problem = (
+                    f"the vector of {unit.text[:60]!r} is not finite: the encoder failed on this text, or {dtype} "
+                    "cannot hold it"
+                )
             if problem:
                 raise EncoderMismatchError(problem)
             if dim is None:

@@ -126,32 +126,15 @@ def test_pickled_and_copied(encoder):
         np.testing.assert_allclose(same.encode_units(["The tower leans."]), expected, atol=1e-6)
 
 
-class Named(HashEncoder):
-    """An encoder by any name, which counts how often it is asked, and may be another model."""
-
-    def __init__(self, name, *, reverse=False):
-        super().__init__()
-        self.name, self.reverse, self.calls = name, reverse, 0
-
-    def encode_units(self, texts):
-        self.calls += 1
-        vectors = super().encode_units(texts)
-        return vectors[:, ::-1] if self.reverse else vectors
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_a_store_knows_its_model_by_another_name_by_the_vectors(tmp_path, dtype):
-    model = "sentence-transformers/all-MiniLM-L6-v2"
-    with UnitStore(tmp_path, encoder=Named(model), dtype=dtype) as store:
-        store.add_documents([Document("It leans.", "Tower")], propositionizer=ScriptedPropositionizer({}))
-    for name, calls in [(model, 0), ("all-MiniLM-L6-v2", 0), ("/models/all-MiniLM-L6-v2", 1), ("mirror/minilm", 1)]:
-        encoder = Named(name)
+def test_a_store_knows_its_model_by_name(tmp_path):
+    encoder, model = HashEncoder(), "sentence-transformers/all-MiniLM-L6-v2"
+    for name in (model, "all-MiniLM-L6-v2"):
+        encoder.name = name
         with UnitStore(tmp_path, encoder=encoder) as store:
-            assert encoder.calls == calls  # nothing is encoded where the names agree
-            assert store.search("It leans")
             store.add_documents([Document(f"It fell on {name}.")], propositionizer=ScriptedPropositionizer({}))
-            assert encoder.calls == calls + 2  # the query and the new document
             assert store.encoder_name == model
-    for name in ("all-MiniLM-L12-v2", "mirror/minilm"):
-        with pytest.raises(EncoderMismatchError, match=f"built by the encoder '{model}', and was opened with '{name}'"):
-            UnitStore(tmp_path, encoder=Named(name, reverse=True))
+    encoder.name = "/models/all-MiniLM-L6-v2"
+    with pytest.raises(
+        EncoderMismatchError, match=f"built by the encoder '{model}', .* '{encoder.name}': open it with"
+    ):
+        UnitStore(tmp_path, encoder=encoder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 
@@ -38,11 +39,9 @@ def units(count, seed=0, prefix="u"):
         own = f"{prefix}{number}"
         parent = f"{prefix}{number - number % 3}" if kind != "passage" else f"doc{number % 7}"
         vector = None if number % 11 == 10 else pool[random.integers(len(pool))]
-        metadata = {"year": int(random.integers(5)), "tags": ["a", "é"][: number % 3]}
-        payload = f"payload {number}" if number % 5 == 0 else ""
-        made.append(
-            unit(own, f"Text {number} é", kind, f"doc{number % 7}", parent, vector, metadata=metadata, payload=payload)
-        )
+        extras = {"metadata": {"year": int(random.integers(5)), "tags": ["a", "é"][: number % 3]}}
+        extras["payload"] = "" if number % 5 else f"payload {number}"
+        made.append(unit(own, f"Text {number} é", kind, f"doc{number % 7}", parent, vector, **extras))
     return made
 
 
@@ -96,18 +95,17 @@ def answers(store, seed=1, k=7, **options):
 
 def change(path, *statements):
     """Change a database behind the store's back."""
-    connection = sqlite3.connect(path / "units.sqlite")
-    try:
+    with closing(sqlite3.connect(path / "units.sqlite")) as connection, connection:
         for statement in statements:
             connection.execute(*((statement,) if isinstance(statement, str) else statement))
-        connection.commit()
-    finally:
-        connection.close()
 
 
-def rows(path, sql, *parameters):
-    connection = sqlite3.connect(path / "units.sqlite")
-    try:
-        return connection.execute(sql, parameters).fetchall()
-    finally:
-        connection.close()
+def rows(path, sql):
+    with closing(sqlite3.connect(path / "units.sqlite")) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def flipped(content):
+    """Return a file's content with one bit changed."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -23,12 +22,10 @@ QUERY = np.ones(DIM, np.float32)
     [
         ({"granularity": "word"}, "unknown granularity 'word'"),
         ({"id": 5}, "id must be a str"),
-        ({"id": "a\ud800"}, "lone surrogate"),
         ({"text": "a\ud800"}, "lone surrogate"),
         ({"document_id": None}, "document_id must be a str"),
         ({"document_id": "a\0"}, "NUL byte"),
         ({"parent_id": "a\0b"}, "NUL byte"),
-        ({"start": None}, "span .* whole numbers"),
         ({"end": 1.5}, "span .* whole numbers"),
         ({"title": None}, "title must be a str"),
         ({"payload": b"x"}, "payload must be a str"),
@@ -49,20 +46,16 @@ def test_a_unit_that_could_not_be_read_back_is_refused(change, message):
     [
         ({"k": 0}, "k must be at least 1, got 0"),
         ({"k": 1.5}, "k must be a whole number"),
-        ({"k": None}, "k must be a whole number"),
-        (
-            {"granularity": 7},
-            "granularity must be one of passage, sentence, proposition, a list of them, or 'mixed'",
-        ),
         ({"granularity": "document"}, "it has no index of documents"),
         ({"granularity": "word"}, "unknown granularity 'word'"),
         ({"filter": {"x": {"$near": 1}}}, "unknown operator"),
         ({"filter": [1]}, "a dict of conditions or a callable"),
-        ({"min_score": "high"}, "min_score must be a number, got 'high'"),
         ({"min_score": float("nan")}, "min_score must be a number"),
         ({"mmr": "much"}, "mmr must be a number"),
+        ({"lexical": 1.5}, "from 0 to 1"),
+        ({"lexical": 0.5, "fusion": "rrf"}, "leave one of them out"),
+        ({"weights": 0.4}, "weights must be"),
         ({"parameters": ["nprobe"]}, "parameters must be a dict"),
-        ({"document_ids": 5}, "document_ids must be a list of ids, got 5"),
         ({"unit_ids": "u1"}, "unit_ids must be a list of ids, got 'u1'"),
     ],
 )
@@ -79,23 +72,20 @@ def test_ids_may_come_from_an_iterator(name):
     with filled() as store:
         options = {"granularity": "mixed", "parents": "unit", "k": 50}
         wanted = store.search_by_vector(QUERY, **options, **{name: ids})
-        assert wanted
-        assert store.search_by_vector(QUERY, **options, **{name: iter(ids)}) == wanted
-        assert store.search_by_vector(QUERY, **options, **{name: set(ids)}) == wanted
+        assert store.search_by_vector(QUERY, **options, **{name: iter(ids)}) == wanted != []
 
 
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
         ({"similarity": "l2"}, "unknown similarity 'l2': expected one of inner_product, cosine"),
-        ({"index": ["Flat"]}, "index must be a FAISS factory string"),
         ({"index": {"passage": 5}}, "index must be a FAISS factory string"),
         ({"index": "Fla"}, "'Fla' is no FAISS factory string"),
-        ({"shards": "2"}, "shards must be a whole number, got '2'"),
         ({"shards": 0}, "shards must be at least 1, got 0"),
         ({"device": "tpu"}, "expected a device such as"),
         ({"device": None}, "expected a device such as"),
         ({"device": ["cuda:0", "cuda:0"]}, "expected a device such as"),
+        ({"dtype": "int8"}, "dtype must be one of float32, float16, got 'int8'"),
         ({"granularities": "passage"}, "granularities must be some of passage, sentence, proposition"),
         ({"granularities": ["passage", "document"]}, "granularities must be some of"),
         ({"granularities": ["word"]}, "unknown granularity 'word'"),
@@ -114,23 +104,18 @@ def test_a_string_is_no_list_of_ids():
                 method("u1")
 
 
-@pytest.mark.parametrize("how", ["moved", "deleted", "replaced"])
+@pytest.mark.parametrize("how", ["moved", "replaced"])
 def test_nothing_is_written_to_a_store_that_lost_its_place(tmp_path, how):
     """The write would seem to succeed, and be gone with the last handle."""
     path = tmp_path / "s"
     with filled(path) as store:
         store.copy_to(tmp_path / "copy")
         path.rename(tmp_path / "elsewhere")
-        if how == "deleted":
-            shutil.rmtree(tmp_path / "elsewhere")
         if how == "replaced":
             (tmp_path / "copy").rename(path)
         with pytest.raises(StoreError, match="moved, deleted or replaced while it was open"):
             store.add([GOOD], vectors=[QUERY])
         assert store.get(["new"]) == []
-    if how == "replaced":
-        with opened(path) as store:
-            store.add([GOOD], vectors=[QUERY])
 
 
 def test_parameters_go_to_the_indexes_that_know_them():
@@ -138,9 +123,8 @@ def test_parameters_go_to_the_indexes_that_know_them():
     kinds = {"passage": "IVF4,Flat", "sentence": "HNSW8", "proposition": "IVF64,Flat"}  # both too large for these few
     options = {"granularity": "mixed", "parents": "unit", "k": 50}
     with filled(index=kinds) as store:
-        wanted = store.search_by_vector(QUERY, **options)
         found = store.search_by_vector(QUERY, **options, parameters={"nprobe": 4, "efSearch": 64})
-        assert found == wanted
+        assert found == store.search_by_vector(QUERY, **options)
         store.search_by_vector(QUERY, granularity="passage", parameters={"nprobe": 4})
         for granularity, parameters in (("passage", {"nprobes": 4}), ("sentence", {"nprobe": 4})):
             with pytest.raises(InvalidInputError, match="no search parameter 'nprobe"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from unittest.mock import Mock
 
 import pytest
 
@@ -28,11 +29,11 @@ def expected(path):
 
 
 def test_a_store_opens_as_it_was_closed(path, expected, monkeypatch):
-    endings = [
-        f"{kind}.{end}" for kind in ("passage", "sentence", "proposition") for end in ("faiss", "json", "columns.npy")
-    ]
-    words = [f"lexical.{end}" for end in ("json", "columns.npy", "files.npy")]
-    assert {file.name for file in path.iterdir()} == {"units.sqlite", *words, *endings}
+    endings = {
+        (kind, end) for kind in ("passage", "sentence", "proposition") for end in ("faiss", "json", "columns.npy")
+    }
+    endings |= {("units", "sqlite"), *(("lexical", end) for end in ("json", "columns.npy", "files.npy"))}
+    assert {tuple(file.name.split(".", 1)) for file in path.iterdir()} == endings
     assert expected[0].unit.text == "Town 3 lies on hill 3. It has 3 gates."
     monkeypatch.setattr(VectorBuilder, "_build", lambda *_, **__: pytest.fail("the index was not read from its file"))
     with opened(str(path)) as store:
@@ -42,12 +43,9 @@ def test_a_store_opens_as_it_was_closed(path, expected, monkeypatch):
 
 
 def test_an_index_that_cannot_be_written_harms_nothing(tmp_path, expected, monkeypatch, caplog):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
     with monkeypatch.context() as patch:
-        patch.setattr(build, "save", full)
-        patch.setattr(build, "save_files", full)
+        for name in ("save", "save_files"):
+            patch.setattr(build, name, Mock(side_effect=OSError(28, "No space left on device")))
         with opened(tmp_path / "full") as store:
             add(store, *range(8))
             assert hits(store) == expected
@@ -115,5 +113,3 @@ def test_another_encoder_is_refused_by_name_and_by_dimension(path):
         with pytest.raises(EncoderMismatchError, match="holds vectors of 256 dimensions, got 64"):
             add(store, 99)
         assert store.document("doc99") is None
-    with opened(path, encoder=None) as store:
-        assert store.search_by_vector(HashEncoder().encode_queries(["hill 3"])[0], k=1)

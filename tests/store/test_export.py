@@ -5,26 +5,28 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from dataclasses import asdict
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError
 from factoid.store.transfer import formats
-from tests.store.content import DIM, filled, state
+from tests.store.content import DIM, state
 
 
 @pytest.fixture
-def store(tmp_path):
-    with filled(tmp_path / "store", 40) as store:
-        yield store
+def store(held):
+    return held
 
 
 def lines(path):
     """Return the records of a file, their vectors as float32."""
-    opened = gzip.open if path.name.endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8") as file:
-        records = [json.loads(line) for line in file]
+    content = path.read_bytes()
+    records = [
+        json.loads(line) for line in (gzip.decompress(content) if path.suffix == ".gz" else content).splitlines()
+    ]
     for record in records:
         if record.get("vector") is not None:
             record["vector"] = np.array(record["vector"], np.float32).tolist()
@@ -33,28 +35,15 @@ def lines(path):
 
 def expected_units(store):
     found, vectors, _ = state(store)
-    return [
-        {
-            **{name: getattr(unit, name) for name in ("id", "text", "document_id", "parent_id", "start", "end")},
-            **{name: getattr(unit, name) for name in ("title", "section", "payload")},
-            "granularity": unit.granularity.value,
-            "metadata": dict(unit.metadata),
-            "vector": np.frombuffer(vectors[unit.id], np.float32).tolist() if unit.id in vectors else None,
-        }
-        for unit in found
-    ]
+    blobs = [vectors.get(unit.id) for unit in found]
+    floats = [None if blob is None else np.frombuffer(blob, np.float32).tolist() for blob in blobs]
+    return [{**asdict(unit), "vector": vector} for unit, vector in zip(found, floats, strict=True)]
 
 
 def expected_documents(store):
-    documents = [store.document(own) for own in ("tower", "ship", "blank")]
     digests = {own: digest for own, *_, digest in state(store)[2]}
     return [
-        {
-            **{name: getattr(document, name) for name in ("id", "text", "title", "section")},
-            "metadata": dict(document.metadata),
-            "digest": digests[document.id],
-        }
-        for document in documents
+        {**asdict(document), "digest": digests[document.id]} for document in store.documents(["tower", "ship", "blank"])
     ]
 
 
@@ -64,12 +53,8 @@ def test_json_lines_hold_every_field(store, tmp_path, ending):
     units, documents, about = report.files
     assert lines(units) == expected_units(store)
     assert lines(documents) == expected_documents(store)
-    assert [file.name for file in report.files] == [
-        f"facts{ending}",
-        f"facts.documents{ending}",
-        f"facts{ending}.about.json",
-    ]
-    assert sorted(file.name for file in (tmp_path / "new").iterdir()) == sorted(file.name for file in report.files)
+    assert [file.name for file in report.files] == [f"facts{end}{ending}" for end in ("", ".documents")] + [about.name]
+    assert sorted((tmp_path / "new").iterdir()) == sorted(report.files)
     assert (report.units, report.documents) == (len(store), 3)
     told = json.loads(about.read_text())
     assert (told["encoder"], told["dim"], told["vectors"], told["units"]) == ("numbers", DIM, True, len(store))
@@ -79,23 +64,19 @@ def test_parquet_holds_every_field(store, tmp_path):
     pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     units, documents, _ = store.export(tmp_path / "facts.parquet").files
-    read = parquet.read_table(units).to_pylist()
-    for row in read:
-        row["metadata"] = json.loads(row["metadata"])
-    assert read == expected_units(store)
+    for file, expected in ((units, expected_units(store)), (documents, expected_documents(store))):
+        records = parquet.read_table(file).to_pylist()
+        assert [{**record, "metadata": json.loads(record["metadata"])} for record in records] == expected
     assert str(parquet.read_schema(units).field("vector").type) == "list<element: float>"
-    read = parquet.read_table(documents).to_pylist()
-    assert [{**row, "metadata": json.loads(row["metadata"])} for row in read] == expected_documents(store)
 
 
 def test_the_same_store_makes_the_same_bytes(store, tmp_path):
-    first = store.export(tmp_path / "a.jsonl.gz").files
-    second = store.export(tmp_path / "b.jsonl.gz").files
+    first, second = (store.export(tmp_path / f"{name}.jsonl.gz").files for name in "ab")
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
 
 
 def test_the_format_comes_from_the_name_or_is_named(store, tmp_path):
-    for name in ("facts.csv", "facts", "jsonl"):
+    for name in ("facts.csv", "jsonl"):
         with pytest.raises(InvalidInputError, match=rf"cannot tell the format of .*{name}: name it \.jsonl"):
             store.export(tmp_path / name)
         units, documents, _ = store.export(tmp_path / name, format="jsonl").files
@@ -113,32 +94,25 @@ def test_without_pyarrow_the_extra_is_named(store, tmp_path, monkeypatch):
 
 
 def test_an_export_that_fails_leaves_the_files_that_were_there(store, tmp_path, monkeypatch):
-    store.export(tmp_path / "facts.jsonl")
-    before = {file.name: file.read_bytes() for file in tmp_path.glob("facts*")}
+    before = {file: file.read_bytes() for file in store.export(tmp_path / "facts.jsonl").files}
     store.delete(["u1"])
-
-    def full(*_args, **_options):
-        raise OSError(28, "No space left on device")
 
     for name in ("write_documents", "write_units"):
         with monkeypatch.context() as patch:
-            patch.setattr(formats.Files, name, full)
+            patch.setattr(formats.Files, name, Mock(side_effect=OSError(28, "No space left on device")))
             with pytest.raises(StoreError, match=r"cannot export to .*facts\.jsonl: No space left on device"):
                 store.export(tmp_path / "facts.jsonl")
-        assert {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == before
+        assert {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == before
 
 
 def test_one_generation_is_exported_while_units_are_added(store, tmp_path, monkeypatch):
-    count = len(store)
-    written = formats._unit_record
-    once = iter([True])
+    count, record = len(store), formats._unit_record
 
-    def adding(*stored):
-        if next(once, False):
-            store.delete(["tower"])
-        return written(*stored)
+    def deleting(*stored):
+        store.delete(["tower"])
+        return record(*stored)
 
-    monkeypatch.setattr(formats, "_unit_record", adding)
+    monkeypatch.setattr(formats, "_unit_record", deleting)
     report = store.export(tmp_path / "facts.jsonl")
     assert (report.units, report.documents) == (count, 3)
     assert len(store) < count

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,12 +12,13 @@ from hypothesis import strategies as st
 from factoid import Document, UnitStore
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError
 from factoid.propositions import NoPropositions, PropositionCache
+from factoid.store import MergeReport
 from factoid.store.transfer import merge as merging
-from factoid.testing import ScriptedPropositionizer
-from tests.store.content import DIM, Numbers, answers, filled, opened, put, state, unit, unordered
+from factoid.testing import HashEncoder, ScriptedPropositionizer
+from tests.store.content import DIM, answers, filled, opened, put, state, unit, unordered
 
 
-def held(store):
+def by_id(store):
     """Return units by id, each with its vector."""
     found, vectors, _ = state(store)
     return {each.id: (each, vectors.get(each.id)) for each in found}
@@ -30,64 +33,51 @@ def scores(store):
 def test_an_empty_store_becomes_the_other(tmp_path, where):
     with filled(None if where == "memory" else tmp_path / "a") as other, opened(tmp_path / "b") as store:
         report = store.merge(tmp_path / "a" if where == "folder" else other, show_progress=True)
-        assert (report.units, report.replaced, report.skipped, report.documents) == (len(other), 0, 0, 3)
+        assert report == MergeReport(units=len(other), documents=3)
         assert unordered(state(store)) == unordered(state(other))
         assert scores(store) == scores(other)
         assert store.verify().ok
         assert store.stats().encoder == "numbers"
         before = state(store)
-        again = store.merge(other)
-        assert (again.units, again.replaced, again.skipped, again.documents) == (0, 0, 0, 0)
+        assert store.merge(other) == MergeReport()
         assert state(store) == before
     with filled(tmp_path / "b", 0) as store:  # adding the documents finds them unchanged
         assert state(store) == before
 
 
-small = st.lists(
-    st.tuples(
-        st.sampled_from("abcdef"),
-        st.sampled_from(["x", "y"]),
-        st.sampled_from(["d", "e"]),
-        st.sampled_from([None, 1, 2]),
+drawn = st.builds(
+    lambda own, text, document, number: unit(
+        own, text, document=document, vector=number and np.full(DIM, number, "f4")
     ),
-    max_size=6,
-    unique_by=lambda each: each[0],
+    st.sampled_from("abcdef"),
+    st.sampled_from(["x", "y"]),
+    st.sampled_from(["d", "e"]),
+    st.sampled_from([None, 1, 2]),
 )
-
-
-def made(drawn):
-    return [
-        unit(own, text, document=document, vector=None if number is None else np.full(DIM, number, np.float32))
-        for own, text, document, number in drawn
-    ]
+small = st.lists(drawn, max_size=6, unique_by=lambda pair: pair[0].id)
 
 
 @settings(deadline=None, max_examples=40)
 @given(mine=small, theirs=small, block=st.sampled_from([1, 2, 1000]))
 @pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
 def test_units_are_the_union_of_two_dicts(mine, theirs, block, on_conflict):
-    before, block_before = merging.BLOCK, block
-    merging.BLOCK = block_before
-    try:
-        with opened(None) as store, opened(None) as other:
-            put(store, made(mine))
-            put(other, made(theirs))
-            own, added = held(store), held(other)
-            clashes = {key for key in own.keys() & added.keys() if own[key] != added[key]}
-            if on_conflict == "error" and clashes:
-                with pytest.raises(InvalidInputError, match=rf"unit '{min(clashes)}' is in both .* Nothing was merged"):
-                    store.merge(other, on_conflict="error")
-                assert held(store) == own
-                return
-            report = store.merge(other, on_conflict=on_conflict)
-            assert held(store) == (own | added if on_conflict != "keep" else added | own)
-            assert held(other) == added
-            assert report.units == len(added.keys() - own.keys())
-            assert report.replaced == (len(clashes) if on_conflict == "replace" else 0)
-            assert report.skipped == (len(clashes) if on_conflict == "keep" else 0)
-            assert store.verify().ok
-    finally:
-        merging.BLOCK = before
+    with pytest.MonkeyPatch.context() as patch, opened(None) as store, opened(None) as other:
+        patch.setattr(merging, "BLOCK", block)
+        put(store, mine)
+        put(other, theirs)
+        own, added = by_id(store), by_id(other)
+        clashes = {key for key in own.keys() & added.keys() if own[key] != added[key]}
+        if on_conflict == "error" and clashes:
+            with pytest.raises(InvalidInputError, match=rf"unit '{min(clashes)}' is in both .* Nothing was merged"):
+                store.merge(other, on_conflict="error")
+            assert by_id(store) == own
+            return
+        report = store.merge(other, on_conflict=on_conflict)
+        assert by_id(store) == (own | added if on_conflict != "keep" else added | own)
+        assert by_id(other) == added
+        told = {"replace": "replaced", "keep": "skipped"}.get(on_conflict)
+        assert report == MergeReport(units=len(added.keys() - own.keys()), **({told: len(clashes)} if told else {}))
+        assert store.verify().ok
 
 
 SCRIPT = ScriptedPropositionizer(lambda passage: [passage.text])
@@ -98,8 +88,8 @@ def documents(store, *texts):
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
-def test_a_document_that_differs_is_taken_or_left_with_all_its_units(tmp_path, on_conflict):
-    with opened(tmp_path / "a") as store, opened(tmp_path / "b") as other, opened(None) as expected:
+def test_a_document_that_differs_is_taken_or_left_with_all_its_units(on_conflict):
+    with opened(None) as store, opened(None) as other, opened(None) as expected:
         documents(store, ("one", "The old text. It had two sentences."), ("both", "Same."), ("mine", "Mine."))
         documents(other, ("one", "The new text."), ("both", "Same."), ("theirs", "Theirs."))
         before = state(store)
@@ -138,33 +128,31 @@ def test_a_merge_that_was_interrupted_can_be_made_again(tmp_path, monkeypatch):
         assert scores(store) == scores(other)
 
 
-def test_half_and_full_precision_go_together(tmp_path):
-    with filled(tmp_path / "a", dtype="float16") as other, opened(tmp_path / "b") as store:
+def test_half_and_full_precision_go_together():
+    with filled(dtype="float16") as other, opened(None) as store:
         store.merge(other)
         assert scores(store) == scores(other)
 
 
-class Other(Numbers):
-    name = "other"
+@pytest.mark.parametrize(
+    ("options", "dim", "message"),
+    [
+        ({"encoder": HashEncoder(DIM)}, DIM, "encoder is 'HashEncoder(8)' here"),
+        ({"encoder": None, "similarity": "cosine"}, DIM, "similarity is 'cosine' here and 'inner_product' there"),
+        ({"encoder": None}, 3, f"dim is 3 here and {DIM} there"),
+    ],
+)
+def test_vectors_that_do_not_go_together_are_refused(options, dim, message):
+    with filled() as other, UnitStore(**options) as store:
+        store.add([unit("x")[0]], vectors=[np.ones(dim)])
+        with pytest.raises(EncoderMismatchError, match=re.escape(message)):
+            store.merge(other)
+        assert store.ids() == ["x"]
 
 
-def test_vectors_that_do_not_go_together_are_refused(tmp_path):
-    filled(tmp_path / "a").close()
-    with filled(None, encoder=Other()) as store, pytest.raises(EncoderMismatchError, match="encoder is 'other' here"):
-        store.merge(tmp_path / "a")
-    with opened(None, similarity="cosine") as store:
-        with pytest.raises(EncoderMismatchError, match="similarity is 'cosine' here and 'inner_product' there"):
-            store.merge(tmp_path / "a")
-        assert len(store) == 0
-    with UnitStore(encoder=None) as store:
-        store.add([unit("x")[0]], vectors=[np.ones(3)])
-        with pytest.raises(EncoderMismatchError, match=f"dim is 3 here and {DIM} there"):
-            store.merge(tmp_path / "a")
-
-
-def test_what_cannot_be_merged(tmp_path):
-    with filled(tmp_path / "a") as store:
-        for other in (store, tmp_path / "a"):
+def test_what_cannot_be_merged(folder, tmp_path):
+    with opened(folder) as store:
+        for other in (store, folder):
             with pytest.raises(InvalidInputError, match="cannot be merged into itself"):
                 store.merge(other)
         with opened(None) as other, pytest.raises(InvalidInputError, match="on_conflict must be"):
@@ -174,22 +162,11 @@ def test_what_cannot_be_merged(tmp_path):
         assert not (tmp_path / "b").exists()
 
 
-class Costly(ScriptedPropositionizer):
-    costly = True
-
-
-def costly(path, script, name="costly"):
-    propositionizer = Costly(lambda passage: script[passage.text])
-    propositionizer.name = name
+def costly(path, script):
+    propositionizer = ScriptedPropositionizer(lambda passage: script[passage.text])
+    propositionizer.costly = True
     with opened(path) as store:
-        store.add_documents(
-            [Document(f"Text {own}.", id=f"{name}-{own}") for own in script_ids(script)],
-            propositionizer=propositionizer,
-        )
-
-
-def script_ids(script):
-    return [text.removeprefix("Text ").removesuffix(".") for text in script]
+        store.add_documents(map(Document, script), propositionizer=propositionizer)
 
 
 def cached(path):
@@ -201,8 +178,7 @@ def test_what_models_said_is_merged_and_answers_beat_failures(tmp_path):
     costly(tmp_path / "a", {"Text 1.": ["One."], "Text 2.": NoPropositions("time-out")})
     costly(tmp_path / "b", {"Text 2.": ["Two."], "Text 1.": NoPropositions("time-out"), "Text 3.": ["Three."]})
     with opened(tmp_path / "a") as store:
-        report = store.merge(tmp_path / "b")
-    assert report.propositions == 2
+        assert store.merge(tmp_path / "b").propositions == 2
     assert cached(tmp_path / "a") == (3, 0)
     filled(tmp_path / "c").close()
     with opened(tmp_path / "c") as store:  # one that had no cache yet
@@ -212,7 +188,7 @@ def test_what_models_said_is_merged_and_answers_beat_failures(tmp_path):
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "keep"])
-def test_a_passage_that_differs_is_taken_or_left_with_what_is_under_it(tmp_path, on_conflict):
+def test_a_passage_that_differs_is_taken_or_left_with_what_is_under_it(on_conflict):
     one = np.ones(DIM, np.float32)
     with opened(None) as store, opened(None) as other:
         same = [unit("q", kind="passage", parent="d"), unit("q1", parent="q", vector=one)]
@@ -226,7 +202,7 @@ def test_a_passage_that_differs_is_taken_or_left_with_what_is_under_it(tmp_path,
         assert store.verify().ok
 
 
-def test_a_passage_that_comes_alone_leaves_what_is_under_the_own_one(tmp_path):
+def test_a_passage_that_comes_alone_leaves_what_is_under_the_own_one():
     with opened(None) as store, opened(None) as other:
         put(store, [unit("p", kind="passage", parent="d"), unit("c", parent="p", vector=np.ones(DIM, np.float32))])
         put(other, [unit("p", kind="passage", parent="d", payload="new")])

@@ -30,9 +30,7 @@ class Knows(Noise):
     """Encodes texts by the place that they name, so that vectors tell all."""
 
     def encode_queries(self, texts):
-        return np.stack(
-            [np.eye(40)[next(at for at, place in enumerate(PLACES) if place in text)] for text in texts]
-        ).astype("f4")
+        return np.array([[place in text for place in PLACES] for text in texts], np.float32)
 
     encode_units = encode_queries
 

@@ -18,27 +18,11 @@ from tests.cities import OSLO, PISA, PROPOSITIONIZER, add, found
 pytest.importorskip("faiss")
 
 
-@pytest.fixture(params=["memory", "disk"])
-def path(request, tmp_path):
-    return tmp_path / "store" if request.param == "disk" else None
-
-
-@pytest.fixture
-def store(path):
-    with UnitStore(path, encoder=HashEncoder()) as store:
-        yield store
-
-
 def test_documents_in_facts_out(store):
     report = add(store, PISA, OSLO)
-    assert report == AddReport(
-        documents=2,
-        unchanged=0,
-        units={Granularity.PASSAGE: 3, Granularity.SENTENCE: 4, Granularity.PROPOSITION: 3},
-        decomposition=Report(passages=3, propositions=3),
-    )
-    assert store.counts() == report.units
-    assert len(store) == 10
+    units = {"passage": 3, "sentence": 4, "proposition": 3}
+    assert report == AddReport(documents=2, units=units, decomposition=Report(passages=3, propositions=3))
+    assert (store.counts(), len(store)) == (units, 10)
     (hit,) = store.search("Where was Galileo born?", k=1)
     assert hit.unit.text == "Galileo was born here."
     assert (hit.unit.title, hit.unit.section, hit.unit.metadata) == ("Pisa", "History", {"country": "it"})
@@ -65,17 +49,12 @@ def test_adding_documents_again_changes_nothing(store):
 def test_a_changed_document_replaces_the_old_one_with_all_its_units(store):
     add(store, PISA, OSLO)
     changed = replace(PISA, text="# Pisa\n\nThe tower is white.")
-    assert add(store, changed, OSLO) == AddReport(
-        1,
-        1,
-        {Granularity.PASSAGE: 1, Granularity.SENTENCE: 1, Granularity.PROPOSITION: 1},
-        Report(1, 1),
-    )
+    units = dict.fromkeys(["passage", "sentence", "proposition"], 1)
+    assert add(store, changed, OSLO) == AddReport(1, 1, units, Report(1, 1))
     assert sorted(found(store, "tower Galileo")) == ["The city lies on a fjord.", "The tower is white."]
     assert store.document("pisa") == changed
     assert store.counts()[Granularity.SENTENCE] == 2
-    for granularity in Granularity.SENTENCE, Granularity.PROPOSITION, Granularity.PASSAGE:
-        assert all("Galileo" not in text for text in found(store, "Galileo", granularity=granularity, parents="unit"))
+    assert not any("Galileo" in text for text in found(store, "Galileo", granularity="mixed", parents="unit"))
     # New metadata is a change as well.
     assert add(store, replace(changed, metadata={"country": "IT"})).documents == 1
     assert store.search("tower", filter={"country": "it"}) == []
@@ -153,15 +132,13 @@ def test_clearing_frees_the_store_for_another_encoder(store):
 def test_searching_an_empty_store(store):
     assert store.search("anything", k=3) == []
     assert store.search("anything", k=3, granularity="passage", filter={"a": 1}) == []
-    assert store.counts() == {}
-    assert len(store) == 0
+    assert (store.counts(), len(store)) == ({}, 0)
     assert (store.ids(), store.get(["a"]), store.vectors(["a"])) == ([], [], {})
 
 
 def test_filters_reach_documents_metadata(store):
     add(store, PISA, OSLO)
     assert found(store, "tower", filter={"country": "no"}) == ["The city lies on a fjord."]
-    assert len(found(store, "tower", filter={"country": {"$in": ["no", "it"]}})) == 3
     assert found(store, "tower", filter=lambda metadata: metadata["country"] == "xx") == []
     assert len(store.ids({"country": "no"})) == 3
     # A callable may ask the store itself, in the middle of a search.
@@ -192,25 +169,11 @@ def test_a_closed_store_says_so(store):
     add(store, PISA)
     store.close()
     store.close()
-    for use in (
-        lambda: store.search("x"),
-        lambda: add(store, OSLO),
-        lambda: store.add([]),
-        lambda: store.delete(["pisa"]),
-        lambda: store.get(["a"]),
-        lambda: store.ids(),
-        lambda: store.clear(),
-        lambda: store.document("pisa"),
-        lambda: len(store),
-        lambda: store.export("facts.jsonl"),
-        lambda: store.copy_to("copy"),
-        lambda: store.save_to("memory://facts"),
-        lambda: store.compact(),
-        lambda: store.verify(),
-        lambda: store.merge("other"),
-    ):
+    calls = {"search": "x", "add_documents": [OSLO], "add": [], "delete": ["pisa"], "get": ["a"], "ids": None}
+    calls |= {"export": "facts.jsonl", "copy_to": "copy", "save_to": "memory://facts", "merge": "other"}
+    for name, argument in {**calls, **dict.fromkeys(("clear", "compact", "verify", "retry_failures"))}.items():
         with pytest.raises(StoreError, match="the store is closed: open it again"):
-            use()
+            getattr(store, name)(*([] if argument is None else [argument]))
 
 
 def test_without_faiss_documents_are_added_and_searches_carry_the_pip_line(store, monkeypatch):
@@ -222,10 +185,7 @@ def test_without_faiss_documents_are_added_and_searches_carry_the_pip_line(store
 
 def test_one_document_with_the_default_propositionizer():
     with UnitStore(encoder=HashEncoder()) as store:
-        report = store.add_documents([PISA, OSLO], show_progress=False)
-        assert report.decomposition.failed == 0
-        assert report.units[Granularity.PROPOSITION] >= 4
+        report = store.add_documents([PISA, OSLO])
+        assert (report.decomposition.failed, report.units["proposition"]) == (0, 4)
         (hit,) = store.search("Where was Galileo born?", k=1)
-        assert hit.unit.text == "Galileo was born here."
-        text = PISA.text[hit.matches[0].unit.start : hit.matches[0].unit.end]
-        assert "born" in text
+        assert "born" in PISA.text[hit.matches[0].unit.start : hit.matches[0].unit.end]

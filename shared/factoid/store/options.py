@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Self, SupportsFloat, get_args, runtime_checkable
 
@@ -130,7 +130,7 @@ class SearchOptions:
             ids = getattr(self, name)
             if ids is None:
                 continue
-            if isinstance(ids, str) or not isinstance(ids, Iterable):
+            if isinstance(ids, str):
                 raise InvalidInputError(f"{name} must be a list of ids, got {ids!r}")
             object.__setattr__(self, name, list(ids))  # iterators, too, are read more than once
 
@@ -178,10 +178,6 @@ class SearchOptions:
         if self.granularity == MIXED:
             return list(searched)
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
-        if not isinstance(names, Iterable):
-            raise InvalidInputError(
-                f"granularity must be one of {', '.join(searched)}, a list of them, or {MIXED!r}, got {names!r}"
-            )
         kinds = list(dict.fromkeys(map(Granularity, names)))
         if not kinds or not set(kinds) <= set(searched):
             missing = next((f"it has no index of {kind}s" for kind in kinds if kind not in searched), None)

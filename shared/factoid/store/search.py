@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,7 +19,6 @@ from factoid.index.lexical import LexicalIndex
 from factoid.search import (
     LEXICAL,
     Group,
-    Level,
     View,
     Weights,
     best_blended,
@@ -37,8 +35,6 @@ from factoid.units import Granularity, Hit, Unit, check_text, whole_number
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
-
-_ROW = attrgetter("row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,30 +79,23 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
     """Return the k best hits for each query in a snapshot and the indexes it needs, of the same generation."""
     options, weights = query.options, query.weights
     filtered = not (options.filter is None and options.document_ids is None and options.unit_ids is None)
-    level: Level = options.parents  # type: ignore[assignment]  # checked
+    common: dict[str, Any] = {"level": options.parents, "min_score": options.min_score}
     views: dict[str, View] = {}
     lexical: LexicalIndex | None = None
-    highest = math.inf
     for state in states:
         if state.index is None:
             continue
         mask: Mask | None = None
         if filtered and (state.granularity in query.searched or query.vectors is None):
             mask = state.selection(snapshot, options)
-        if state.granularity == LEXICAL:
+        if state.granularity != LEXICAL:
+            kind, exact = Granularity(state.granularity), partial(_exact, state.index, snapshot)
+            views[kind] = View(kind, state.index, state.columns, exact, mask, refine=options.refine)
+        elif query.vectors is None:
+            ranked = best_by_words(state.index, query.texts or (), query.k, state.columns, allowed=mask, **common)
+            return _hits(snapshot, ranked, options, 1.0)
+        else:
             lexical = state.index
-            if query.vectors is None:
-                least = options.min_score
-                ranked = best_by_words(
-                    lexical, query.texts or (), query.k, state.columns, level=level, allowed=mask, min_score=least
-                )
-                return _hits(snapshot, ranked, options, 1.0)
-            continue
-        kind = Granularity(state.granularity)
-        exact = partial(_exact, state.index, snapshot)
-        views[kind] = View(kind, state.index, state.columns, exact, mask, refine=options.refine)
-        if state.index.similarity is Similarity.COSINE:
-            highest = 1.0  # float32 rounds some cosines beyond it
     if options.parameters:
         views = _with_parameters(views, options.parameters)
     searched = [views[kind] for kind in query.searched if kind in views]
@@ -116,7 +105,6 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
         return [[] for _ in query.vectors]
     queries = searched[0].index.prepare(query.vectors)  # all compare vectors in the same way
     limit = query.k if options.mmr is None else max(query.k, options.fetch_k)
-    common: dict[str, Any] = {"level": level, "min_score": options.min_score}
     kind, passages = searched[0].granularity, views.get(Granularity.PASSAGE)
     context = weights is not None and weights.passage and passages is not None and kind is not Granularity.PASSAGE
     if len(searched) == 1 and lexical is None and not context:
@@ -132,7 +120,8 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
             diverse_groups(searched, vector, best, query.k, lambda_mult=options.mmr)
             for vector, best in zip(queries, groups, strict=True)
         ]
-    return _hits(snapshot, groups, options, highest)
+    cosine = searched[0].index.similarity is Similarity.COSINE
+    return _hits(snapshot, groups, options, 1.0 if cosine else math.inf)  # float32 rounds some cosines beyond 1
 
 
 def _exact(index: VectorIndex, snapshot: Snapshot, ids: RowIds) -> Vectors:
@@ -159,11 +148,8 @@ def _hits(
     snapshot: Snapshot, groups: Sequence[Sequence[Group]], options: SearchOptions, highest: float
 ) -> list[list[Hit]]:
     level = options.parents
-    rows: set[int] = set()
-    keys: set[int] = set()
-    for group in chain.from_iterable(groups):
-        rows.update(map(_ROW, group.matches))
-        keys.add(group.key)
+    keys = {group.key for group in chain.from_iterable(groups)}
+    rows = {row for group in chain.from_iterable(groups) for row, _ in group.matches}
     if level != "document":
         rows |= keys
     units = snapshot.units(sorted(rows))

@@ -7,22 +7,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-import numpy as np
-
-from factoid.encode import EMBED_TEMPLATE, Encoder, bare_name, with_heading
-from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
+from factoid.encode import Encoder, bare_name
+from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.index import AUTO, Similarity, check_factory, check_kind
 from factoid.index.lexical import check_language
 from factoid.search import Weights
 from factoid.store.database.connections import Connections
-from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot, write_meta
 from factoid.units import Granularity, whole_number
-
-_PROBES = 3  # stored units that an encoder of another name has to give their vectors
-_TOLERANCE = 0.05  # of a vector's length: half precision and other devices stay far below, another model far above
-
-Alias = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +30,12 @@ class Settings:
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self:
         """Return the settings kept in a store."""
-        text = snapshot.meta.get("settings") or "{}"
-        try:
-            values: dict[str, Any] = json.loads(text)
-            kinds = {Granularity(name): kind for name, kind in values.get("kinds", {}).items()}
-            similarity = Similarity(values.get("similarity", Similarity.INNER_PRODUCT))
-            weights = Weights(**values.get("weights", {}))
-            return cls(similarity, kinds, values.get("shards", 1), values.get("language", "en"), weights)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise DamagedRowError(text, what="settings") from error
+        if "settings" not in snapshot.meta:
+            return cls()
+        values = json.loads(snapshot.meta["settings"])
+        kinds = {Granularity(name): kind for name, kind in values["kinds"].items()}
+        weights = Weights(**values["weights"])
+        return cls(Similarity(values["similarity"]), kinds, values["shards"], values["language"], weights)
 
     def updated(
         self,
@@ -96,14 +85,8 @@ def keep_settings(connections: Connections, *, dtype: str | None = None, **reque
     return settings
 
 
-def check_identity(
-    snapshot: Snapshot, encoder: Encoder | None, template: str | None, alias: Alias | None = None
-) -> str | None:
-    """Return the name by which a store knows an encoder; refuse another encoder or template than made its vectors.
-
-    An encoder of another name is the same if it gives stored units their vectors. So a model may be named with or without
-    its owner, or by its folder. `alias` is the encoder's name and that in the store, where they were checked before.
-    """
+def check_identity(snapshot: Snapshot, encoder: Encoder | None, template: str | None) -> None:
+    """Refuse another encoder, by its name, or another template than made the vectors of a store."""
     stored = snapshot.meta.get("embed_template")
     if template and stored and stored != template:
         raise EncoderMismatchError(
@@ -111,29 +94,8 @@ def check_identity(
             "leave it out, or add the documents to a new store"
         )
     name, stored = getattr(encoder, "name", None), snapshot.meta.get("encoder")
-    if encoder is None or not name or not stored or (name, stored) == alias or bare_name(name) == bare_name(stored):
-        return stored or name
-    message = f"the store was built by the encoder {stored!r}, and was opened with {name!r}"
-    try:
-        if _encodes_alike(snapshot, encoder):
-            return str(stored)
-    except (MissingDependencyError, OSError) as error:  # the model is not there: only names can be compared
-        raise EncoderMismatchError(message) from error
-    message += ", which gives the same texts other vectors"
-    raise EncoderMismatchError(message)
-
-
-def _encodes_alike(snapshot: Snapshot, encoder: Encoder) -> bool:
-    """Tell whether an encoder gives units of the store the vectors that they have."""
-    sql = "SELECT id FROM units WHERE vector IS NOT NULL AND trim(text) <> '' ORDER BY row LIMIT ?"
-    units = snapshot.units_by_id(snapshot.values(sql, [_PROBES]))
-    if not units:
-        return False
-    vectors = snapshot.vectors_by_id([unit.id for unit in units])
-    stored = np.stack([vectors[unit.id] for unit in units])
-    template = snapshot.meta.get("embed_template") or EMBED_TEMPLATE
-    encoded = np.asarray(encoder.encode_units([with_heading(unit, template) for unit in units]), np.float32)
-    if encoded.shape != stored.shape or not stored.any():
-        return False
-    distances = np.linalg.norm(encoded - stored, axis=1)
-    return bool((distances <= _TOLERANCE * np.linalg.norm(stored, axis=1)).all())
+    if name and stored and bare_name(name) != bare_name(stored):
+        raise EncoderMismatchError(
+            f"the store was built by the encoder {stored!r}, and was opened with {name!r}: open it with the first one, or "
+            "add the documents to a new store. The same model by another name is taken if its `name` is the first one's"
+        )

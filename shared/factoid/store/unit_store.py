@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -116,12 +115,10 @@ class UnitStore:
         check_device(device)
         self.encoder = encoder
         self.path = None if path is None else Path(path)
-        self._closing = threading.RLock()
-        self._closed = False
         self.connections = Connections(self.path, read_only=read_only)
         try:
             with self.connections.reading() as snapshot:
-                self._alias = getattr(encoder, "name", None), check_identity(snapshot, encoder, self.requested_template)
+                check_identity(snapshot, encoder, self.requested_template)
                 self.granularities = chosen or snapshot.searched() or GRANULARITIES
             self._settings = keep_settings(self.connections, dtype=dtype, **requested)
         except BaseException:
@@ -176,13 +173,10 @@ class UnitStore:
 
     def close(self) -> None:
         """Write the indexes that have changed, and close the store, after searches under way. Closing twice is harmless."""
-        with self._closing:
-            if self._closed:
-                return
-            try:
-                self.views.save()
-            finally:
-                self.views.alone(self._close)
+        try:
+            self.views.save()
+        finally:
+            self.views.alone(self.connections.close)
 
     def refresh(self, *, show_progress: bool = False) -> None:
         """Bring the indexes up to date now and write them, so that the next search finds them ready."""
@@ -436,6 +430,7 @@ class UnitStore:
             PropositionCache(self.path).forget(failures=True)
         return count
 
+    encode = encode
     stats = stats
     tune = tune
     tune_weights = tune_weights
@@ -466,23 +461,17 @@ class UnitStore:
             shutil.rmtree(folder, ignore_errors=True)  # so that the call can be made again
             raise
 
-    def encode(self, units: Sequence[Unit]) -> dict[int, Vectors]:
-        """Return the vector of each unit that is searched, by position. Shape of each: (dim,)."""
-        return encode(self, units)
-
     def _insert(self, writing: Transaction, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         writing.insert(units, vectors)
-        if vectors:
-            name = check_identity(writing, self.encoder, self.requested_template, self._alias)
-            self._settings.check(writing.meta["dim"])
-            if name and writing.meta.get("encoder") is None:
-                writing.put("encoder", name)
-            if self.encoder is not None and writing.meta.get("embed_template") is None:
-                writing.put("embed_template", self.requested_template or EMBED_TEMPLATE)
-
-    def _close(self) -> None:
-        self.connections.close()
-        self._closed = True  # last: a call that was interrupted can be made again
+        if not vectors:
+            return
+        check_identity(writing, self.encoder, self.requested_template)  # another process may have filled the store
+        self._settings.check(writing.meta["dim"])
+        if self.encoder is not None:
+            template = self.requested_template or EMBED_TEMPLATE
+            for key, value in (("encoder", getattr(self.encoder, "name", None)), ("embed_template", template)):
+                if value and writing.meta.get(key) is None:
+                    writing.put(key, value)
 
     def _recipe(
         self,

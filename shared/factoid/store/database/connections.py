@@ -9,15 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from factoid.errors import FactoidError, InvalidInputError, StoreError, StoreFormatError
+from factoid.errors import StoreError, StoreFormatError
 from factoid.files.sqlite import FILE, committing
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.schema import failure, open_reader, prepare
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.database.transaction import Transaction
 
-_IDLE = 8  # connections kept for the next reader
-_FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError, UnicodeEncodeError)
+_FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError)
 
 
 class Connections:
@@ -59,8 +58,13 @@ class Connections:
         except _FAILURES as error:
             raise self._failure(error) from error
         finally:
-            if connection is not None and not (sound and self._keep(connection)):
-                connection.close()  # it was interrupted, or is one too many
+            if connection is not None:
+                if sound:
+                    self._idle.append(connection)
+                else:  # it was interrupted
+                    connection.close()
+                if self._closed:  # meanwhile: nobody else would close what was given back
+                    self._close_idle()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -92,8 +96,7 @@ class Connections:
 
     def check_writable(self) -> None:
         """Raise StoreError where the store is read-only or closed."""
-        with self._lock:
-            self._writing_connection()
+        self._writing_connection()
 
     def close(self) -> None:
         """Close all connections, those in use when they are given back. Closing twice is harmless."""
@@ -124,29 +127,15 @@ class Connections:
             f"the store at {self.path} was moved, deleted or replaced while it was open: open it again where it is"
         )
 
-    def _keep(self, connection: sqlite3.Connection) -> bool:
-        """Keep a connection for the next reader, unless there are many or the store was closed."""
-        if self._closed or len(self._idle) >= _IDLE:
-            return False
-        self._idle.append(connection)
-        if self._closed:  # at this very moment: nobody else would close it
-            self._close_idle()
-        return True
-
     def _close_idle(self) -> None:
         while self._idle:
             self._idle.pop().close()
 
-    def _failure(self, error: Exception) -> FactoidError:
+    def _failure(self, error: Exception) -> StoreError:
         """Return the error to raise in place of one of `_FAILURES`."""
         place = f"the store in {self.path or 'memory'}"
         if isinstance(error, sqlite3.Error):
             return _closed() if self._closed else failure(place, error)
-        if isinstance(error, UnicodeEncodeError):
-            character = error.object[error.start]
-            return InvalidInputError(
-                f"a text, id or filter holds a lone surrogate, {character!r}: it was decoded wrongly"
-            )
         remedy = "Restore it from a backup, or let verify (factoid store verify) tell what is to be added again"
         return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
 

@@ -29,11 +29,6 @@ def unit_checksum(row: int, vector: int | None, start: int, end: int, *texts: st
     return checksum(f"{row:d} {vector} {start:d} {end:d}", *texts)
 
 
-def commit_checksum(generation: int, last: int, rows: Iterable[int]) -> int:
-    """Return the checksum of what readers learn of a commit: its last unit, and the earlier ones that it altered."""
-    return zlib.crc32(repr((generation, last, sorted(rows))).encode())
-
-
 def digest(vector: bytes) -> bytes:
     """Return what tells vectors apart, and whether one has changed on disk."""
     return blake2b(vector, digest_size=16).digest()

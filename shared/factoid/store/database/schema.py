@@ -11,7 +11,6 @@ from factoid.errors import StoreError, StoreFormatError
 from factoid.files import sqlite
 from factoid.files.sqlite import APPLICATION_ID, FILE, FORMAT
 from factoid.filters import SCHEMA as METADATA
-from factoid.store.database.records import commit_checksum
 from factoid.store.database.snapshot import SUMMED, write_meta
 
 # `documents` has a row for every document that units name; its text is NULL where only units were added.
@@ -40,7 +39,7 @@ CREATE INDEX units_by_document ON units (document, granularity, start);
 CREATE INDEX units_by_granularity ON units (granularity);
 CREATE INDEX units_by_metadata ON units (metadata);
 CREATE INDEX units_by_vector ON units (vector) WHERE vector IS NOT NULL;
-CREATE TABLE commits (generation INTEGER PRIMARY KEY, last INTEGER NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE commits (generation INTEGER PRIMARY KEY, last INTEGER NOT NULL);
 CREATE TABLE changes (generation INTEGER, row INTEGER, PRIMARY KEY (generation, row)) WITHOUT ROWID
 """
 # The sum of units is kept by `factoid.store.database.transaction`: for each of so many rows, a trigger takes as long as the row.
@@ -132,9 +131,9 @@ def check_folder(path: Path) -> None:
 
 def _check_length(file: Path) -> None:
     """Refuse a database that ends within a page, unless a log beside it holds the rest; SQLite misses whole pages itself."""
-    logs = [file.with_name(f"{file.name}-{kind}") for kind in ("wal", "journal")]
+    log = file.with_name(f"{file.name}-wal")
     complete = not file.is_file() or file.stat().st_size % _SECTOR == 0
-    if not complete and not any(log.exists() and log.stat().st_size for log in logs):
+    if not complete and not (log.exists() and log.stat().st_size):
         message = f"{file} cannot be opened as a store: it is cut short, or no database. Restore it from a backup"
         raise StoreFormatError(message)
 
@@ -145,9 +144,9 @@ def _format(connection: sqlite3.Connection) -> int:
     if not tables:
         return 0
     if application_id != APPLICATION_ID or version != FORMAT:
-        newer = ", which a newer factoid reads" if application_id == APPLICATION_ID and version > FORMAT else ""
-        message = f"{FILE} is not a factoid store of format {FORMAT} (application {application_id:#x}, format {version}{newer})"
-        raise StoreFormatError(message)
+        raise StoreFormatError(
+            f"{FILE} is not a factoid store of format {FORMAT} (application {application_id:#x}, format {version})"
+        )
     return version
 
 
@@ -157,7 +156,7 @@ def _make(connection: sqlite3.Connection) -> None:
         if _format(connection) != FORMAT:  # another process may have been faster
             for statement in SCHEMA:
                 connection.execute(statement)
-            connection.execute("INSERT INTO commits VALUES (0, 0, ?)", [commit_checksum(0, 0, ())])
+            connection.execute("INSERT INTO commits VALUES (0, 0)")
             write_meta(connection, generation=0, **dict.fromkeys(SUMMED, 0))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {FORMAT}")

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from factoid.errors import InvalidInputError
 from factoid.filters import Filter, passing_rows
 from factoid.index import RowIds
 from factoid.search import LEXICAL, Columns
-from factoid.store.database.records import DamagedRowError, commit_checksum, intact, to_array, to_document
+from factoid.store.database.records import DamagedRowError, intact, to_array, to_document
 from factoid.units import Document, Granularity, Unit
 
 # What a unit is read from: the checksum, and all that it is made of.
@@ -211,29 +211,15 @@ class Snapshot:
         return columns
 
     def delta(self, granularity: str, since: int) -> tuple[RowIds, Columns] | None:
-        """Return the units removed or altered since a generation, and those altered or new; None if not known any more."""
+        """Return the units removed or altered since a commit, and those altered or new; None if not known any more."""
         if since < int(self.meta.get("forgotten") or 0):
             return None
-        commits, sound = self.commits(since)
-        if since not in commits or not sound:
-            return None
+        (last,) = self.values("SELECT last FROM commits WHERE generation = ?", [since])
         changed = _ascending(self.values("SELECT row FROM changes WHERE generation > ?", [since]))
         where = """units.granularity = :kind AND units.row IN (
             SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed))"""
-        values = {"last": commits[since], "changed": json.dumps(changed.tolist())}
+        values = {"last": last, "changed": json.dumps(changed.tolist())}
         return changed, self._columns(granularity, where, values)
-
-    def commits(self, since: int) -> tuple[dict[int, int], bool]:
-        """Return the last unit of each commit from a generation on, and whether what is known of them is what was written."""
-        sql = "SELECT generation, row FROM changes WHERE generation >= ? ORDER BY generation"
-        changes = groupby(self.connection.execute(sql, [since]), key=itemgetter(0))
-        altered = {generation: [row for _, row in rows] for generation, rows in changes}
-        commits, sound = {}, True
-        sql = "SELECT generation, last, checksum FROM commits WHERE generation >= ?"
-        for generation, last, checksum in self.connection.execute(sql, [since]):
-            commits[generation] = last
-            sound &= checksum == commit_checksum(generation, last, altered.pop(generation, ()))
-        return commits, sound and not altered
 
     def _documents(self, sql: str, parameters: Sequence[str] = ()) -> Iterator[tuple[Document, str]]:
         for recipe, *rest in self.connection.execute(sql, parameters):

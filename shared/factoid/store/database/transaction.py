@@ -17,7 +17,6 @@ from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows
 from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
 from factoid.store.database.records import (
     checksum,
-    commit_checksum,
     digest,
     parse_metadata,
     to_array,
@@ -168,8 +167,9 @@ class Transaction(Snapshot):
         for key in ("encoder", "embed_template", "dim"):
             self.meta.pop(key, None)
             self.connection.execute("DELETE FROM meta WHERE key = ?", [key])
+        self.connection.execute("UPDATE meta SET value = 0 WHERE key = 'units'")
         self._changed.clear()
-        self._sum = -self._summed()
+        self._sum = 0
 
     def forget_failures(self) -> int:
         """Make documents with passages that fell back to their sentences count as changed; return their number."""
@@ -184,11 +184,9 @@ class Transaction(Snapshot):
         if logged > _LOGGED:
             self.forget_changes()
             logged = 0
-        self.meta |= {"logged": logged, "units": self._summed() + self._sum, "generation": self._after}
-        write_meta(self.connection, **{key: self.meta[key] for key in ("logged", "units", "generation")})
-        last = self._last_row("units")
-        commit = [self._after, last, commit_checksum(self._after, last, self._changed)]
-        self.connection.execute("INSERT INTO commits VALUES (?, ?, ?)", commit)
+        self.connection.execute("UPDATE meta SET value = value + ? WHERE key = 'units'", [self._sum])
+        write_meta(self.connection, logged=logged, generation=self._after)
+        self.connection.execute("INSERT INTO commits VALUES (?, ?)", [self._after, self._last_row("units")])
 
     def forget_changes(self) -> None:
         """Drop the log of changes: readers of earlier generations then compare all that they know with what is there."""
@@ -244,10 +242,11 @@ class Transaction(Snapshot):
                     f"this store holds vectors of {dim} dimensions, got {len(vector)} for the unit {unit.id!r}: "
                     "use the same encoder"
                 )
-            elif not np.isfinite(vector).all():
-                problem = f"the vector of {unit.text[:60]!r} is not finite: the encoder failed on this text"
             elif not np.isfinite(cast).all():
-                problem = f"a vector has components beyond what {dtype} holds: make the store with dtype='float32'"
+                problem = (
+                    f"the vector of {unit.text[:60]!r} is not finite: the encoder failed on this text, or {dtype} "
+                    "cannot hold it"
+                )
             if problem:
                 raise EncoderMismatchError(problem)
             if dim is None:
@@ -266,11 +265,6 @@ class Transaction(Snapshot):
         """Note that documents are no longer what was added: adding them again restores them."""
         sql = f"UPDATE documents SET digest = '' WHERE row {AMONG}"  # noqa: S608
         self.connection.execute(sql, [json.dumps(list(set(documents)))])
-
-    def _summed(self) -> int:
-        """Return the sum of the checksums of units before this; `verify` reports a damaged one."""
-        total = self.meta["units"]
-        return total if isinstance(total, int) else 0
 
     def _last_row(self, table: str) -> int:
         """Return the last row that a table gave; rows are never given twice."""

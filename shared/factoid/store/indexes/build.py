@@ -59,10 +59,8 @@ class VectorBuilder:
     def read(self, path: Path, snapshot: Snapshot) -> IndexState | None:
         """Return what the files of an index hold, if they are of this store as it is set."""
         state = read_index(path, mmap=self.mmap)
-        if state is None:
-            return None
         wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity, self.settings.shards)
-        if (state.granularity, state.index.dim, state.index.similarity, state.index.shards) != wanted:
+        if not state or (state.granularity, state.index.dim, state.index.similarity, state.index.shards) != wanted:
             return None
         state.index = self._placed(state.index)
         return state
@@ -180,8 +178,7 @@ def read_index(path: Path, *, mmap: bool = False) -> IndexState | None:
     cache = load(path, mmap=mmap)
     if cache is None:
         return None
-    generation, built_for = cache.stamp["generation"], cache.stamp["built_for"]
-    return IndexState(cache.stamp["granularity"], generation, cache.index, Columns(*cache.arrays["columns"]), built_for)
+    return IndexState(index=cache.index, columns=Columns(*cache.arrays["columns"]), **cache.stamp)
 
 
 def _read_lexical(path: Path, manifest: dict[str, Any]) -> IndexState:

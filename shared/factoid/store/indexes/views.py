@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -29,8 +28,6 @@ T = TypeVar("T")
 
 _SELECTIONS = 16  # kept for filters that come again
 _STRIPES = 32  # more searches than this at a time wait for each other
-
-_numbers = count()
 
 logger = logging.getLogger(__name__)
 
@@ -83,11 +80,11 @@ class Views:
         self.states: dict[str, IndexState] = {name: IndexState(name) for name in builders}
         self._gate = threading.RLock()  # of who works alone
         self._alone: int | None = None  # that thread
-        self._stripes = [threading.RLock() for _ in range(_STRIPES)]  # each search holds the one of its thread
+        self._stripes = [threading.RLock() for _ in range(_STRIPES)]  # each search holds the one of its thread's number
 
     def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""
-        stripe = self._stripes[_thread.stripe]
+        stripe = self._stripes[threading.get_native_id() % _STRIPES]
         while True:
             with stripe:
                 if self._alone in (None, threading.get_ident()):
@@ -182,13 +179,3 @@ class Views:
                 logger.warning("%s cannot be written (%s): it will be built again from the database", path, error)
             else:
                 state.saved = True
-
-
-class _Thread(threading.local):
-    """The stripe of each thread, given out in turn."""
-
-    def __init__(self) -> None:
-        self.stripe = next(_numbers) % _STRIPES
-
-
-_thread = _Thread()

@@ -45,9 +45,12 @@ def test_a_text_without_words_is_a_document_without_units(store, text):
     assert store.search("words", k=3)[0].unit.text == "Now it has words."
 
 
-def test_a_document_of_front_matter_only_is_found(store):
+def test_a_document_without_paragraphs_keeps_its_words(store):
     add(store, "---\ntitle: Olm\n---\n", id="olm")
     assert [hit.unit.document_id for hit in store.search("olm", k=3)] == ["olm"]
+    add(store, "# One\n\n## Two\n\n## Three\n", id="headings")
+    (*_, two, three) = [unit.text for unit in units(store) if unit.granularity is PASSAGE]
+    assert (two, three) == ("## Two", "## Three")
 
 
 def test_a_paragraph_of_50_000_words_without_punctuation(store):
@@ -95,10 +98,3 @@ def test_queries_of_all_kinds(store):
     add(store, "The tower leans.")
     for query in ("", " \n", "\0", "😀", "the of", "x" * 100_000, "; DROP TABLE units", "我"):
         assert [hit.unit.text for hit in store.search(query)] == ["The tower leans."]
-
-
-def test_a_document_that_is_all_headings_keeps_its_words(store):
-    add(store, "# One\n\n## Two\n\n## Three\n")
-    (two, three) = [unit.text for unit in units(store) if unit.granularity is PASSAGE]
-    assert (two, three) == ("## Two", "## Three")
-    assert {unit.title for unit in units(store)} == {"One"}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.late_interaction import citations, propsegment
@@ -27,35 +27,34 @@ PASSAGES = [
 ]
 
 
-def expertqa(claims):
-    rows = [
-        {
-            "claim_string": text,
-            "support": support,
-            "evidence": [f"[{number + 1}] https://example.org/{number}\n\n{PASSAGES[number]}" for number in numbers],
-        }
-        for text, support, numbers in claims
-    ]
-    return {"question": "?", "answers": {"system": {"answer_string": "", "claims": rows}}}
-
-
 @pytest.fixture
 def expertqa_file(tmp_path):
-    lines = [
-        expertqa(
-            [
-                ("The tower leans by 3.99 degrees [1]. It stands on the Arno [2].", "Complete", [0, 1]),
-                ("The harbour silted up [3].", "Complete", [2]),
-                ("It is lovely [1].", "Incomplete", [0]),
-                ("Nobody knows.", "Missing", []),
-            ]
-        ),
-        expertqa([("The tower leans [1].", "Complete", [0])]),
-        expertqa([("The tower leans [1].", "Partial", [0]), ("It has a river [2].", None, [1])]),
-        expertqa([("x", "Complete", [])]),
+    answers = [
+        [
+            ("The tower leans by 3.99 degrees [1]. It stands on the Arno [2].", "Complete", [0, 1]),
+            ("The harbour silted up [3].", "Complete", [2]),
+            ("It is lovely [1].", "Incomplete", [0]),
+            ("Nobody knows.", "Missing", []),
+        ],
+        [("The tower leans [1].", "Complete", [0])],
+        [("The tower leans [1].", "Partial", [0]), ("It has a river [2].", None, [1])],
+        [("x", "Complete", [])],
     ]
+    lines = []
+    for claims in answers:
+        rows = [
+            {
+                "claim_string": text,
+                "support": support,
+                "evidence": [
+                    f"[{number + 1}] https://example.org/{number}\n\n{PASSAGES[number]}" for number in numbers
+                ],
+            }
+            for text, support, numbers in claims
+        ]
+        lines.append(json.dumps({"question": "?", "answers": {"system": {"claims": rows}}}))
     path = tmp_path / "expertqa.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
 
@@ -112,33 +111,15 @@ def test_the_data_sets_hold_what_the_page_says(path, answers, texts):
 def test_vectors_cite_the_highest_products():
     encoder = HashEncoder()
     sentences = ["the Arno is a river", "harbour century", "degrees"]
-    expected = []
-    for sentence in sentences:
-        query = encoder.encode_queries([sentence])[0]
-        products = [sum(map(float, query * encoder.encode_units([passage])[0])) for passage in PASSAGES]
-        expected.append(sorted(range(3), key=lambda place: -products[place])[:2])
-    assert cite_by_vectors(sentences, PASSAGES, encoder, k=2) == expected
+    products = encoder.encode_queries(sentences) @ encoder.encode_units(PASSAGES).T
+    assert cite_by_vectors(sentences, PASSAGES, encoder, k=2) == np.argsort(-products, kind="stable")[:, :2].tolist()
 
 
-def test_words_cite_by_bm25():
+def test_words_cite_what_shares_rare_ones():
     pytest.importorskip("tantivy")
     passages = ["oslo berlin berlin paris", "berlin rome", "paris paris rome rome rome lima", "quito"]
     sentences = ["berlin paris", "rome lima", "madrid", "quito berlin"]
-    lists = [passage.split() for passage in passages]
-    mean = sum(map(len, lists)) / len(lists)
-    expected = []
-    for sentence in sentences:
-        scores = {}
-        for place, words in enumerate(lists):
-            counts = Counter(words)
-            for word in sentence.split():
-                holding = sum(word in other for other in lists)
-                idf = math.log(1 + (len(lists) - holding + 0.5) / (holding + 0.5))
-                part = idf * counts[word] * 2.2 / (counts[word] + 1.2 * (0.25 + 0.75 * len(words) / mean))
-                scores[place] = scores.get(place, 0) + part
-        expected.append([place for place in sorted(scores, key=lambda place: -scores[place])[:1] if scores[place]])
-    assert cite_by_words(sentences, passages) == expected
-    assert expected[2] == []
+    assert cite_by_words(sentences, passages) == [[0], [2], [], [3]]
 
 
 def test_random_citations_are_uniform_and_repeatable():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-
 import pytest
 
 from benchmarks.entities import factoidqa, passages
@@ -25,13 +22,12 @@ ROWS = (
 )
 
 
-def write(folder, rows=ROWS, header=HEADER):
+def write(folder):
     year = folder / "S08"
     for name in ("set1", "set2"):
         (year / "data" / name).mkdir(parents=True)
-    first, _, rest = rows.rpartition("Orléans\tWhich town")
-    pairs = f"{header}{first}".encode() + f"{'Orléans' if first else ''}\tWhich town{rest}".encode("cp1252")
-    (year / "question_answer_pairs.txt").write_bytes(pairs if first else f"{header}{rows}".encode())
+    first, _, last = ROWS.rpartition("Orléans")
+    (year / "question_answer_pairs.txt").write_bytes(f"{HEADER}{first}".encode() + f"Orléans{last}".encode("cp1252"))
     (year / "data/set1/a1.txt.clean").write_bytes(
         "river_loire\n\n \nLong – très long\nIt is".encode() + b" caf\xe9\r\n"
     )
@@ -54,11 +50,6 @@ def test_reading_of_a_small_data_set(tmp_path):
     assert not wide.yes_no
     assert (river.title, river.answers) == ("Orléans", ("Loire",))
     assert (other.text, other.answers) == (town.text, ("none",))  # the same question about another article
-
-
-def test_damaged_data(tmp_path):
-    with pytest.raises(ValueError, match="line 2: expected 6 columns, got 2"):
-        factoidqa.read(write(tmp_path, "a\tb\n"))
 
 
 def test_counts_of_the_real_data(data):
@@ -93,41 +84,12 @@ def test_passages_are_all_words_in_blocks():
         assert " ".join(own).split() == article.text.split()
 
 
-def bm25(texts, question):
-    """Lucene's formula, by hand."""
-    documents = [Counter(text) for text in texts]
-    mean = sum(each.total() for each in documents) / len(documents)
-    scores = []
-    for own in documents:
-        score = 0.0
-        for word in question:
-            holding = sum(word in each for each in documents)
-            idf = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
-            score += idf * own[word] / (own[word] + 0.9 * (1 - 0.4 + 0.4 * own.total() / mean)) if own[word] else 0.0
-        scores.append(score)
-    return scores
-
-
-def test_bm25_against_its_formula(tmp_path):
-    bm25s, porter = pytest.importorskip("bm25s"), pytest.importorskip("nltk.stem.porter")
-    given = passages.cut(ARTICLES, words=5)
-    passages.BM25.build(given, tmp_path)
-    searcher = passages.BM25(tmp_path)
-    stem = porter.PorterStemmer().stem
-    stop_words = bm25s.tokenization.STOPWORDS_EN
-
-    def words(text):
-        cleaned = "".join(char if char.isalnum() else " " for char in text.lower()).split()
-        return [stem(word) for word in cleaned if len(word) > 1 and word not in stop_words]
-
-    for question in ("Which town lies on the Loire?", "old bridges of a river", "rivers with islands"):
-        scores = bm25([words(each.titled) for each in given], words(question))
-        [found] = searcher.search([question], 3)
-        # passages of equal scores may come in any order
-        expected = sorted(scores, reverse=True)[:3]
-        assert [scores[given.index(each)] for each in found] == pytest.approx(expected, rel=1e-5)
-        assert expected[0] > 0
-    assert len(searcher.search(["river"], 100)[0]) == len(given)
+def test_bm25_ranks_passages_by_stems_of_words(tmp_path):
+    pytest.importorskip("bm25s")
+    pytest.importorskip("nltk.stem.porter")
+    passages.BM25.build(passages.cut(ARTICLES, words=5), tmp_path)
+    found = passages.BM25(tmp_path).search(["Which town lies on the Loire?", "old bridges", "islands"], 1)
+    assert [each.title for [each] in found] == ["Loire", "Bridge", "Seine"]
 
 
 def test_minilm_in_processes_of_their_own(tmp_path):
@@ -156,11 +118,7 @@ def test_made_up_articles_are_the_same_from_anywhere(made_up):
     source = made_up.Synthetic(1100)
     records = list(source.read())
     assert len(records) == 2200
-    for skip in (1, 2, 999, 1000, 1001, 2199, 2200):
-        assert list(source.read(skip)) == records[skip:]
-    titles = [record.title for record in records if isinstance(record, Article)]
-    assert len(set(titles)) == 1100
-    assert {target for record in records[::2] for _, target in record.links} <= set(titles)
+    assert all(list(source.read(skip)) == records[skip:] for skip in (1, 999, 1000, 1001, 2200))
 
 
 def test_builds_and_looks_up(made_up, tmp_path):

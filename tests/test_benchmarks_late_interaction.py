@@ -19,7 +19,7 @@ pytest.importorskip("sentence_transformers")
 from sentence_transformers import MultiVectorEncoder
 
 from benchmarks.late_interaction import training, training_data
-from benchmarks.late_interaction.__main__ import DTYPES, ENCODED, PEER, compared, main, one_round
+from benchmarks.late_interaction.__main__ import DTYPES, ENCODED, compared, main
 from factoid import AnyGranularityRanker
 from factoid.late_interaction import TokenVectorCache
 from tests.late_interaction.test_rank import PASSAGES
@@ -40,14 +40,6 @@ def test_the_command_writes_its_tables(tmp_path: Path, monkeypatch: pytest.Monke
     for row in (f"| tiny | {ENCODED} |", *(f"| tiny | stored, {dtype} |" for dtype in DTYPES)):
         assert row in written
     assert "3 passages (made-up words), 1 rounds" in written
-
-
-def test_slow_contestants_answer_one_query_a_turn() -> None:
-    asked: list[tuple[str, str]] = []
-    contestants = {name: lambda query, name=name: asked.append((name, query)) for name in (ENCODED, "int8", PEER)}
-    rates = dict(one_round(contestants, ["a", "b"]))
-    assert asked == [(ENCODED, "a"), ("int8", "a"), ("int8", "b"), (PEER, "a")]
-    assert min(rates.values()) > 0
 
 
 def test_errors_are_those_of_scores(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ import pytest
 from benchmarks.ranking.__main__ import main
 from benchmarks.ranking.corpora import Corpus, Question, cut, read, read_clapnq, read_squad, spread
 from benchmarks.ranking.measures import CUTS, cells, curve, difference, recall
-from benchmarks.ranking.rankings import SCORES, distinct_documents, fuse_ranks, search
+from benchmarks.ranking.rankings import SCORES, distinct_documents, fuse_ranks
 from benchmarks.ranking.templates import NEAREST, measure, thin
 from benchmarks.ranking.vectors import CachedEncoder
-from factoid import Document, Granularity, SyntaxPropositionizer, Unit, UnitStore
+from factoid import Document, Granularity, SyntaxPropositionizer, Unit
 from factoid.testing import HashEncoder
 
 PISA = "The tower leans at 3.99 degrees. It was closed in January 1990."
@@ -148,23 +148,6 @@ def test_what_was_encoded_is_not_encoded_again(tmp_path):
     CachedEncoder(other, tmp_path).encode_units(["one"])
     again.encode_queries(["one"])
     assert len(list(tmp_path.iterdir())) == 3, "another model's vectors and those of queries are kept apart"
-
-
-def test_scores_rank_units_passages_and_documents(file):
-    pytest.importorskip("faiss")
-    pytest.importorskip("tantivy")
-    corpus, encoder = read_squad(file), HashEncoder()
-    units, report = cut(corpus, SyntaxPropositionizer())
-    assert report.passages == 2
-    questions = corpus.questions
-    with UnitStore(encoder=encoder) as store:
-        for of_one in units.values():
-            store.add(of_one)
-        queries = encoder.encode_queries([question.text for question in questions])
-        for options in SCORES.values():
-            found = search(store, questions, queries, 2, options)
-            least = 1 if options.get("lexical") == 1 else 2  # words find what shares one
-            assert all(least <= len({each.document_id for each in best}) <= 2 for best in found)
 
 
 def test_templates_are_of_vectors_and_words(file):

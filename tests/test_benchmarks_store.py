@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.store.corpus import Corpus, from_vectors, make
 from benchmarks.store.extrapolate import Point, bytes_at, memory_at, seconds_at
-from benchmarks.store.operations import FILTERS, LEVELS, OPERATIONS, Asked, K, asked, condition
+from benchmarks.store.operations import LEVELS, OPERATIONS, Asked, K, condition
 from benchmarks.store.oracle import Answer, judge
 from benchmarks.store.rounds import Searched
 from tests.test_benchmarks import run
@@ -57,25 +57,11 @@ def test_small_run(tmp_path):
     assert page.read_text().endswith("rest\n")
 
 
-def test_corpus_is_whole(corpus):
-    batches = [*corpus.batches(), *corpus.batches(extra=True)]
-    assert np.concatenate([batch.rows for batch in batches]).tolist() == list(range(650))
-    assert np.array_equal(np.concatenate([batch.vectors for batch in batches]), corpus.vectors())
-    assert np.array_equal(np.concatenate([batch.parents for batch in batches]), corpus.column("parents"))
-    assert np.allclose(np.linalg.norm(corpus.vectors(), axis=1), 1, atol=1e-6)
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_selectivity(tmp_path, level):
     large = make(tmp_path, units=20_000, passages=20_000, dim=2, queries=10, extra=5)
     shares = [len(passing(large, condition(level, at, large))) / 20_000 for at in (0, 1, 30, 96)]
     assert np.allclose(shares, float(level.rstrip(" %")) / 100, rtol=0.12)
-
-
-def test_first_filters_are_new(corpus):
-    for operation in (each for each in FILTERS if each.fresh):
-        given = [each.condition for turn in range(-1, 5) for each in asked(operation, corpus, turn)]
-        assert len(set(given)) == len(given)
 
 
 @pytest.mark.parametrize("kind", ["units", "parents"])

@@ -12,7 +12,7 @@ import pytest
 from factoid import Document, PropCite, UnitStore, demo, pack_context, split_passages
 from factoid.cli import main
 from factoid.demo import ANSWER, CITED, SHOWN, Question, find_data, load_encyclopedia, measure, run_demo
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import has_answer_dpr
 from factoid.late_interaction import LateInteractionEncoder
 from factoid.store import GRANULARITIES
@@ -54,16 +54,15 @@ def run(capsys, *given, **options):
 
 def test_demo_on_the_encyclopedia(capsys, small):
     out = run(capsys)
-    for part in (
+    counts = (
         "3 documents, cut three ways",
         "passage            4",
         "sentence           7",
         "4 passages → 7 propositions",
-    ):
+    )
+    for part in (*counts, "PASSAGE", "SENTENCE", "PROPOSITION", "R@1", "Over all 3 questions"):
         assert part in out
-    for part in ("PASSAGE", "SENTENCE", "PROPOSITION", "R@1", "Over all 3 questions"):
-        assert part in out
-    assert all(len(line) <= 100 for line in out.splitlines()), [line for line in out.splitlines() if len(line) > 100]
+    assert [line for line in out.splitlines() if len(line) > 100] == []
 
 
 def test_demo_answers_questions_of_the_user(capsys, small):
@@ -101,8 +100,6 @@ def test_demo_needs_text(capsys, tmp_path):
     (tmp_path / "a.txt").write_text(" \n")
     with pytest.raises(InvalidInputError, match="holds no text"):
         run(capsys, tmp_path)
-    with pytest.raises(UnreadableFileError, match="does not exist"):
-        run(capsys, tmp_path / "absent")
 
 
 def test_demo_as_a_command(capsys, small, monkeypatch):
@@ -129,7 +126,7 @@ def test_six_lines_of_a_framework_find_the_same(framework):
 
 def test_a_framework_that_is_absent_is_one_line(monkeypatch):
     monkeypatch.delitem(sys.modules, "llama_index_factoid", raising=False)
-    monkeypatch.setitem(sys.modules, "llama_index", None)
+    monkeypatch.setitem(sys.modules, "llama_index.core", None)
     out = demo.run_framework(demo.FRAMEWORKS[1], [], "?", HashEncoder(), None)
     assert re.fullmatch(r"'llama_index\S*' is not installed. Run: pip install \"factoid\[llama-index\]\"", out)
 
@@ -140,7 +137,8 @@ def test_the_measures_against_a_count_by_hand(small):
     with UnitStore(encoder=HashEncoder()) as store:
         store.add_documents(documents, propositionizer=ScriptedPropositionizer(sentences))
         for kind in GRANULARITIES:
-            recall, within = measure(store, questions, granularity=kind)
+            shares = measure(store, questions, granularity=kind)
+            recall, within = shares[:2], shares[2:]
             for cutoff, share in zip((1, 5), recall, strict=True):
                 hits = {entry: store.search(entry.text, cutoff, granularity=kind) for entry in questions}
                 assert share == np.mean([any(holds(entry, hit.unit) for hit in hits[entry]) for entry in hits])

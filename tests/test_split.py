@@ -87,24 +87,23 @@ def test_all_that_a_passage_and_its_sentences_carry():
     document = Document(TEXT, section="Towers", id="pisa", metadata={"year": 1173})
     passage = split_passages(document)[1]
     first, second = split_sentences(passage)
-    assert TEXT[passage.start : passage.end] == passage.text
     assert (passage.granularity, passage.document_id, passage.parent_id) == (Granularity.PASSAGE, "pisa", "pisa")
     assert (second.granularity, second.document_id, second.parent_id) == (Granularity.SENTENCE, "pisa", passage.id)
-    assert first.text == "Building began in 1173."
-    assert (second.text, TEXT[second.start : second.end]) == ("The tower began to lean.[1]",) * 2
+    assert (first.text, second.text) == ("Building began in 1173.", "The tower began to lean.[1]")
     for unit in (passage, first, second):
+        assert unit.text == TEXT[unit.start : unit.end]
         assert (unit.title, unit.section) == ("Leaning Tower of Pisa", "Towers, History")
         assert unit.metadata == {"year": 1173}
     assert split_passages(document)[1] == passage
     assert len({unit.id for unit in (passage, first, second)}) == 3
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n\n", "\t\r\n \u00a0\u2003", "---\ntitle: only\n---\n"])
+@pytest.mark.parametrize("text", ["", "\t\r\n \u00a0\u2003", "---\ntitle: only\n---\n"])
 def test_nothing_comes_of_nothing(text):
     assert split_passages(Document(text)) == []
 
 
-@pytest.mark.parametrize(("words", "min_words"), [(0, 0), (-1, 0), (10, 11), (10, -1)])
+@pytest.mark.parametrize(("words", "min_words"), [(0, 0), (10, 11), (10, -1)])
 def test_options_out_of_range(words, min_words):
     with pytest.raises(InvalidInputError, match=f"got words={words}, min_words={min_words}"):
         split_passages(Document("text"), words=words, min_words=min_words)
@@ -122,7 +121,6 @@ def test_a_users_pipeline_decides_on_sentences():
     passages = split_passages(Document("One. Two; Three."), words=2, min_words=0, nlp=nlp)
     assert [unit.text for unit in passages] == ["One. Two;", "Three."]
     assert [unit.text for unit in split_sentences(passages[0], nlp=nlp)] == ["One. Two;"]
-    assert [unit.text for unit in split_sentences(passages[0])] == ["One.", "Two;"]
 
 
 LINES = st.sampled_from(

@@ -25,29 +25,19 @@ def byte_tokenizer(*, limit: int | None = None) -> transformers.PreTrainedTokeni
 
 def untrained(kind: str = "llama", *, positions: int = 512, width: int = 32) -> transformers.PreTrainedModel:
     torch.manual_seed(0)
+    shared = {"vocab_size": 257, "eos_token_id": 0, "initializer_range": 0.5}
     if kind == "gpt2":  # learned positions: padding shows if it is counted
-        config = transformers.GPT2Config(
-            vocab_size=257,
-            n_positions=positions,
-            n_embd=width,
-            n_layer=2,
-            n_head=2,
-            bos_token_id=0,
-            eos_token_id=0,
-            initializer_range=0.5,
-        )
-        return transformers.GPT2LMHeadModel(config).eval()
+        sizes = {"n_positions": positions, "n_embd": width, "n_layer": 2, "n_head": 2}
+        return transformers.GPT2LMHeadModel(transformers.GPT2Config(bos_token_id=0, **sizes, **shared)).eval()
     config = transformers.LlamaConfig(
-        vocab_size=257,
         max_position_embeddings=positions,
         hidden_size=width,
         intermediate_size=2 * width,
         num_hidden_layers=2,
         num_attention_heads=2,
         bos_token_id=None,
-        eos_token_id=0,
         pad_token_id=None,
-        initializer_range=0.5,
+        **shared,
     )
     return transformers.LlamaForCausalLM(config).eval()
 

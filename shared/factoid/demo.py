@@ -193,8 +193,8 @@ def heading_questions(units: Iterable[Unit], limit: int = 3) -> list[Question]:
     return [Question(heading) for heading in headings[:: -(-len(headings) // limit)]]
 
 
-def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> tuple[list[float], list[float]]:
-    """Return how often searches find the answer: shares of the questions by CUTOFFS, and by BUDGETS.
+def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> list[float]:
+    """Return how often searches find the answer: shares of the questions by CUTOFFS, then by BUDGETS.
 
     * R@k: among the k best distinct passages, rolled up from the units that were searched, is one that is of the article
       asked about and holds an answer. A question whose answer no passage of its article holds counts as not answered.
@@ -210,7 +210,7 @@ def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> 
     ]
     contexts = [[[pack_context(hits, words=words, headings=False)] for hits in facts] for words in BUDGETS]
     within = [top_k_accuracy(judge(packed, answers, has_answer_dpr), 1) for packed in contexts]
-    return [top_k_accuracy(gold, cutoff) for cutoff in CUTOFFS], within
+    return [*(top_k_accuracy(gold, cutoff) for cutoff in CUTOFFS), *within]
 
 
 # What is printed
@@ -257,18 +257,13 @@ def _citations(answer: CitedAnswer, passages: int) -> str:
     return "\n".join(lines)
 
 
-def _table(scores: Mapping[str, tuple[list[float], list[float]]], questions: int) -> str:
-    cutoffs = "".join(f"{f'R@{cutoff}':>10}" for cutoff in CUTOFFS)
-    lines = [
-        f"{'':<30}{'right passage found':^20}   {'answer within the first … words':>33}",
-        f"{'':<30}{cutoffs}   {''.join(f'{words:>11}' for words in BUDGETS)}",
-    ]
-    for name, (recall, within) in scores.items():
-        shares = "".join(f"{share:>10.1%}" for share in recall), "".join(f"{share:>11.1%}" for share in within)
-        lines.append(f"{name:<30}{shares[0]}   {shares[1]}")
+def _table(scores: Mapping[str, list[float]], questions: int) -> str:
+    heads = [*(f"R@{cutoff}" for cutoff in CUTOFFS), *(f"{words} words" for words in BUDGETS)]
+    lines = [f"{'':<30}{''.join(f'{head:>11}' for head in heads)}"]
+    lines += [f"{name:<30}{''.join(f'{share:>11.1%}' for share in shares)}" for name, shares in scores.items()]
     note = (
         f"Over all {questions} questions. R@k: one of the k best passages is of the article asked about and holds an "
-        "answer. Within W words: an answer occurs in the first W words of the ranked units. One question is "
+        "answer. W words: an answer occurs in the first W words of the ranked units. One question is "
         f"{1 / questions:.1%}, so that differences of a few are chance; larger sets stand in docs/ranking.md."
     )
     return "\n".join([*lines, "", wrap(note)])

@@ -144,30 +144,24 @@ def test_spans_are_exact_and_nothing_is_lost(text):
         at = passage.end
         assert passage.text == text[passage.start : passage.end] == passage.text.rstrip()
         assert passage.text == passage.text.lstrip() or is_code(passage.text)
-        sentences = split_sentences(passage)
-        last = passage.start
-        for unit in sentences:
+        for unit in split_sentences(passage):
+            assert passage.start <= unit.start < unit.end <= passage.end
             assert unit.text == text[unit.start : unit.end]
-            assert UNSEEN.fullmatch(text, last, unit.start)
-            last = unit.end
             for position in range(unit.start, unit.end):
                 seen[position] += 1
-        assert UNSEEN.fullmatch(text, last, passage.end)
     assert len({passage.id for passage in passages}) == len(passages)
     # No word stands in two sentences; one that stands in none is part of a heading or of front matter.
     inside = [False] * len(text)
-    for paragraph in outline(document)[1]:
-        inside[paragraph.start : paragraph.end] = [True] * (paragraph.end - paragraph.start)
+    for start, end, _ in outline(document)[1]:
+        inside[start:end] = [True] * (end - start)
     for char, times, wanted in zip(text, seen, inside, strict=True):
         assert times <= wanted
         assert times == wanted or not char.isalpha() or "]:" in text
     if text.startswith("---"):
         return  # perhaps a front matter
-    headed = " ".join([unit.title + " " + unit.section for unit in passages])
+    headed = " ".join(f"{unit.title} {unit.section}" for unit in passages).replace("#", "")
     at = 0
     for line in text.split("\n"):
         missed = "".join(char for char, times in zip(line, seen[at : at + len(line)], strict=True) if not times)
         at += len(line) + 1
-        assert UNSEEN.fullmatch(missed.strip("\\")) or " ".join(missed.replace("#", "").split()) in headed.replace(
-            "#", ""
-        )
+        assert UNSEEN.fullmatch(missed.strip("\\")) or " ".join(missed.replace("#", "").split()) in headed

@@ -124,7 +124,8 @@ def run_demo(
             raise InvalidInputError(f"{docs} holds no text")
         _print_head(f"{count(report.documents, 'document')}, cut three ways")
         print(_counts(units, report.decomposition))
-        chosen = [Question(text) for text in questions] or [entry for entry in prepared if entry.text in SHOWN]
+        by_text = {question.text: question for question in prepared}
+        chosen = [Question(text) for text in questions] or [by_text[text] for text in SHOWN if text in by_text]
         if not chosen:
             chosen = heading_questions(units)
             print('\nNo question was given: some headings serve as questions. Yours: factoid demo --docs DIR "…"')
@@ -136,7 +137,7 @@ def run_demo(
             _print_head("How often the answer is found")
             rows = progress(MEASURED.items(), show=show_progress, unit=" rows")
             print(_table({name: measure(store, prepared, **options) for name, options in rows}, len(prepared)))
-        if citer is not None and any(question.text == CITED for question in prepared):
+        if citer is not None and CITED in by_text:
             _print_head("An answer, cited fact by fact")
             passages = [hit.unit for hit in store.search(CITED, _BESIDE, granularity="passage")]
             print(_citations(citer.cite(ANSWER, passages), len(passages)))

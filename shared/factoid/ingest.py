@@ -13,7 +13,7 @@ from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, with_
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.progress import progress
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
-from factoid.propositions.decompose import Policy, check_policy
+from factoid.propositions.decompose import Policy
 from factoid.split import split_passages, split_sentences
 from factoid.units import Document, Granularity, Unit, child_unit, content_id
 
@@ -54,9 +54,6 @@ class Recipe:
     min_words: int = 50
     unsupported: Policy = "drop"
     embed_template: str = EMBED_TEMPLATE
-
-    def __post_init__(self) -> None:
-        check_policy(self.unsupported)
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of what this recipe would make of it."""

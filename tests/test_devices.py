@@ -14,11 +14,9 @@ def test_the_cpu_is_there_and_none_is_the_best_there_is(monkeypatch):
         assert usable_device(device, extra="models") == torch.device("cpu")
 
 
-@pytest.mark.parametrize("given", ["cuda:99", "banana", "meta", "", 3.5, torch.device("cuda", 99), "xla", "hpu"])
+@pytest.mark.parametrize("given", ["cuda:99", "banana", "meta", "", 3.5, torch.device("cuda", 99), "xla"])
 def test_others_are_refused_with_those_there_are(given):
-    with pytest.raises(
-        InvalidInputError, match=r"expected a device that PyTorch can use here \(cpu.*\), got"
-    ) as caught:
+    with pytest.raises(InvalidInputError, match=r"PyTorch can use here \(cpu.*\), got") as caught:
         usable_device(given, extra="models")
     assert str(given) in str(caught.value)
 

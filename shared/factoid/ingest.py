@@ -13,9 +13,9 @@ from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, with_
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.progress import progress
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
-from factoid.propositions.decompose import Policy, check_policy
+from factoid.propositions.decompose import Policy
 from factoid.split import split_passages, split_sentences
-from factoid.units import Document, Granularity, Unit, child_unit, content_id, make_unit
+from factoid.units import Document, Granularity, Unit, child_unit, content_id
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
@@ -49,14 +49,11 @@ class Recipe:
     """How documents become units, see `UnitStore.add_documents`. Part of a document's digest: another recipe, another result."""
 
     granularities: Sequence[Granularity]  # beside passages, which always come
-    propositionizer: Propositionizer | None = None
+    propositionizer: Propositionizer | None = None  # None makes no propositions
     words: int = 100
     min_words: int = 50
     unsupported: Policy = "drop"
     embed_template: str = EMBED_TEMPLATE
-
-    def __post_init__(self) -> None:
-        check_policy(self.unsupported)
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of what this recipe would make of it."""
@@ -79,11 +76,13 @@ class Target(Protocol):
     """What documents are put into: a `UnitStore`."""
 
     encoder: Encoder | None
-    granularities: tuple[Granularity, ...]
 
     @property
     def embed_template(self) -> str:
         """What is encoded of a unit."""
+
+    def searches(self, unit: Unit) -> bool:
+        """Tell whether a unit is encoded."""
 
     def changed(self, batch: Sequence[Split]) -> list[Split]:
         """Return the documents that are not stored as they are given."""
@@ -92,36 +91,21 @@ class Target(Protocol):
         """Commit documents with their units, and the vectors of units by position, in place of what is stored of them."""
 
 
-def default_propositionizer(granularities: Sequence[Granularity]) -> Propositionizer | None:
-    """Return `SyntaxPropositionizer()` where propositions are searched."""
-    if Granularity.PROPOSITION not in granularities:
-        return None
-    from factoid.propositions.syntax import SyntaxPropositionizer
-
-    return SyntaxPropositionizer()
-
-
 def ingest(target: Target, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False) -> AddReport:
-    """Split, decompose, encode and commit documents, a few hundred passages at a time.
-
-    A document with an id that is stored replaces the stored one with all its units, or is skipped if it is the same. An
-    interrupted call leaves whole documents only, and can be made again.
-
-    Of equal ids in a batch the last document counts.
+    """Split, decompose, encode and commit documents, as `UnitStore.add_documents` does; of equal ids in a batch the last counts.
 
     Raises:
         InvalidInputError: Something else than a `Document`.
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
     total = AddReport()
-    propositionizer = recipe.propositionizer if Granularity.PROPOSITION in recipe.granularities else None
     for batch in _batches(progress(documents, show=show_progress, unit=" documents"), recipe):
         changed = target.changed(batch)
         if changed:
             passages = [passage for split in changed for passage in split.passages]
             decomposition = Decomposition()
-            if propositionizer is not None:
-                decomposition = decompose(passages, propositionizer, unsupported=recipe.unsupported)
+            if recipe.propositionizer is not None:
+                decomposition = decompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)
             units = assemble(passages, decomposition.units, recipe.granularities)
             total += _put(target, changed, units, encode(target, units), decomposition)
         total += AddReport(unchanged=len(batch) - len(changed))
@@ -133,15 +117,14 @@ async def aingest(
 ) -> AddReport:
     """Do as `ingest`, without blocking the event loop: what cannot be awaited is done in threads."""
     total = AddReport()
-    propositionizer = recipe.propositionizer if Granularity.PROPOSITION in recipe.granularities else None
     batches = _batches(progress(documents, show=show_progress, unit=" documents"), recipe)
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
         changed = await asyncio.to_thread(target.changed, batch)
         if changed:
             passages = [passage for split in changed for passage in split.passages]
             decomposition = Decomposition()
-            if propositionizer is not None:
-                decomposition = await adecompose(passages, propositionizer, unsupported=recipe.unsupported)
+            if recipe.propositionizer is not None:
+                decomposition = await adecompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)
             units = await asyncio.to_thread(assemble, passages, decomposition.units, recipe.granularities)
             vectors = await _aencode(target, units)
             total += await asyncio.to_thread(_put, target, changed, units, vectors, decomposition)
@@ -182,17 +165,7 @@ def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Un
 
 def whole_passage(document: Document) -> Unit:
     """Return a document as one passage."""
-    return make_unit(
-        document.text,
-        Granularity.PASSAGE,
-        document_id=document.id,
-        parent_id=document.id,
-        start=0,
-        end=len(document.text),
-        title=document.title,
-        section=document.section,
-        metadata=document.metadata,
-    )
+    return child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
 
 
 def encode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
@@ -210,11 +183,6 @@ async def _aencode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
         return await asyncio.to_thread(encode, target, units)
     texts = await asyncio.to_thread(_texts, target, units)
     return _by_position(texts, await target.encoder.aencode_units(list(texts.values()))) if texts else {}
-
-
-def is_searched(unit: Unit, granularities: Sequence[Granularity]) -> bool:
-    """Tell whether a unit is encoded: it is of a searched granularity, and more than white space."""
-    return unit.granularity in granularities and bool(unit.text.strip())
 
 
 def _batches(documents: Iterable[Document], recipe: Recipe) -> Iterator[list[Split]]:
@@ -251,9 +219,8 @@ def _put(
 
 
 def _texts(target: Target, units: Sequence[Unit]) -> dict[int, str]:
-    granularities, template = target.granularities, target.embed_template
-    searched = ((position, unit) for position, unit in enumerate(units) if is_searched(unit, granularities))
-    return {position: with_heading(unit, template) for position, unit in searched}
+    template = target.embed_template  # read from the store once
+    return {position: with_heading(unit, template) for position, unit in enumerate(units) if target.searches(unit)}
 
 
 def _by_position(texts: Mapping[int, str], vectors: Vectors) -> dict[int, Vectors]:

@@ -69,15 +69,12 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
         first, last = token.map
         begin, end = lines[first], lines[min(last, len(lines) - 1)] - 1
         inline: Any = tokens[index + 1] if index + 1 < len(tokens) else None
+        line = text[begin : lines[first + 1] - 1].rstrip()
         if token.type == "heading_open" and token.level == 0 and "\n" not in inline.content:
             if inline.content.strip():
-                line = text[begin : lines[first + 1] - 1]
-                stop = begin + len(line.rstrip())
-                yield Block("heading", begin + _indent(line), stop, inline.content, int(token.tag[1]))
+                yield Block("heading", begin + _indent(line), begin + len(line), inline.content, int(token.tag[1]))
         elif token.type in ("heading_open", "paragraph_open"):
-            opening = inline.content.partition("\n")[0].rstrip()
-            line = text[begin : lines[first + 1] - 1].rstrip()
-            if opening:
+            if opening := inline.content.partition("\n")[0].rstrip():
                 before = line[: line.rfind(opening)]
                 year = _YEAR.search(before)
                 underlined = token.type == "heading_open" and token.markup in ("=", "-")
@@ -85,18 +82,15 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
                 yield from _prose(text, begin + (year.start() if year else len(before)), stop)
         elif token.type == "fence" and token.content.strip():
             yield Block("code", text.index(token.markup, begin), begin + len(text[begin:end].rstrip()))
-        elif token.type == "code_block":
-            if _is_code_like(token.content):
-                yield Block("code", begin, begin + len(text[begin:end].rstrip()))
-            else:
-                yield from _prose(text, begin, end)
-        elif token.type == "html_block":
-            if visible(text[begin:end]).text.strip():
-                yield from _prose(text, begin, end)
-        elif token.type == "tr_open":
+        elif token.type == "code_block" and _is_code_like(token.content):
+            yield Block("code", begin, begin + len(text[begin:end].rstrip()))
+        elif (
+            token.type in ("code_block", "tr_open")
+            or (token.type == "html_block" and visible(text[begin:end]).text.strip())
+            # nested too deep
+            or (token.type in _NESTING and inline.type.endswith("_close") and _LETTERS.search(text, begin, end))
+        ):
             yield from _prose(text, begin, end)
-        elif token.type in _NESTING and inline.type.endswith("_close") and _LETTERS.search(text, begin, end):
-            yield from _prose(text, begin, end)  # nested too deep
 
 
 def is_code(text: str) -> bool:

@@ -8,24 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
-Bar = Any  # what `progress_bar` returns: a context manager with `update`, as tqdm's
 
 
-class _NoBar(nullcontext[Any]):
-    def __enter__(self) -> Any:
-        return self
-
-    def update(self, n: float = 1) -> None:
-        """Show nothing."""
-
-
-def progress_bar(*, show: bool, unit: str, total: int | None = None, **options: Any) -> Bar:
-    """Return a progress bar, or one that shows nothing; a context manager with `update`."""
+def progress_bar(*, show: bool, unit: str, total: int | None = None, **options: Any) -> Any:
+    """Return a context manager: a progress bar, or one that shows nothing, with `update` as tqdm's."""
     if not show:
-        return _NoBar()
+        return nullcontext(SimpleNamespace(update=lambda *_: None))
     from tqdm.auto import tqdm
 
     return tqdm(total=total, unit=unit, **options)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, starmap, zip_longest
+from typing import NamedTuple
 
 from factoid.markdown import read_blocks, visible
 from factoid.sentences import trim
@@ -28,8 +28,7 @@ _PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a 
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """Span `[start, end)` of a paragraph in the document, and the path of headings above it."""
 
     start: int
@@ -37,13 +36,11 @@ class Paragraph:
     section: str
 
 
-@dataclass(slots=True)
-class _Heading:
-    level: int
-    text: str
+class _Block(NamedTuple):
     start: int
     end: int
-    used: bool = False
+    level: int = 0  # of a heading, from 1
+    heading: str = ""
 
 
 def outline(document: Document) -> tuple[str, list[Paragraph]]:
@@ -59,97 +56,72 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
         line = _FRONT_TITLE.search(matter[0])
         title = title or (line[1].strip().strip("\"'") if line else "")
     blocks = list(_blocks(text, start))
-    if not any(isinstance(block, _Heading) for block in blocks):
+    if not any(block.level for block in blocks):
         blocks = _with_plain_headings(text, blocks)
-    open_headings: list[_Heading] = []
+    above: list[_Block] = []  # headings
     paragraphs: list[Paragraph] = []
-
-    def add(start: int, end: int) -> None:
-        path = [document.section, *(heading.text for heading in open_headings if heading.level > 0)]
-        for heading in open_headings:
-            heading.used = True
-        paragraphs.append(Paragraph(start, end, ", ".join(filter(None, path))))
-
-    def close(level: int) -> None:
-        """Leave the headings of this level and below; what no text followed becomes a paragraph."""
-        while open_headings and open_headings[-1].level >= level:
-            heading = open_headings.pop()
-            if not heading.used:
-                add(heading.start, heading.end)
-
-    for block in blocks:
-        if not isinstance(block, _Heading):
-            add(*block)
-            continue
-        close(block.level)
-        first = not open_headings and not paragraphs
-        if first and (block.text == title or (not title and block.level == 1)):
-            title = block.text
-            block.level = 0  # above all others, and no part of the section
-        open_headings.append(block)
-    close(0)
+    for block, following in zip_longest(blocks, blocks[1:]):
+        level = block.level
+        if level:
+            if block is blocks[0] and (block.heading == title or (not title and level == 1)):
+                title, level = block.heading, 0  # above all others, and no part of the section
+            above = [heading for heading in above if heading.level < level]
+            if following and not 0 < following.level <= level:
+                above += [block] if level else []
+                continue
+        path = [document.section, *(heading.heading for heading in above)]
+        paragraphs.append(Paragraph(block.start, block.end, ", ".join(filter(None, path))))
     return title, paragraphs
 
 
-def _blocks(text: str, start: int) -> Iterator[_Heading | tuple[int, int]]:
-    """Yield Markdown headings, and the spans of the paragraphs between them; code is a paragraph of its own."""
+def _blocks(text: str, start: int) -> Iterator[_Block]:
+    """Yield Markdown headings and the paragraphs between them; code is a paragraph of its own."""
     run: tuple[int, int] | None = None
     for block in read_blocks(text, start):
         if run and (block.kind != "prose" or _BLANK_LINE.search(text, run[1], block.start)):
             yield from _paragraphs(text, *run)
             run = None
-        if block.kind == "heading":
-            yield _Heading(block.level, _plain(block.heading), block.start, block.end)
-        elif block.kind == "code":
-            yield block.start, block.end
-        else:  # with the marks before it on its line
+        if block.kind == "prose":  # with the marks before it on its line
             run = (run[0] if run else text.rfind("\n", start, block.start) + 1 or start, block.end)
+        else:
+            yield _Block(block.start, block.end, block.level, _plain(block.heading))
     if run:
         yield from _paragraphs(text, *run)
 
 
-def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _paragraphs(text: str, start: int, end: int) -> Iterator[_Block]:
     """Yield a block of lines as it is, or every line that begins afresh where nobody wraps lines."""
     lines = [match.span() for match in _LINE.finditer(text, start, end)]
     if any(end - start > _UNWRAPPED for start, end in lines):
         for (line, above), (begin, _) in pairwise(lines):
             # A line that goes on in the middle of things (as in "CO⏎2") belongs to the one before.
             if text[line:above].rstrip()[-1:] in _TERMINATORS or text[begin:end].lstrip()[:1].isupper():
-                yield from trim(text, start, above)
+                yield from starmap(_Block, trim(text, start, above))
                 start = begin
-    yield from trim(text, start, end)
+    yield from starmap(_Block, trim(text, start, end))
 
 
 def _plain(heading: str) -> str:
     return " ".join(visible(heading).text.replace("`", "").split())
 
 
-def _with_plain_headings(text: str, blocks: list[_Heading | tuple[int, int]]) -> list[_Heading | tuple[int, int]]:
+def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
     """Take short lines that stand alone above running text for headings; the first one is the title."""
-    spans = [block for block in blocks if isinstance(block, tuple)]
-    result: list[_Heading | tuple[int, int]] = []
-    level = 1
-    for index, ((start, end), row) in enumerate(zip(spans, _short_rows(text, spans), strict=True)):
-        if row and (index == 0 or row <= _PLAIN_DEPTH):
-            above = index > 0 and isinstance(result[-1], _Heading)
-            level = 1 if index == 0 else level + 1 if above else 2
-            result.append(_Heading(level, _plain(text[start:end]), start, end))
-        else:
-            result.append((start, end))
+    rows = [
+        (short, list(row)) for short, row in groupby(blocks, lambda block: _is_short(text[block.start : block.end]))
+    ]
+    result: list[_Block] = []
+    for (short, row), (_, below) in zip_longest(rows, rows[1:], fillvalue=(False, [])):
+        headed = short and below and _SENTENCE_END.search(text, below[0].start, below[0].end)
+        for start, end, *_ in row:
+            if headed and (not result or len(row) <= _PLAIN_DEPTH):
+                level = 1 if not result else (result[-1].level or 1) + 1
+                result.append(_Block(start, end, level, _plain(text[start:end])))
+            else:
+                result.append(_Block(start, end))
     return result
 
 
-def _short_rows(text: str, spans: list[tuple[int, int]]) -> list[int]:
-    """Return for each block the length of the row of short lines that it stands in, 0 if no running text follows."""
-    rows: list[int] = []
-    for short, group in groupby(spans, lambda span: _is_plain_heading(text[slice(*span)])):
-        length = len(list(group))
-        after = len(rows) + length
-        headed = short and after < len(spans) and _SENTENCE_END.search(text, *spans[after])
-        rows += [length if headed else 0] * length
-    return rows
-
-
-def _is_plain_heading(block: str) -> bool:
+def _is_short(block: str) -> bool:
     short = len(block) <= _PLAIN_CHARS and "\n" not in block and len(block.split()) <= _PLAIN_WORDS
     return short and (block[0].isupper() or block[0].isdigit()) and block[-1] not in ".!?:;,…。！？"

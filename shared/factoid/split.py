@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from factoid.errors import InvalidInputError
 from factoid.sections import outline
@@ -39,35 +39,17 @@ def split_passages(
         raise InvalidInputError(message)
     title, paragraphs = outline(document)
     units = []
-    for paragraph in paragraphs:
-        text = document.text[paragraph.start : paragraph.end]
+    place: dict[str, Any] = {"document_id": document.id, "parent_id": document.id, "metadata": document.metadata}
+    for begin, stop, section in paragraphs:
+        text = document.text[begin:stop]
         for start, end in _pack(text, sentence_spans(text, nlp), words, min_words):
-            units.append(
-                make_unit(
-                    text[start:end],
-                    Granularity.PASSAGE,
-                    document_id=document.id,
-                    parent_id=document.id,
-                    start=paragraph.start + start,
-                    end=paragraph.start + end,
-                    title=title,
-                    section=paragraph.section,
-                    metadata=document.metadata,
-                )
-            )
+            place |= {"start": begin + start, "end": begin + end, "title": title, "section": section}
+            units.append(make_unit(text[start:end], Granularity.PASSAGE, **place))
     return units
 
 
 def split_sentences(passage: Unit, *, nlp: Language | None = None) -> list[Unit]:
-    """Cut a passage into sentences, in order. Between them stands nothing but white space.
-
-    Args:
-        passage: A passage, or any unit whose text is the document's at its span.
-        nlp: A spaCy pipeline that sets sentence boundaries; None for the built-in rules.
-
-    Raises:
-        InvalidInputError: `nlp` sets no sentence boundaries.
-    """
+    """Cut a passage, or any unit whose text is the document's at its span, into sentences; `nlp` as in `split_passages`."""
     return [
         child_unit(passage, passage.text[start:end], Granularity.SENTENCE, passage.start + start, passage.start + end)
         for start, end in sentence_spans(passage.text, nlp)

@@ -53,12 +53,6 @@ class ScriptedPropositionizer:
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the scripted propositions, and remember the passages in `calls`."""
         self.calls.append(list(passages))
-        return [self._one(passage) for passage in passages]
-
-    def _one(self, passage: Unit) -> list[str]:
-        if callable(self._script):
-            texts = self._script(passage)
-            return texts if isinstance(texts, NoPropositions) else list(texts)
-        if passage.text not in self._script:
-            return NoPropositions("not in the script")
-        return list(self._script[passage.text])
+        script, missing = self._script, NoPropositions("not in the script")
+        outputs = [script(unit) if callable(script) else script.get(unit.text, missing) for unit in passages]
+        return [texts if isinstance(texts, NoPropositions) else list(texts) for texts in outputs]

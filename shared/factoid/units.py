@@ -174,8 +174,9 @@ def make_unit(
     return Unit(unit_id, text, granularity, document_id, parent_id, start, end, title, section, metadata or {})
 
 
-def child_unit(parent: Unit, text: str, granularity: Granularity, start: int, end: int) -> Unit:
-    """Return a unit under another, with a span in characters of the document's text and the rest from its parent."""
-    unit_id = content_id(granularity, parent.document_id, start, end, text)
+def child_unit(parent: Document | Unit, text: str, granularity: Granularity, start: int, end: int) -> Unit:
+    """Return a unit under a document or a unit, with a span in characters of the document's text and the rest of its parent."""
+    document_id = parent.id if isinstance(parent, Document) else parent.document_id
+    unit_id = content_id(granularity, document_id, start, end, text)
     heading = (parent.title, parent.section, parent.metadata)
-    return Unit(unit_id, text, granularity, parent.document_id, parent.id, start, end, *heading)
+    return Unit(unit_id, text, granularity, document_id, parent.id, start, end, *heading)

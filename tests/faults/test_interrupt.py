@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -18,7 +16,6 @@ from tests.faults.damage import make
 from tests.faults.model import State, WrongAnswerError, check, check_search
 from tests.faults.operations import steps
 from tests.faults.verify import check_again, settle
-from tests.faults.worker import ENVIRONMENT, ROOT
 
 pytest.importorskip("faiss")
 
@@ -139,55 +136,3 @@ def test_during_close(tmp_path, interrupts, few):
             check_again(path, state, trial)
         except WrongAnswerError as error:
             pytest.fail(f"trial {trial}: {error}")
-
-
-FIRST_SAVE = """
-import os, sys
-from factoid import UnitStore
-
-store = UnitStore(None, encoder=None)
-
-def interrupted(line):
-    count = 0
-
-    def local(frame, event, argument):
-        nonlocal count
-        count += event == "line"
-        if count == line:
-            sys.settrace(None)
-            raise KeyboardInterrupt
-        return local
-
-    sys.settrace(lambda frame, event, argument: local if "fsspec" in frame.f_code.co_filename else None)
-    try:
-        store.save_to("memory://facts")
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(None)
-    return count
-
-failed = []
-for line in range(1, 1500, 50):
-    child = os.fork()
-    if not child:
-        interrupted(line)
-        try:
-            store.save_to("memory://facts")
-        except BaseException as error:
-            print(line, repr(error), flush=True)
-            os._exit(1)
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        failed.append(line)
-sys.exit(str(failed) if failed else 0)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="each interrupt needs a process of its own")
-def test_the_first_save_to_may_be_interrupted_while_fsspec_is_imported():
-    pytest.importorskip("fsspec")
-    command = [sys.executable, "-c", FIRST_SAVE]
-    ended = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, cwd=ROOT, check=False, timeout=300)
-    assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -2,6 +2,7 @@
 # ruff: noqa: T201
 
 import hashlib
+import math
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,9 +23,9 @@ class WordEmbeddings(Embeddings):
 
     def embed_query(self, text):
         vector = [0.0] * 64
-        for word in text.lower().replace(".", " ").replace(",", " ").replace("?", " ").split():
+        for word in text.lower().translate(str.maketrans(".,?", "   ")).split():
             vector[hashlib.sha256(word.encode()).digest()[0] % 64] += 1.0
-        length = sum(value * value for value in vector) ** 0.5 or 1.0
+        length = math.hypot(*vector) or 1.0
         return [value / length for value in vector]
 
     def embed_documents(self, texts):

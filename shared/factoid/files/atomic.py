@@ -50,7 +50,7 @@ def part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
     sweep(target)
     part = target.with_name(f".{target.name}.{uuid4().hex}.part")
     try:
-        with FileLock(_lock_of(part)):  # before the part is there, so that nobody sweeps it
+        with FileLock(f"{part}.lock"):  # before the part is there, so that nobody sweeps it
             if folder:
                 part.mkdir()
             yield part
@@ -103,14 +103,10 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _lock_of(part: Path) -> Path:
-    return part.with_name(f"{part.name}.lock")
-
-
 def _remove(part: Path) -> None:
     """Remove a part and its lock, the lock last."""
     if part.is_dir():
         shutil.rmtree(part)
     else:
         part.unlink(missing_ok=True)
-    _lock_of(part).unlink(missing_ok=True)
+    part.with_name(f"{part.name}.lock").unlink(missing_ok=True)

@@ -35,11 +35,12 @@ CONVERTED_ENDINGS = frozenset({".pdf", ".docx", ".pptx", ".html", ".htm", ".epub
 
 _EXTRA = "documents"
 _TEXT_FIELDS = ("text", "content", "page_content")
+_HEADING = ("title", "section")
 _MARKUP = {"<?xml": "XML", "<!doctype html": "HTML", "<html": "HTML", "{\\rtf": "RTF", "%pdf-": "PDF"}
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _SNIFFED = 8192  # bytes in which a NUL tells a binary file from a text in another encoding
-_HEADING = re.compile(r"^# ", re.MULTILINE)
+_FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
 
@@ -121,8 +122,7 @@ def read_file(path: str | Path) -> Iterator[Document]:
 
 
 def _list_folder(folder: Path) -> list[Path]:
-    converts = find_spec("markitdown") is not None
-    wanted = TEXT_ENDINGS | {JSONL_ENDING} | (CONVERTED_ENDINGS if converts else frozenset())
+    wanted = TEXT_ENDINGS | {JSONL_ENDING} | (CONVERTED_ENDINGS if find_spec("markitdown") else frozenset())
     files: list[Path] = []
     skipped: Counter[str] = Counter()
     for path in visible_files(folder):
@@ -133,8 +133,8 @@ def _list_folder(folder: Path) -> list[Path]:
             skipped[ending or "no ending"] += 1
     if skipped:
         kinds = ", ".join(f"{count} {ending}" for ending, count in sorted(skipped.items()))
-        noun = "file of another kind" if skipped.total() == 1 else "files of other kinds"
         advice = f'; some are read after: pip install "factoid[{_EXTRA}]"' if skipped.keys() & CONVERTED_ENDINGS else ""
+        noun = "file of another kind" if skipped.total() == 1 else "files of other kinds"
         logger.warning("skipped %d %s in %s (%s)%s", skipped.total(), noun, folder, kinds, advice)
     if not files:
         endings = ", ".join(sorted(wanted))
@@ -185,10 +185,8 @@ def _from_record(record: Any, path: Path) -> Document:
     metadata = {} if metadata is None else metadata
     if not isinstance(metadata, dict):
         raise InvalidInputError(f'expected an object in "metadata", got {metadata!r:.60}')
-    strings: dict[str, Any] = {
-        key: value for key in ("title", "section") if isinstance(value := metadata.get(key), str)
-    }
-    strings |= {key: value for key in ("title", "section", "id") if (value := fields.pop(key, None)) is not None}
+    strings: dict[str, Any] = {key: metadata[key] for key in _HEADING if isinstance(metadata.get(key), str)}
+    strings |= {key: value for key in (*_HEADING, "id") if (value := fields.pop(key, None)) is not None}
     if type(strings.get("id")) is int:
         strings["id"] = str(strings["id"])
     metadata = fields | metadata  # what is left are fields of the user's own
@@ -222,7 +220,7 @@ def _convert(path: Path) -> tuple[str, str, dict[str, Any]]:
     if not text.strip():
         raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
     # What a page calls itself for browsers ("Vasa - Wikipedia") is second to its heading.
-    return text, "" if _HEADING.search(text) else result.title or "", {}
+    return text, "" if _FIRST_HEADING.search(text) else result.title or "", {}
 
 
 @cache

@@ -16,18 +16,8 @@ from factoid.filters import Comparison, Filter, Tree, mismatch
 from factoid.index import AUTO, Similarity
 from factoid.index.gpu import check_device
 from factoid.index.lexical import has_tantivy
-from factoid.ingest import (
-    GRANULARITIES,
-    AddReport,
-    Recipe,
-    Split,
-    aingest,
-    default_propositionizer,
-    encode,
-    ingest,
-    is_searched,
-)
-from factoid.propositions import PropositionCache, Propositionizer
+from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest
+from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.search import LEXICAL, Weights
@@ -352,7 +342,7 @@ class UnitStore:
 
     def searches(self, unit: Unit) -> bool:
         """Tell whether a unit is encoded: it is of a searched granularity, and more than white space."""
-        return is_searched(unit, self.granularities)
+        return unit.granularity in self.granularities and bool(unit.text.strip())
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of these units by id; without those that have none. Shape of each: (dim,)."""
@@ -480,7 +470,8 @@ class UnitStore:
         **options: Any,
     ) -> Recipe:
         self.connections.check_writable()  # before anything is decomposed and encoded in vain
-        propositionizer = propositionizer or default_propositionizer(self.granularities)
-        if propositionizer is not None:
-            propositionizer = with_cache(propositionizer, cache, store=self.path)
+        if Granularity.PROPOSITION in self.granularities:
+            propositionizer = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path)
+        else:
+            propositionizer = None
         return Recipe(self.granularities, propositionizer, embed_template=self.embed_template, **options)

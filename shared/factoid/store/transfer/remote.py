@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from factoid._optional import require, whole_import
+from factoid._optional import require
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError, StoreFormatError
 from factoid.files.atomic import sync_file
 from factoid.files.sqlite import FILE, explain
@@ -128,8 +128,7 @@ def _resolve(url: str, fs: AbstractFileSystem | None) -> tuple[Any, str]:
     """Return a file system, and a path in it."""
     try:
         if fs is None:
-            with whole_import("fsspec"):
-                fs, path = require("fsspec.core", extra="remote").url_to_fs(str(url))
+            fs, path = require("fsspec.core", extra="remote").url_to_fs(str(url))
         else:
             path = fs._strip_protocol(str(url))
     except MissingDependencyError:

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from factoid import Document, SyntaxPropositionizer, split_passages
 from factoid.errors import InvalidInputError
 from factoid.propositions import decompose
-from tests.propositions.syntax.trees import CLEARNLP, doc
-
-
-def propositions(text: str, title: str = "") -> list[str]:
-    passages = split_passages(Document(text, title=title))
-    return [text for texts in SyntaxPropositionizer().propositionize(passages) for text in texts]
+from tests.propositions.syntax.trees import CLEARNLP, doc, propositions
 
 
 def test_the_papers_first_figure() -> None:
@@ -31,11 +26,8 @@ def test_the_papers_first_figure() -> None:
 
 def test_min_words_decides_how_small_facts_may_be() -> None:
     text = "Anna Berg moved to Oslo in 1900 and died."
-    passages = split_passages(Document(text))
-    assert SyntaxPropositionizer(min_words=0).propositionize(passages) == [
-        ["Anna Berg moved to Oslo in 1900.", "Anna Berg died."]
-    ]
-    assert SyntaxPropositionizer().propositionize(passages) == [[text]]
+    assert propositions(text, min_words=0) == ["Anna Berg moved to Oslo in 1900.", "Anna Berg died."]
+    assert propositions(text) == [text]
 
 
 def test_names_that_pronouns_stand_for_count() -> None:
@@ -91,33 +83,24 @@ def test_what_is_not_safe_is_left_alone(title: str, text: str, last: str) -> Non
 
 
 def test_calls_in_prose_keep_their_brackets() -> None:
-    assert propositions("It returned foo() and bar() to the caller.", title="Parser") == [
-        "Parser returned foo() and bar() to the caller."
-    ]
-
-
-def test_code_is_kept_as_it_stands() -> None:
+    text = "It returned foo() and bar() to the caller."
+    assert propositions(text, title="Parser") == [text.replace("It", "Parser")]
     assert propositions("```\ndef f(): return 1 and 2\n```") == ["``` def f(): return 1 and 2 ```"]
 
 
 def test_other_pipelines() -> None:
     pipeline = spacy.blank("en")
+    assert SyntaxPropositionizer().name != SyntaxPropositionizer(pipeline).name
     with pytest.raises(InvalidInputError, match="no dependency parser"):
-        SyntaxPropositionizer(pipeline).propositionize(split_passages(Document("Anna slept. Bob woke.")))
+        propositions("Anna slept. Bob woke.", nlp=pipeline)
 
     @spacy.Language.component("factoid_test_parser")
     def parse(given):
         return doc(CLEARNLP)
 
     pipeline.add_pipe("factoid_test_parser")
-    found = SyntaxPropositionizer(pipeline, min_words=0).propositionize(
-        split_passages(Document("Oslo is parsed by a fake."))
-    )
-    assert found == [["Oslo now is the capital of Norway.", "Oslo was founded in 1048.", "Oslo has a port."]]
-
-
-def test_the_name_tells_versions_and_pipelines_apart() -> None:
-    assert SyntaxPropositionizer().name != SyntaxPropositionizer(spacy.blank("en")).name
+    expected = ["Oslo now is the capital of Norway.", "Oslo was founded in 1048.", "Oslo has a port."]
+    assert propositions("Oslo is parsed by a fake.", nlp=pipeline, min_words=0) == expected
 
 
 def test_threads_get_the_same_results() -> None:
@@ -127,9 +110,7 @@ def test_threads_get_the_same_results() -> None:
     propositionizer = SyntaxPropositionizer()
     expected = propositionizer.propositionize(passages)
     with ThreadPoolExecutor(8) as pool:
-        assert all(
-            result == expected for result in pool.map(lambda _: propositionizer.propositionize(passages), range(16))
-        )
+        assert list(pool.map(propositionizer.propositionize, [passages] * 16)) == [expected] * 16
 
 
 @pytest.mark.parametrize("atomic", [False, True])
@@ -142,7 +123,7 @@ def test_threads_get_the_same_results() -> None:
     ],
 )
 def test_sentences_whose_parse_is_doubtful_stay_whole(text: str, atomic: bool) -> None:
-    assert SyntaxPropositionizer(atomic=atomic).propositionize(split_passages(Document(text))) == [[text]]
+    assert propositions(text, atomic=atomic) == [text]
 
 
 def test_markdown_is_read_as_a_reader_sees_it() -> None:

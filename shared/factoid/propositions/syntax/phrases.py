@@ -9,7 +9,6 @@ from factoid.propositions.syntax.lexicon import article
 from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, text_of
 
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
-_FINITE = frozenset({"VBD", "VBZ", "VBP", "MD", "NNS"})  # tags that a finite verb may have
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
 NEGATIONS = frozenset("not n't n’t never no hardly rarely neither nor few none nobody nothing".split())
 _LONGEST = 15  # words; a longer phrase would drown the fact that it is repeated for
@@ -137,11 +136,9 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
     for item in items:
         if isinstance(item, str):
             finite = finite or item in ("is", "are", "was", "were")
-            length += len(item.split())
-            continue
-        if not finite and tree.tags[item] in _FINITE:
-            finite = tree.is_finite(item)
-        length += len(tree.words[item].split())
+        else:
+            finite = finite or tree.is_finite(item)
+        length += len(text_of(tree, item).split())
     return finite and length >= words
 
 

@@ -145,10 +145,3 @@ class FlanT5Propositionizer:
                 self._engine = load(choice, checkpoint, copy=self.copy, may_change=self.engine == "auto")
                 self._engine.budget = self.batch_tokens or self._engine.budget
             return self._engine
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the lock and the model, so that the object can be sent to worker processes."""
-        return {**self.__dict__, "_engine": None, "_lock": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=Lock())

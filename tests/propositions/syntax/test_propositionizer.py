@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import spacy
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from factoid import Document, SyntaxPropositionizer, split_passages
 from factoid.errors import InvalidInputError
 from factoid.propositions import decompose
+from factoid.words import stands_in
 from tests.propositions.syntax.trees import CLEARNLP, doc, propositions
 
 
@@ -144,6 +147,28 @@ def test_markdown_is_read_as_a_reader_sees_it() -> None:
         ("Tern | 59 kg",) * 2,
     ]
     assert all(not unit.metadata for unit in units)
+
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name
+)
+def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(path: Path) -> None:
+    document = Document(path.read_text(encoding="utf-8"))
+    passages = {passage.id: passage for passage in split_passages(document)}
+    for unit in decompose(list(passages.values()), SyntaxPropositionizer()).units:
+        source = document.text[unit.start : unit.end]
+        if stands_in(unit.text, passages[unit.parent_id].text):
+            assert source.split() == unit.text.split()
+        if unit.text.startswith(("```", "    ")):
+            assert source == unit.text  # code
+            continue
+        assert "](" not in unit.text
+        assert "<!--" not in re.sub("`[^`]*`", "", unit.text)
+        assert not unit.text.startswith(("- ", "* ", "#", "|", ">", "1. "))
+        assert unit.text.count("`") % 2 == 0 or source.count("`") % 2
 
 
 @pytest.mark.parametrize(

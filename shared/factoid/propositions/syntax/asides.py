@@ -43,7 +43,7 @@ def describe(
     if tree.deps[child] == "appos":
         return _apposition(tree, head, noun, child, cut)
     relative = tree.deps[child] == "acl:relcl"
-    if not relative and (tree.deps[child] != "acl" or tree.tags[child] != "VBN"):
+    if not relative and tree.tags[child] != "VBN":
         return None
     # What holds for the predicate of "X is a …" holds for X.
     subject_head = tree.subject(head)
@@ -81,7 +81,7 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
             return None  # "transit to the Moon, which …": either noun may be meant
     elif word == "where":
         return None
-    if tree.deps[pronoun] in ("obj", "obl") and word not in ("where", "whose") and tree.child(pronoun, "case") is None:
+    if tree.deps[pronoun] in ("obj", "obl") and word not in ("where", "whose"):
         return None  # an object or a stranded preposition: the words would come in the wrong order
     return Statement(swap=_swapped(pronoun, word, antecedent))
 

@@ -165,14 +165,11 @@ class _Splitter:
             modal = [tree.tags[aux] == "MD" or tree.lower[aux] in ("do", "does", "did", "to") for aux in tokens(before)]
             if (tag == "VB") in modal and tag in ("VB", tree.tags[head]):
                 return before
-            # A participle beside a finite verb is a past tense that the tagger took for one.
-            return [] if tag == "VBN" and tree.tags[head] == "VBD" else None
+            return None
         if tree.child(head, "case") is not None or tag[:2] != tree.tags[head][:2]:
             return None  # "in Dublin and Cork"
         subject_head = tree.subject(head)
         if subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that"):
-            return None
-        if tree.child(head, "cop") is None or tag in VERB or tree.child(joined, "obj") is not None:
             return None
         word = determiner(tree, head)
         if not word or tree.child(joined, "det", "nmod:poss", "nummod") is not None or tag not in NOUN - PROPER:
@@ -242,15 +239,14 @@ def split_clauses(
     before = tree.words[:], tree.lower[:], tree.tags[:]
     splitter = _Splitter(tree, min_words, names, atomic)
     splitter.clause(tree.root)
-    pairs = [pair for pair in splitter.statements if pair[1]]
-    statements = [list(items) for _, items in pairs]
+    statements = [list(items) for _, items in splitter.statements]
     if len(statements) > 1 and is_doubtful(tree, statements):
         tree.words[:], tree.lower[:], tree.tags[:] = before  # as they were before verbs became finite
         return [list(range(len(tree.words)))]
     if not atomic:
         return statements
     facts: list[list[Item]] = []
-    for (head, _), items in zip(pairs, statements, strict=True):
+    for (head, _), items in zip(splitter.statements, statements, strict=True):
         if head is None:
             facts.append(items)
             continue

@@ -132,13 +132,9 @@ def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> b
 
 def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
     """Tell whether items make a statement: a finite verb (or an inserted form of "be"), and at least some words."""
-    finite, length = False, 0
-    for item in items:
-        if isinstance(item, str):
-            finite = finite or item in ("is", "are", "was", "were")
-        else:
-            finite = finite or tree.is_finite(item)
-        length += len(text_of(tree, item).split())
+    length = sum(len(text_of(tree, item).split()) for item in items)
+    inserted = {"is", "are", "was", "were"}
+    finite = any(item in inserted if isinstance(item, str) else tree.is_finite(item) for item in items)
     return finite and length >= words
 
 

@@ -136,6 +136,8 @@ def test_a_read_only_cache_answers_what_it_holds_and_no_model_is_asked_for_the_r
     assert propositionize(cached, passages(5)) == EXPECTED[:5]
     with pytest.raises(StoreError, match="is read-only, and what is not in it cannot be added"):
         propositionize(cached, passages(6))
+    with pytest.raises(StoreError, match="is read-only"):
+        kept.forget()
     assert inner.asked == []
 
 

@@ -38,7 +38,6 @@ FIGURE_8 = [
         0,
         "professor of medicine Georg Franck von Franckenau",
     ),
-    ("Richard Sermon was a scholar.", 1, "Scholar Richard Sermon"),
     (
         "Hares may have served as a convenient explanation for the origin of the colored eggs hidden in gardens for "
         "children.",

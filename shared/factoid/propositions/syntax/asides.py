@@ -81,7 +81,7 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
             return None  # "transit to the Moon, which …": either noun may be meant
     elif word == "where":
         return None
-    if tree.deps[pronoun] in ("obj", "obl") and word not in ("where", "whose"):
+    if tree.deps[pronoun] in ("obj", "obl") and word not in ("where", "whose") and tree.child(pronoun, "case") is None:
         return None  # an object or a stranded preposition: the words would come in the wrong order
     return Statement(swap=_swapped(pronoun, word, antecedent))
 

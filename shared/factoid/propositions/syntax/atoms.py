@@ -203,12 +203,12 @@ def _is_alike(tree: Tree, first: int, joined: int) -> bool:
 def _determined(tree: Tree, first: int, joined: int, phrase: list[Item]) -> list[Item]:
     """Give a part of a list the article or possessive that stands before the first: "a singer and (a) dancer"."""
     bare = tree.child(joined, "det", "nmod:poss", "nummod") is None
-    if not bare or tree.tags[joined] not in NOUN - PROPER:
+    if not phrase or not bare or tree.tags[joined] not in NOUN - PROPER:
         return phrase
     owner, det = tree.child(first, "nmod:poss"), tree.child(first, "det")
-    if owner is not None:
+    if owner is not None and owner < first:
         return [*tree.subtree(owner), *phrase]
-    if det is None:
+    if det is None or det > first:
         return phrase
     if tree.lower[det] not in ("a", "an"):
         return [tree.lower[det], *phrase]

@@ -134,6 +134,8 @@ def origin(tree: Tree, head: int, items: list[Item]) -> tuple[list[Item], list[l
     cop, det = tree.child(head, "cop"), tree.child(head, "det")
     adjectives = [child for child in tree.all(head, "amod") if child in items and tree.tags[child] == "JJ"]
     adjectives = [child for child in adjectives if tree.words[child].isalpha() and tree.words[child][0].isupper()]
-    if cop not in items or det not in items or len(adjectives) != 1 or determiner(tree, head) not in ("a", "an"):
+    if cop not in items or det not in items or len(adjectives) != 1 or tree.words[head][0].isupper():
+        return items, []
+    if determiner(tree, head) not in ("a", "an") or tree.child(adjectives[0], "conj") is not None:
         return items, []
     return mended(tree, without(items, set(adjectives))), [[*items[: items.index(cop) + 1], adjectives[0]]]

@@ -136,9 +136,9 @@ class Discourse:
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
-            heading = None if fronted or not self.opens else self.headings.named_by(pronoun)
+            heading = None if fronted or self.people or not self.opens else self.headings.named_by(pronoun)
             return Entity(heading.name, heading.kind, proper=True) if heading else None
-        if not self.subject.kind.fits(pronoun):
+        if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
             return None
         if not self.subject.proper and head_noun(self.subject.name) in _ASPECTS and self.headings.named_by(pronoun):
             return None  # "The warranty lasts 24 months. It weighs 59 kg.": what the heading names may be meant
@@ -178,7 +178,7 @@ class Discourse:
         if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "root"):
             return None
         before = tree.words[index - 1] if index else ""
-        return None if before[:1].isupper() else Mention(name, name)
+        return None if before[:1].isupper() or before in ("the", "a", "an") else Mention(name, name)
 
     def _remember(self, tree: Tree, head: int, mentions: dict[int, Mention]) -> None:
         subject = tree.child(head, *_SUBJECT)
@@ -261,7 +261,7 @@ class Discourse:
         for heading in self.headings.path:
             parts = heading.name.lower().split()
             if words <= set(parts) and (heading.kind in (Kind.THING, Kind.MANY) or words & {parts[0], parts[-1]}):
-                return heading.kind
+                return Kind.THING if heading.kind is Kind.MANY and len(words) < len(parts) else heading.kind
         return kind(name)
 
     def _entity(self, tree: Tree, subject: int, mentions: dict[int, Mention]) -> Entity | None:

@@ -150,15 +150,19 @@ def test_markdown_is_read_as_a_reader_sees_it() -> None:
 
 
 ROOT = Path(__file__).parents[3]
+MARKDOWN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ENCYCLOPEDIA = sorted((ROOT / "examples" / "data" / "encyclopedia").glob("*.md"))
 
 
 @pytest.mark.parametrize(
-    "path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name
+    ("path", "atomic"),
+    [(path, False) for path in MARKDOWN] + [(path, True) for path in (*MARKDOWN[:6], *ENCYCLOPEDIA[:8])],
+    ids=lambda value: getattr(value, "name", value),
 )
-def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(path: Path) -> None:
+def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(path: Path, atomic: bool) -> None:
     document = Document(path.read_text(encoding="utf-8"))
     passages = {passage.id: passage for passage in split_passages(document)}
-    for unit in decompose(list(passages.values()), SyntaxPropositionizer()).units:
+    for unit in decompose(list(passages.values()), SyntaxPropositionizer(atomic=atomic)).units:
         source = document.text[unit.start : unit.end]
         if stands_in(unit.text, passages[unit.parent_id].text):
             assert source.split() == unit.text.split()

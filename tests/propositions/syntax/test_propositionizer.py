@@ -193,6 +193,8 @@ def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(pat
         ("# Stock\n\n## Acme, Inc.\n\nIt was founded in 2010.", "Acme, Inc. was founded in 2010."),
         ("# Heron pump manual\n\nThe pump weighs 59 kg.", "The pump weighs 59 kg."),
         ("# Rules\n\n## Travel policy\n\nThe policy covers all staff.", "The Travel policy covers all staff."),
+        ("# Tern Bicycle Company\n\nThe company was sold.", "The Tern Bicycle Company was sold."),
+        ("# Tern Bicycle Company\n\nFor Volvo, the company was small.", "For Volvo, the company was small."),
         ("# Heron X200\n\nIt is known that pumps leak.", "It is known that pumps leak."),
         ("# Marie Curie\n\n## Early life\n\nShe left in 1891.", "Marie Curie left in 1891."),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import aclosing
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,19 +60,17 @@ def test_each_passage_is_asked_once(kept, kind, propositionize):
 def test_equal_passages_are_asked_once(kept, kind, propositionize):
     inner = kind(lambda unit: NoPropositions("refusal") if "Town 2 " in unit.text else facts(unit))
     units = [passage(number) for number in (1, 2, 1, 1, 2)]
-    found = propositionize(CachedPropositionizer(inner, kept, batch_size=1), units)
-    assert found == [facts(units[0]), [], *[facts(units[0])] * 2, []]
+    results = propositionize(CachedPropositionizer(inner, kept, batch_size=1), units)
+    assert results == [facts(units[0]), [], *[facts(units[0])] * 2, []]
     assert len(inner.asked) == 2
-    found[0].append("changed")
-    assert found[2] == facts(units[0])
-    assert [getattr(texts, "cached", False) for texts in found] == [False, False, True, True, True]
-    assert found[4].reason == "refusal"
+    assert results[0] is not results[2] is not results[3]
+    assert [getattr(texts, "cached", False) for texts in results] == [False, False, True, True, True]
+    assert results[4].reason == "refusal"
 
 
 def test_reports_tell_what_was_cached_and_what_may_be_mended(kept):
-    failing = Batching(
-        lambda unit: NoPropositions("timed out", transient=True) if "Town 3 " in unit.text else facts(unit)
-    )
+    late = NoPropositions("timed out", transient=True)
+    failing = Batching(lambda unit: late if "Town 3 " in unit.text else facts(unit))
     first = decompose(passages(5), CachedPropositionizer(failing, kept))
     assert first.report == Report(5, 10, {"timed out": 1}, transient=1)
     assert [unit.id for unit in first.retry] == ["p3"]
@@ -93,13 +92,10 @@ def test_what_arrived_before_an_error_is_kept(kept, error, batch_size):
 
 
 def test_of_batches_the_whole_ones_are_kept(kept, propositionize):
-    def script(unit):
-        if "Town 8 " in unit.text:
-            raise RuntimeError("no memory")
-        return facts(unit)
-
-    with pytest.raises(RuntimeError):
-        propositionize(CachedPropositionizer(Batching(script), kept, batch_size=3), passages(10))
+    script = {unit.text: facts(unit) for unit in passages(8)}
+    failing = Batching(lambda unit: script[unit.text])
+    with pytest.raises(KeyError):
+        propositionize(CachedPropositionizer(failing, kept, batch_size=3), passages(10))
     assert kept.count() == 6
 
 
@@ -121,12 +117,9 @@ def test_a_stream_gives_one_list_for_each_passage(kept, results, message, count)
 
 
 def test_what_cannot_be_cached_is_refused(kept):
-    class Nameless:
-        def propositionize(self, units):
-            return [[] for _ in units]
-
-    with pytest.raises(InvalidInputError, match="Nameless has no name: give it an attribute `name`"):
-        CachedPropositionizer(Nameless(), kept)
+    nameless = SimpleNamespace(propositionize=lambda units: [])
+    with pytest.raises(InvalidInputError, match="SimpleNamespace has no name: give it an attribute `name`"):
+        CachedPropositionizer(nameless, kept)
     with pytest.raises(InvalidInputError, match="batch_size must be at least 1, got 0"):
         CachedPropositionizer(Batching(), kept, batch_size=0)
     inner = Batching()
@@ -143,6 +136,8 @@ def test_a_read_only_cache_answers_what_it_holds_and_no_model_is_asked_for_the_r
     assert propositionize(cached, passages(5)) == EXPECTED[:5]
     with pytest.raises(StoreError, match="is read-only, and what is not in it cannot be added"):
         propositionize(cached, passages(6))
+    with pytest.raises(StoreError, match="is read-only"):
+        kept.forget()
     assert inner.asked == []
 
 

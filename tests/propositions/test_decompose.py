@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions import (
     AsyncPropositionizer,
     CachedPropositionizer,
+    Decomposition,
     NoPropositions,
     Propositionizer,
     Report,
@@ -35,6 +37,10 @@ def said(*propositions, **options):
 
 def texts(result):
     return [unit.text for unit in result.units]
+
+
+def answering(outputs):
+    return SimpleNamespace(name="fixed", propositionize=lambda passages: outputs)
 
 
 def test_all_that_a_proposition_carries():
@@ -59,7 +65,7 @@ def test_all_that_a_proposition_carries():
 )
 def test_a_passage_that_fails_falls_back_to_its_sentences(output, reason, caplog):
     with caplog.at_level(logging.INFO, "factoid"):
-        result = decompose([PASSAGE], FixedPropositionizer([output]))
+        result = decompose([PASSAGE], answering([output]))
     sentences = split_sentences(PASSAGE)
     assert texts(result) == [unit.text for unit in sentences]
     assert [(unit.start, unit.end) for unit in result.units] == [(unit.start, unit.end) for unit in sentences]
@@ -69,16 +75,6 @@ def test_a_passage_that_fails_falls_back_to_its_sentences(output, reason, caplog
     assert result.report.failed == 1
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert f"1 passages fell back to sentences (1 {reason})" in caplog.text
-
-
-class FixedPropositionizer:
-    name = "fixed"
-
-    def __init__(self, outputs):
-        self.outputs = outputs
-
-    def propositionize(self, passages):
-        return self.outputs
 
 
 def test_a_sentence_that_no_proposition_covers_is_added_where_it_stands():
@@ -91,15 +87,13 @@ def test_a_sentence_that_no_proposition_covers_is_added_where_it_stands():
 def test_unsupported_propositions_by_policy():
     invented = "Napoleon restored it."
     outputs = [FACTS[0], invented, FACTS[1], FACTS[2]]
-    assert texts(said(*outputs)) == FACTS
-    assert texts(said(*outputs, unsupported="drop")) == FACTS
-    assert texts(said(*outputs, unsupported="keep")) == [FACTS[0], invented, FACTS[1], FACTS[2]]
-    replaced = said(*outputs, unsupported="sentence")
-    assert texts(replaced) == [FACTS[0], "It was restored in 1990.", FACTS[1], FACTS[2]]
-    assert replaced.units[1].metadata["fallback"] == "unsupported proposition"
-    for policy in ("drop", "keep", "sentence"):
-        assert said(*outputs, unsupported=policy).report.unsupported == 1
-    assert said(*outputs, unsupported="sentence").report.uncovered == 0
+    stand_in = "It was restored in 1990."
+    expected = {"drop": FACTS, "keep": outputs, "sentence": [FACTS[0], stand_in, *FACTS[1:]]}
+    for policy, propositions in expected.items():
+        result = said(*outputs, unsupported=policy)
+        assert (texts(result), result.report.unsupported, result.report.uncovered) == (propositions, 1, 0)
+    assert result.units[1].metadata["fallback"] == "unsupported proposition"
+    assert said(*outputs) == said(*outputs, unsupported="drop")
 
 
 def test_what_was_said_counts_before_its_stand_in():
@@ -110,13 +104,6 @@ def test_what_was_said_counts_before_its_stand_in():
         assert result.report == Report(passages=1, propositions=3, unsupported=1)
 
 
-def test_an_unknown_policy_is_refused_before_any_work():
-    propositionizer = ScriptedPropositionizer({})
-    with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
-        propositionize([PASSAGE], propositionizer, unsupported="remove")
-    assert propositionizer.calls == []
-
-
 def test_repetitions_are_left_out_and_counted():
     result = said(*FACTS, f"  {FACTS[0]}\n", FACTS[1].replace(" ", "\u00a0\t"), "")
     assert texts(result) == FACTS
@@ -124,23 +111,22 @@ def test_repetitions_are_left_out_and_counted():
 
 
 def test_broken_characters_of_a_model_are_mended():
-    assert (
-        texts(said(*FACTS[:2], "Galileo\udfff visited the tower \ud83d\ude00."))[2]
-        == "Galileo\ufffd visited the tower 😀."
-    )
+    result = said(*FACTS[:2], "Galileo\udfff visited the tower \ud83d\ude00.")
+    assert texts(result)[2] == "Galileo\ufffd visited the tower 😀."
 
 
-@pytest.mark.parametrize("output", [None, "one string", [None], [["nested"]], [1]])
-def test_anything_but_lists_of_strings_is_an_error(output):
-    with pytest.raises(PropositionizerError, match="expected a list of strings"):
-        propositionize([PASSAGE], FixedPropositionizer([output]))
-
-
-@pytest.mark.parametrize("outputs", [None, (["a"] for _ in range(1)), {"a": 1}, "a"])
-def test_anything_but_a_list_of_lists_is_an_error(outputs, tmp_path):
-    fixed = FixedPropositionizer(outputs)
-    for propositionizer in (fixed, CachedPropositionizer(fixed, tmp_path / "c")):
-        with pytest.raises(PropositionizerError, match=r"returned .*expected a list with one list of strings for each"):
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [([output], "expected a list of strings") for output in (None, "one string", [None], [["nested"]], [1])]
+    + [
+        (outputs, "expected a list with one list of strings for each")
+        for outputs in (None, iter([["a"]]), {"a": 1}, "a")
+    ]
+    + [([], "0 lists for 1 passages: expected one each")],
+)
+def test_outputs_are_one_list_of_strings_for_each_passage(outputs, message, tmp_path):
+    for propositionizer in (answering(outputs), CachedPropositionizer(answering(outputs), tmp_path / "c")):
+        with pytest.raises(PropositionizerError, match=f"returned .*{message}"):
             decompose([PASSAGE], propositionizer)
 
 
@@ -154,9 +140,11 @@ def test_anything_but_a_list_of_lists_is_an_error(outputs, tmp_path):
         (None, "got None"),
     ],
 )
-def test_what_are_no_passages(passages, message):
+async def test_what_are_no_passages(passages, message):
     with pytest.raises(InvalidInputError, match=message):
-        decompose(passages, FixedPropositionizer([]))
+        decompose(passages, answering([]))
+    with pytest.raises(InvalidInputError, match=message):
+        await adecompose(passages, answering([]))
 
 
 @pytest.mark.parametrize(
@@ -173,10 +161,11 @@ def test_what_is_no_propositionizer(value, message):
             use()
 
 
-def test_no_passages_ask_no_model():
+def test_no_passages_and_an_unknown_policy_ask_no_model():
     propositionizer = ScriptedPropositionizer({})
-    assert decompose([], propositionizer).units == []
-    assert decompose([], propositionizer).report == Report()
+    assert decompose([], propositionizer) == Decomposition()
+    with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
+        propositionize([PASSAGE], propositionizer, unsupported="remove")
     assert propositionizer.calls == []
 
 
@@ -192,18 +181,9 @@ def test_reports_add_up_and_read_well():
     assert Report() + total == total
 
 
-class Awaiting(ScriptedPropositionizer):
-    """Knows that it was awaited on the event loop."""
-
-    thread = None
-
-    async def apropositionize(self, passages):
-        await asyncio.sleep(0)
-        self.thread = threading.current_thread()
-        return self.propositionize(passages)
-
-
 class Working(ScriptedPropositionizer):
+    """Knows in which thread it works."""
+
     thread = None
 
     def propositionize(self, passages):
@@ -211,21 +191,20 @@ class Working(ScriptedPropositionizer):
         return super().propositionize(passages)
 
 
+class Awaiting(Working):
+    async def apropositionize(self, passages):
+        await asyncio.sleep(0)
+        return self.propositionize(passages)
+
+
 async def test_async_awaits_what_can_await_and_moves_the_rest_to_a_thread():
     awaiting, working = Awaiting({TEXT: FACTS}), Working({TEXT: FACTS})
     assert isinstance(awaiting, AsyncPropositionizer)
-    assert not isinstance(working, AsyncPropositionizer)
     assert isinstance(working, Propositionizer)
+    assert not isinstance(working, AsyncPropositionizer)
     assert await adecompose([PASSAGE], awaiting) == said(*FACTS) == await adecompose([PASSAGE], working)
-    assert awaiting.thread is threading.main_thread()
-    assert working.thread is not threading.main_thread()
-    assert (await adecompose([], awaiting)).units == []
-    with pytest.raises(InvalidInputError, match="got 'remove'"):
-        await adecompose([PASSAGE], awaiting, unsupported="remove")
-    with pytest.raises(InvalidInputError, match="expected a list of passages"):
-        await adecompose(PASSAGE, awaiting)
-    with pytest.raises(PropositionizerError, match="expected one each"):
-        await adecompose([PASSAGE], FixedPropositionizer([]))
+    assert awaiting.thread is threading.main_thread() is not working.thread
+    assert await adecompose([], awaiting) == Decomposition()
 
 
 @settings(max_examples=100, deadline=None)

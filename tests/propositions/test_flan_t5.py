@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from factoid.propositions import NoPropositions, Propositionizer, flan_t5
+from factoid.propositions import NoPropositions, StreamingPropositionizer, flan_t5
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
+from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.prompt import passage_input
-from factoid.propositions.protocol import StreamingPropositionizer
 from tests.propositions.tiny_t5 import CITIES, LIMIT, LONG, REFUSED, SENTENCES, STUCK, about, facts, unit
 
 torch = pytest.importorskip("torch")
@@ -44,22 +43,14 @@ def batches(tiny, monkeypatch):
     return seen
 
 
-def test_order_is_kept_though_batches_are_sorted_by_length(tiny, batches):
-    passages = [unit(SENTENCES[0]), about("Oslo"), unit(SENTENCES[1]), about("Pisa"), about("Lima")]
-    expected = [[SENTENCES[0]], facts("Oslo"), [SENTENCES[1]], facts("Pisa"), facts("Lima")]
-    assert tiny.propositionize(passages) == expected
-    lengths = [[len(text.split()) for text in batch] for batch in batches]
-    assert lengths == [[12, 12], [12, 9], [9]]
-
-
-def test_every_position_is_streamed_once_as_its_batch_ends(tiny, batches):
+def test_results_are_streamed_by_batches_of_similar_length_and_returned_in_order(tiny, batches):
     passages = [unit(SENTENCES[0]), unit(" "), LONG, about("Oslo"), about("Pisa"), about("Lima")]
-    results = {position: (texts, len(batches)) for position, texts in tiny.stream(passages)}
-    assert sorted(results) == list(range(6))
-    assert [results[position][0] for position in range(6)] == tiny.propositionize(passages)
-    assert results[1] == ([], 0)
-    assert results[3][1] < results[0][1]  # long ones first, and before the rest is done
-    assert results[2][1] == max(done for _, done in results.values())  # all parts of a long passage
+    expected = [[SENTENCES[0]], [], SENTENCES, facts("Oslo"), facts("Pisa"), facts("Lima")]
+    results = list(tiny.stream(passages))
+    assert dict(results) == dict(enumerate(expected))
+    assert results[0][0] == 1  # no model is asked
+    assert [[len(text.split()) for text in batch] for batch in batches] == [[12, 12], [12, 9], [9, 9], [9, 9], [9]]
+    assert tiny.propositionize(passages) == expected
 
 
 def test_batches_engines_and_drafts_agree_in_float32(tiny, tiny_t5, engine):
@@ -78,9 +69,8 @@ def test_an_output_that_loops_keeps_what_it_said_once(tiny):
 
 
 def test_a_long_passage_is_cut_at_sentence_ends(tiny, batches):
-    assert tiny.propositionize([about("Pisa"), LONG, about("Oslo")]) == [facts("Pisa"), SENTENCES, facts("Oslo")]
-    parts = {text for batch in batches for text in batch if "Title: ." in text}
-    assert parts == {passage_input(unit(sentence)) for sentence in SENTENCES}
+    assert tiny.propositionize([LONG]) == [SENTENCES]
+    assert {text for batch in batches for text in batch} == {passage_input(unit(sentence)) for sentence in SENTENCES}
 
 
 def test_sentences_and_headings_without_end_are_cut_between_words_and_left_out(tiny, batches):
@@ -104,29 +94,11 @@ def test_failures_carry_their_reason(tiny, tiny_t5, engine):
     assert cut == facts("Pisa")[:1]  # the complete strings
 
 
-def test_a_passage_that_does_not_fit_is_not_taken_for_done(tiny, monkeypatch):
-    loaded = tiny._load()
-    generate = loaded.generate
-
-    def failing(inputs, max_new_tokens):
-        if any("Oslo" in loaded.tokenizer.decode(tokens) for tokens in inputs):
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        return generate(inputs, max_new_tokens)
-
-    monkeypatch.setattr(loaded, "generate", failing)
-    monkeypatch.setattr(loaded, "budget", 10_000)
-    results = tiny.propositionize([about("Pisa"), about("Oslo"), LONG])
-    assert results == [facts("Pisa"), [], []]
-    assert [(result.reason, result.transient) for result in results[1:]] == [("out of memory", True)] * 2
-
-
 def test_a_part_that_fails_leaves_the_others(tiny, monkeypatch):
-    read = flan_t5.read_propositions
-    monkeypatch.setattr(
-        flan_t5,
-        "read_propositions",
-        lambda text, **options: NoPropositions("unreadable output") if "Oslo" in text else read(text, **options),
-    )
+    def read(text, **options):
+        return NoPropositions("unreadable output") if "Oslo" in text else read_propositions(text, **options)
+
+    monkeypatch.setattr(flan_t5, "read_propositions", read)
     assert tiny.propositionize([LONG]) == [[SENTENCES[0], *SENTENCES[2:]]]
 
 
@@ -135,7 +107,6 @@ def test_the_model_is_loaded_once_on_first_use(tiny_t5, engine, monkeypatch):
     load = flan_t5.load
     monkeypatch.setattr(flan_t5, "load", lambda *args, **options: loads.append(args) or load(*args, **options))
     propositionizer = FlanT5Propositionizer(str(tiny_t5), **engine)
-    assert isinstance(propositionizer, Propositionizer)
     assert isinstance(propositionizer, StreamingPropositionizer)
     assert propositionizer.costly
     assert propositionizer.propositionize([]) == []
@@ -145,9 +116,6 @@ def test_the_model_is_loaded_once_on_first_use(tiny_t5, engine, monkeypatch):
         results = list(pool.map(propositionizer.propositionize, [[about(city)] for city in list(CITIES) * 4]))
     assert results == [[facts(city)] for city in list(CITIES) * 4]
     assert len(loads) == 1
-    again = pickle.loads(pickle.dumps(propositionizer))  # for another process, without the model
-    assert again._engine is None
-    assert again.propositionize([about("Pisa")]) == [facts("Pisa")]
 
 
 def test_progress_is_shown_if_asked_for(tiny, monkeypatch, capsys):

@@ -56,8 +56,7 @@ def train_propositionizer(
         int, option("N", "Pairs to evaluate on, of documents that are not trained on; a tenth of all at most.")
     ] = 1000,
     similarity: Annotated[
-        Literal["tokens", "encoder", "bertscore"],
-        option(None, "What F1 is measured with: common words, all-MiniLM-L6-v2, or roberta-large as in the paper."),
+        Literal["tokens", "encoder"], option(None, "What F1 is measured with: common words, or all-MiniLM-L6-v2.")
     ] = "tokens",
     cpu: Annotated[bool, option(None, "Leave GPUs alone.", "--cpu")] = False,
     printing: opts.Output,
@@ -226,11 +225,9 @@ def _described(folder: Path, record: TrainingRecord) -> str:
 
 
 def _similarity(name: str) -> Similarity:
-    from factoid.propositions.score import BERTScore, EncoderSimilarity, TokenF1
+    from factoid.propositions.score import EncoderSimilarity, TokenF1
 
-    if name == "encoder":
-        return EncoderSimilarity(opts.make_encoder(None))
-    return TokenF1() if name == "tokens" else BERTScore()
+    return EncoderSimilarity(opts.make_encoder(None)) if name == "encoder" else TokenF1()
 
 
 def _fitted(folder: Path, record: RankerRecord) -> str:

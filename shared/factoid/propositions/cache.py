@@ -23,12 +23,12 @@ FORMAT = 1
 _TABLE = """CREATE TABLE IF NOT EXISTS propositions (
     row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, name TEXT NOT NULL, output TEXT NOT NULL, reason TEXT
 )"""
+_KEY_VERSION = 1  # raise when `passage_key` changes, so that no earlier entry is found
+_GET = "SELECT output, reason FROM propositions WHERE key = ?"
 # An entry stays, unless it is a failure.
 _PUT = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, ?) ON CONFLICT (key)
     DO UPDATE SET output = excluded.output, reason = excluded.reason WHERE propositions.output = '[]'"""
 _KNOWN = {(APPLICATION_ID, FORMAT), (sqlite.APPLICATION_ID, sqlite.FORMAT)}
-_KEY_VERSION = 1  # raise when `passage_key` changes, so that no earlier entry is found
-_CHUNK = 500  # keys in one SQL statement
 
 
 class Session(NamedTuple):
@@ -62,18 +62,12 @@ class PropositionCache:
         path: A file, created if absent, or the folder of a store, which has a cache in its database.
 
     Raises:
-        InvalidInputError: `path` is not a path.
         StoreFormatError: On use, if the path holds something else, a damaged cache or one of another version.
         StoreError: On use, if the file cannot be opened, read or written, for example on a full disk.
     """
 
     def __init__(self, path: str | Path) -> None:
-        if not isinstance(path, str | os.PathLike):
-            raise InvalidInputError(f"expected the path of a cache's file, a str or Path, got {path!r:.80}")
         self.path = Path(path).absolute()  # the working folder may change
-
-    def __repr__(self) -> str:
-        return f"PropositionCache({str(self.path)!r})"
 
     def get(self, name: str, passages: Sequence[Unit], *, session: Session | None = None) -> list[list[str] | None]:
         """Return the propositions of each passage, `NoPropositions` for a failure, None where the cache has none.
@@ -81,16 +75,9 @@ class PropositionCache:
         `name` is the propositionizer's; a `session` serves several calls.
         """
         keys = [passage_key(name, passage) for passage in passages]
-        outputs: dict[bytes, list[str]] = {}
         with self.session(session) as opened:
-            for start in range(0, len(keys), _CHUNK):
-                chunk = keys[start : start + _CHUNK]
-                sql = f"SELECT key, output, reason FROM propositions WHERE key IN ({', '.join('?' * len(chunk))})"  # noqa: S608
-                for key, output, reason in opened.connection.execute(sql, chunk):
-                    texts = json.loads(output)
-                    is_failure = not texts and reason is not None
-                    outputs[key] = NoPropositions(reason, cached=True) if is_failure else CachedPropositions(texts)
-        return [outputs.get(key) for key in keys]
+            rows = [opened.connection.execute(_GET, [key]).fetchone() for key in keys]
+        return [None if row is None else _read(*row) for row in rows]
 
     def put(
         self,
@@ -154,6 +141,11 @@ def passage_key(name: str, passage: Unit) -> bytes:
         )
     content = json.dumps([_KEY_VERSION, name, passage.text, passage.title, passage.section])
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
+
+
+def _read(output: str, reason: str | None) -> list[str]:
+    texts = json.loads(output)
+    return CachedPropositions(texts) if texts or reason is None else NoPropositions(reason, cached=True)
 
 
 def _where(name: str | None, failures: bool) -> tuple[str, list[str]]:

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, aclosing, closing
 from functools import partial
-from inspect import getattr_static
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,8 +62,8 @@ class CachedPropositionizer:
         check_propositionizer(propositionizer)
         if batch_size < 1:
             raise InvalidInputError(f"batch_size must be at least 1, got {batch_size}")
-        # Looked up without being read: computing a model's name may take reading its files.
-        if getattr_static(propositionizer, "name", None) is None and not hasattr(propositionizer, "name"):
+        # A property is not read yet: the name of a model may come from its files.
+        if not hasattr(type(propositionizer), "name") and not hasattr(propositionizer, "name"):
             raise InvalidInputError(
                 f"{type(propositionizer).__name__} has no name: give it an attribute `name` that tells what its output "
                 "depends on (model and revision, prompt version), or a cache would mix it up with others"

@@ -22,7 +22,7 @@ from factoid.units import Unit
 if TYPE_CHECKING:
     import torch
 
-    from factoid.propositions.engines.batching import Engine, Written
+    from factoid.propositions.engines.batching import Engine
 
 DEFAULT_MODEL = "chentong00/propositionizer-wiki-flan-t5-large"
 _MAX_NEW_TOKENS = 512
@@ -32,7 +32,7 @@ class FlanT5Propositionizer:
     """Decomposes passages with a seq2seq model that answers `passage_input` with a JSON list.
 
     The model is loaded on first use. Outputs are greedy; one that repeats the same propositions four times is cut off.
-    A batch that does not fit into memory is halved and tried again. Threads that share one object take turns.
+    Threads that share one object take turns.
 
     Args:
         model: Name on the Hugging Face hub, or a folder as `save_pretrained` writes it.
@@ -106,7 +106,7 @@ class FlanT5Propositionizer:
         A passage that is too long for the model is cut at sentence ends, and the propositions of its parts are joined.
 
         Raises:
-            PropositionizerError: The model cannot be loaded.
+            PropositionizerError: The model cannot be loaded, or a batch does not fit into memory.
             MissingDependencyError: A package that the engine needs is not installed.
             InvalidInputError: A passage holds lone surrogates.
         """
@@ -128,12 +128,14 @@ class FlanT5Propositionizer:
         hidden = not self.show_progress or len(filled) == 1
         with tqdm(total=len(filled), desc="propositions", unit="passage", disable=hidden) as bar:
             for batch, outputs in generate(engine, list(chain.from_iterable(inputs)), self.max_new_tokens):
-                for place, part in enumerate(batch):
+                for part, written in zip(batch, outputs, strict=True):
                     index, number = parts[part]
-                    results[index][number] = _read(engine, outputs[place] if outputs else None)
+                    answer = engine.tokenizer.decode(written.tokens, skip_special_tokens=True)
+                    results[index][number] = read_propositions(answer, cut_off=written.cut_off)
                     if None not in results[index]:
                         bar.update()
-                        yield index, _joined(results.pop(index))
+                        read = results.pop(index)
+                        yield index, list(chain.from_iterable(read)) or read[-1]  # a failure, if all parts failed
 
     def _load(self) -> Engine:
         with self._lock:
@@ -143,25 +145,3 @@ class FlanT5Propositionizer:
                 self._engine = load(choice, checkpoint, copy=self.copy, may_change=self.engine == "auto")
                 self._engine.budget = self.batch_tokens or self._engine.budget
             return self._engine
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the lock and the model, so that the object can be sent to worker processes."""
-        return {**self.__dict__, "_engine": None, "_lock": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=Lock())
-
-
-def _read(engine: Engine, written: Written | None) -> list[str]:
-    if written is None:  # the input did not fit into memory
-        return NoPropositions("out of memory", transient=True)
-    answer = engine.tokenizer.decode(written.tokens, skip_special_tokens=True)
-    return read_propositions(answer, cut_off=written.cut_off)
-
-
-def _joined(parts: list[list[str]]) -> list[str]:
-    """Return the propositions of all parts of a passage, or the failure if all failed or one is transient."""
-    for part in parts:
-        if isinstance(part, NoPropositions) and part.transient:
-            return part
-    return list(chain.from_iterable(parts)) or parts[-1]

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
 from types import SimpleNamespace
 
 import pytest
 
+from factoid.errors import PropositionizerError
 from factoid.propositions.engines import batching
 from factoid.propositions.engines.batching import Written, generate
 from factoid.propositions.parse import read_propositions
@@ -15,28 +15,28 @@ INPUTS = [[number] * (1 + number % 5) for number in range(40)]
 
 
 class Engine:
-    """Answers an input with itself, and runs out of memory above a number of rows."""
+    """Answers an input with itself, or fails; all batches but the first wait until `going` is set."""
 
     tokenizer = None
     limit = 512
 
-    def __init__(self, budget=1000, *, workers=1, max_rows=1000, error=None):
+    def __init__(self, budget=1000, *, workers=1, error=None):
         self.budget = budget
         self.workers = workers
-        self.max_rows = max_rows
-        self.error = error or RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate")
+        self.error = error
         self.batches = []  # lengths of the inputs
-        self.lock = threading.Lock()
+        self.first, self.going = threading.Semaphore(), threading.Event()
 
     def generate(self, inputs, max_new_tokens):
-        with self.lock:
-            self.batches.append([len(tokens) for tokens in inputs])
-        if len(inputs) > self.max_rows:
+        self.batches.append([len(tokens) for tokens in inputs])
+        if self.error:
             raise self.error
+        assert self.first.acquire(blocking=False) or self.going.wait(30)
         return [Written(list(tokens), False) for tokens in inputs]
 
 
 def run(engine, inputs=INPUTS):
+    engine.going.set()
     results = list(generate(engine, inputs, 4))
     assert sorted(position for batch, _ in results for position in batch) == list(range(len(inputs)))
     return results
@@ -55,14 +55,15 @@ def test_batches_keep_the_budget_and_the_longest_come_first(workers):
     assert workers > 1 or longest == sorted(longest, reverse=True)
 
 
-@pytest.mark.parametrize(("count", "rows"), [(30, [10, 8, 8, 4]), (8, [8])])
-def test_few_inputs_are_shared_between_workers(count, rows):
-    engine = Engine(10_000, workers=3)
+@pytest.mark.parametrize(
+    ("count", "budget", "rows"), [(30, 10_000, [10, 8, 8, 4]), (8, 10_000, [8]), (3, 1, [1, 1, 1])]
+)
+def test_few_inputs_are_shared_between_workers_and_one_over_the_budget_is_alone(count, budget, rows):
+    engine = Engine(budget, workers=3)
     run(engine, INPUTS[:count])
-    assert [len(lengths) for lengths in engine.batches] == rows
+    assert sorted(map(len, engine.batches), reverse=True) == rows
 
 
-@pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize(
     "error",
     [
@@ -73,29 +74,19 @@ def test_few_inputs_are_shared_between_workers(count, rows):
     ],
     ids=["cuda", "cpu", "cublas", "python"],
 )
-def test_a_batch_that_does_not_fit_is_halved_and_the_size_remembered(workers, error, caplog):
-    engine = Engine(workers=workers, max_rows=3, error=error)
-    with caplog.at_level(logging.WARNING):
-        results = run(engine)
-    assert all(len(batch) <= 3 and outputs is not None for batch, outputs in results)
-    failed = [lengths for lengths in engine.batches if len(lengths) > 3]
-    assert 0 < len(failed) <= 6 * workers  # 40, 20, 10, 5 rows, and more again only where they are shorter
-    assert engine.budget <= 4 * 9
-    assert "going on with" in caplog.text
-
-
-@pytest.mark.parametrize("workers", [1, 3])
-def test_an_input_that_does_not_fit_alone_has_no_output_and_other_errors_pass(workers):
-    results = run(Engine(workers=workers, max_rows=0), INPUTS[:5])
-    assert [outputs for _, outputs in results] == [None] * 5
+def test_a_batch_that_does_not_fit_is_an_error_that_says_what_to_do(error):
+    with pytest.raises(PropositionizerError, match="with 10 inputs of 5 tokens at most: give a batch_tokens below 90"):
+        run(Engine(90, error=error))
     with pytest.raises(RuntimeError, match="scalar type"):
-        run(Engine(60, workers=workers, max_rows=0, error=RuntimeError("expected scalar type Half")))
+        run(Engine(90, error=RuntimeError("expected scalar type Half")))
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_an_abandoned_iterator_leaves_no_thread(workers):
-    batches = generate(Engine(60, workers=workers), INPUTS, 4)
+def test_a_batch_is_yielded_when_it_ends_and_an_abandoned_iterator_leaves_no_thread(workers):
+    engine = Engine(60, workers=workers)
+    batches = generate(engine, INPUTS, 4)
     next(batches)
+    engine.going.set()
     batches.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("factoid-engine")]
 
@@ -115,31 +106,27 @@ OLD, NEW = "It is old.", "It is new."
 
 
 @pytest.mark.parametrize(
-    "text", [listed("One.", *[OLD] * 5), listed("One.", *[OLD, NEW] * 5), listed(*[OLD] * 5) + OLD]
-)
-def test_the_same_propositions_again_and_again(text, monkeypatch):
-    monkeypatch.setattr(batching, "_CHECK_EVERY", 1)
-    assert is_loop(text)
-    longer = read_propositions(text + "It is old.", cut_off=True)
-    assert set(longer) == set(read_propositions(text, cut_off=True))
-
-
-@pytest.mark.parametrize(
-    "text",
+    ("text", "loops"),
     [
-        "",
-        "[",
-        listed(OLD, NEW, "It is here."),
-        listed(*[OLD] * 3),
-        listed(*[OLD] * 6, NEW),
-        listed("In the " + "very " * 20),  # within a proposition, which may still end
-        "very old " * 20,
-        listed(*(f"Town {number} has {number} gates." for number in range(10))),
+        (listed("One.", *[OLD] * 5), True),
+        (listed("One.", *[OLD, NEW] * 5), True),
+        (listed(*[OLD] * 5) + OLD, True),
+        ("", False),
+        ("[", False),
+        (listed(OLD, NEW, "It is here."), False),
+        (listed(*[OLD] * 3), False),
+        (listed(*[OLD] * 6, NEW), False),
+        (listed("In the " + "very " * 20), False),  # within a proposition, which may still end
+        ("very old " * 20, False),
+        (listed(*(f"Town {number} has {number} gates." for number in range(10))), False),
     ],
 )
-def test_what_may_still_say_something_new(text, monkeypatch):
+def test_the_same_propositions_again_and_again_are_a_loop(text, loops, monkeypatch):
     monkeypatch.setattr(batching, "_CHECK_EVERY", 1)
-    assert not is_loop(text)
+    assert is_loop(text) is loops
+    if loops:
+        longer = read_propositions(text + OLD, cut_off=True)
+        assert set(longer) == set(read_propositions(text, cut_off=True))
 
 
 def test_outputs_are_checked_every_32_tokens():

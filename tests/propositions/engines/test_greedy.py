@@ -63,17 +63,6 @@ def test_output_is_that_of_greedy_search(kind, seed):
             assert [ours(model, [row], limit, copying)[0] for row in inputs] == expected
 
 
-def test_the_random_models_end_ramble_and_repeat():
-    """The property above would hold of models that write nothing, so they must not."""
-    outputs = []
-    for seed in range(16):
-        model = random_model(seed)
-        outputs += greedy(model, random_inputs(seed, model.config.vocab_size), 70)
-    assert any(not cut_off and 1 < len(tokens) < 70 for tokens, cut_off in outputs)
-    assert any(cut_off and len(set(tokens)) > 8 for tokens, cut_off in outputs)
-    assert any(len(tokens) == 70 and len(set(tokens)) == 1 for tokens, cut_off in outputs)
-
-
 def scripted(script, inputs, **options):
     """Decode what a script says, as if the model had written it; return the result and the steps."""
     model = random_model(3)
@@ -84,16 +73,12 @@ def scripted(script, inputs, **options):
     return result, decoder.fed
 
 
-def test_a_copied_output_takes_few_steps():
+def test_a_copied_output_takes_few_steps_and_may_end_within_a_draft():
     passage = list(range(2, 11)) * 2
     result, fed = scripted([passage], [[*passage, 1]])
     assert result == [(passage, False)]
-    assert len(fed) <= 4  # nine tokens a step: the first says where to copy from
-    assert [len(step.tokens) for step in fed][:2] == [1, 9]
-
-
-def test_an_end_and_a_limit_within_a_draft():
-    passage = [2, 3, 4, 5, 6, 7, 8, 9]
+    assert [len(step.tokens) for step in fed][:2] == [1, 9]  # the first says where to copy from
+    assert len(fed) <= 4
     assert scripted([passage[:4]], [[*passage, 1]])[0] == [(passage[:4], False)]
     for limit in range(1, 9):
         result, fed = scripted([passage], [[*passage, 1]], limit=limit)

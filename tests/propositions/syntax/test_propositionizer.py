@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import spacy
@@ -10,12 +12,8 @@ from hypothesis import strategies as st
 from factoid import Document, SyntaxPropositionizer, split_passages
 from factoid.errors import InvalidInputError
 from factoid.propositions import decompose
-from tests.propositions.syntax.trees import CLEARNLP, doc
-
-
-def propositions(text: str, title: str = "") -> list[str]:
-    passages = split_passages(Document(text, title=title))
-    return [text for texts in SyntaxPropositionizer().propositionize(passages) for text in texts]
+from factoid.words import stands_in
+from tests.propositions.syntax.trees import CLEARNLP, doc, propositions
 
 
 def test_the_papers_first_figure() -> None:
@@ -31,11 +29,8 @@ def test_the_papers_first_figure() -> None:
 
 def test_min_words_decides_how_small_facts_may_be() -> None:
     text = "Anna Berg moved to Oslo in 1900 and died."
-    passages = split_passages(Document(text))
-    assert SyntaxPropositionizer(min_words=0).propositionize(passages) == [
-        ["Anna Berg moved to Oslo in 1900.", "Anna Berg died."]
-    ]
-    assert SyntaxPropositionizer().propositionize(passages) == [[text]]
+    assert propositions(text, min_words=0) == ["Anna Berg moved to Oslo in 1900.", "Anna Berg died."]
+    assert propositions(text) == [text]
 
 
 def test_names_that_pronouns_stand_for_count() -> None:
@@ -91,33 +86,24 @@ def test_what_is_not_safe_is_left_alone(title: str, text: str, last: str) -> Non
 
 
 def test_calls_in_prose_keep_their_brackets() -> None:
-    assert propositions("It returned foo() and bar() to the caller.", title="Parser") == [
-        "Parser returned foo() and bar() to the caller."
-    ]
-
-
-def test_code_is_kept_as_it_stands() -> None:
+    text = "It returned foo() and bar() to the caller."
+    assert propositions(text, title="Parser") == [text.replace("It", "Parser")]
     assert propositions("```\ndef f(): return 1 and 2\n```") == ["``` def f(): return 1 and 2 ```"]
 
 
 def test_other_pipelines() -> None:
     pipeline = spacy.blank("en")
+    assert SyntaxPropositionizer().name != SyntaxPropositionizer(pipeline).name
     with pytest.raises(InvalidInputError, match="no dependency parser"):
-        SyntaxPropositionizer(pipeline).propositionize(split_passages(Document("Anna slept. Bob woke.")))
+        propositions("Anna slept. Bob woke.", nlp=pipeline)
 
     @spacy.Language.component("factoid_test_parser")
     def parse(given):
         return doc(CLEARNLP)
 
     pipeline.add_pipe("factoid_test_parser")
-    found = SyntaxPropositionizer(pipeline, min_words=0).propositionize(
-        split_passages(Document("Oslo is parsed by a fake."))
-    )
-    assert found == [["Oslo now is the capital of Norway.", "Oslo was founded in 1048.", "Oslo has a port."]]
-
-
-def test_the_name_tells_versions_and_pipelines_apart() -> None:
-    assert SyntaxPropositionizer().name != SyntaxPropositionizer(spacy.blank("en")).name
+    expected = ["Oslo now is the capital of Norway.", "Oslo was founded in 1048.", "Oslo has a port."]
+    assert propositions("Oslo is parsed by a fake.", nlp=pipeline, min_words=0) == expected
 
 
 def test_threads_get_the_same_results() -> None:
@@ -127,9 +113,7 @@ def test_threads_get_the_same_results() -> None:
     propositionizer = SyntaxPropositionizer()
     expected = propositionizer.propositionize(passages)
     with ThreadPoolExecutor(8) as pool:
-        assert all(
-            result == expected for result in pool.map(lambda _: propositionizer.propositionize(passages), range(16))
-        )
+        assert list(pool.map(propositionizer.propositionize, [passages] * 16)) == [expected] * 16
 
 
 @pytest.mark.parametrize("atomic", [False, True])
@@ -142,7 +126,7 @@ def test_threads_get_the_same_results() -> None:
     ],
 )
 def test_sentences_whose_parse_is_doubtful_stay_whole(text: str, atomic: bool) -> None:
-    assert SyntaxPropositionizer(atomic=atomic).propositionize(split_passages(Document(text))) == [[text]]
+    assert propositions(text, atomic=atomic) == [text]
 
 
 def test_markdown_is_read_as_a_reader_sees_it() -> None:
@@ -165,6 +149,32 @@ def test_markdown_is_read_as_a_reader_sees_it() -> None:
     assert all(not unit.metadata for unit in units)
 
 
+ROOT = Path(__file__).parents[3]
+MARKDOWN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ENCYCLOPEDIA = sorted((ROOT / "examples" / "data" / "encyclopedia").glob("*.md"))
+
+
+@pytest.mark.parametrize(
+    ("path", "atomic"),
+    [(path, False) for path in MARKDOWN] + [(path, True) for path in (*MARKDOWN[:6], *ENCYCLOPEDIA[:8])],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(path: Path, atomic: bool) -> None:
+    document = Document(path.read_text(encoding="utf-8"))
+    passages = {passage.id: passage for passage in split_passages(document)}
+    for unit in decompose(list(passages.values()), SyntaxPropositionizer(atomic=atomic)).units:
+        source = document.text[unit.start : unit.end]
+        if stands_in(unit.text, passages[unit.parent_id].text):
+            assert source.split() == unit.text.split()
+        if unit.text.startswith(("```", "    ")):
+            assert source == unit.text  # code
+            continue
+        assert "](" not in unit.text
+        assert "<!--" not in re.sub("`[^`]*`", "", unit.text)
+        assert not unit.text.startswith(("- ", "* ", "#", "|", ">", "1. "))
+        assert unit.text.count("`") % 2 == 0 or source.count("`") % 2
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -183,6 +193,8 @@ def test_markdown_is_read_as_a_reader_sees_it() -> None:
         ("# Stock\n\n## Acme, Inc.\n\nIt was founded in 2010.", "Acme, Inc. was founded in 2010."),
         ("# Heron pump manual\n\nThe pump weighs 59 kg.", "The pump weighs 59 kg."),
         ("# Rules\n\n## Travel policy\n\nThe policy covers all staff.", "The Travel policy covers all staff."),
+        ("# Tern Bicycle Company\n\nThe company was sold.", "The Tern Bicycle Company was sold."),
+        ("# Tern Bicycle Company\n\nFor Volvo, the company was small.", "For Volvo, the company was small."),
         ("# Heron X200\n\nIt is known that pumps leak.", "It is known that pumps leak."),
         ("# Marie Curie\n\n## Early life\n\nShe left in 1891.", "Marie Curie left in 1891."),
     ],

@@ -1,13 +1,20 @@
-"""Parses written by hand, so that the rules are tested apart from any parser."""
+"""Parses written by hand, so that the rules are tested apart from any parser, and propositions of whole texts."""
 
 from __future__ import annotations
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from factoid import Document, SyntaxPropositionizer, split_passages
 from factoid.propositions.syntax.tree import Tree
 
 VOCAB = Vocab()
+
+
+def propositions(text: str, title: str = "", **options) -> list[str]:
+    """Return the propositions of all passages of a text."""
+    passages = split_passages(Document(text, title=title))
+    return [text for texts in SyntaxPropositionizer(**options).propositionize(passages) for text in texts]
 
 
 def doc(rows: str) -> Doc:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import gc
-import logging
-import sys
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
+from factoid.errors import PropositionizerError
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.prompt import passage_input
 from factoid.sentences import sentence_spans
 from factoid.units import Unit
-
-logger = logging.getLogger(__name__)
 
 _GROWTH = 2  # expected length of an output, as a multiple of its input's: the paper's Propositionizer writes 1.9 times
 _SMALL = 8  # inputs that are not worth sharing between workers: a step of one row takes about as long as one of eight
@@ -39,7 +34,7 @@ class Engine(Protocol):
     tokenizer: Any  # the model's, of transformers
     limit: int  # most tokens of an input
     workers: int  # batches that are worth running at the same time, each in a thread
-    budget: int  # tokens of a batch, padding and expected outputs included; `generate` lowers it when memory runs out
+    budget: int  # tokens of a batch, padding and expected outputs included
 
     def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         """Return the greedy output for each input, as tokens."""
@@ -82,55 +77,51 @@ def _cut(passage: Unit, fits: Callable[[Unit], bool]) -> Iterator[Unit]:
 
 def generate(
     engine: Engine, inputs: Sequence[Sequence[int]], max_new_tokens: int
-) -> Iterator[tuple[list[int], list[Written] | None]]:
+) -> Iterator[tuple[list[int], list[Written]]]:
     """Yield batches as they end, each input once: the positions of its inputs, and their outputs.
 
-    Outputs are None where a batch of one does not fit into memory. The longest inputs come first, to find that out at
-    once. Closing the iterator waits for the batches in progress.
+    The longest inputs come first: if memory does not suffice, that shows at once. Closing the iterator waits for the
+    batches in progress.
+
+    Raises:
+        PropositionizerError: A batch does not fit into memory.
     """
     lengths = [len(tokens) for tokens in inputs]
-    queue = deque(sorted(range(len(inputs)), key=lengths.__getitem__, reverse=True))
-    running: dict[Future[list[Written] | None], list[int]] = {}
-
-    def cost(rows: int, longest: int) -> int:
-        return rows * (longest + min(max_new_tokens, _GROWTH * longest))
-
-    def take() -> list[int]:
-        """Take the next batch off the queue, and leave as much to each other worker."""
-        share = max(_SMALL, -(-len(queue) // engine.workers))
-        batch = [queue.popleft()]
-        while queue and len(batch) < share and cost(len(batch) + 1, lengths[batch[0]]) <= engine.budget:
-            batch.append(queue.popleft())
-        return batch
-
-    with ThreadPoolExecutor(engine.workers, thread_name_prefix="factoid-engine") as pool:
-        while queue or running:
-            while queue and len(running) < engine.workers:
-                batch = take()
-                running[pool.submit(_attempt, engine, [inputs[position] for position in batch], max_new_tokens)] = batch
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                batch, outputs = running.pop(future), future.result()
-                if outputs is not None or len(batch) == 1:
-                    yield batch, outputs
-                    continue
-                engine.budget = min(engine.budget, cost(len(batch), lengths[batch[0]]) // 2)
-                logger.warning("out of memory with %d inputs; going on with %d tokens", len(batch), engine.budget)
-                queue.extendleft(reversed(batch))
+    pool = ThreadPoolExecutor(engine.workers, thread_name_prefix="factoid-engine")
+    try:
+        running = {
+            pool.submit(_outputs, engine, [inputs[position] for position in batch], max_new_tokens): batch
+            for batch in _batches(engine, lengths, max_new_tokens)
+        }
+        for future in as_completed(running):
+            yield running.pop(future), future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def _attempt(engine: Engine, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written] | None:
-    """Return the outputs of a batch, or None if it does not fit into memory."""
+def _batches(engine: Engine, lengths: Sequence[int], max_new_tokens: int) -> Iterator[list[int]]:
+    """Yield positions of inputs by falling length, as many as the budget holds, and no more than leave each worker as much."""
+    positions = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    start = 0
+    while start < len(positions):
+        longest = lengths[positions[start]]
+        rows = engine.budget // (longest + min(max_new_tokens, _GROWTH * longest))
+        share = max(_SMALL, -(-(len(positions) - start) // engine.workers))
+        end = start + max(1, min(rows, share))
+        yield positions[start:end]
+        start = end
+
+
+def _outputs(engine: Engine, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
     try:
         return engine.generate(inputs, max_new_tokens)
     except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
         if not isinstance(error, MemoryError) and not any(sign in str(error).lower() for sign in _OUT_OF_MEMORY):
             raise
-    # Here, not above: the error held the tensors of the batch.
-    gc.collect()
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    return None
+        raise PropositionizerError(
+            f"out of memory with {len(inputs)} inputs of {len(inputs[0])} tokens at most: give a batch_tokens below "
+            f"{engine.budget}, or a smaller max_new_tokens"
+        ) from error
 
 
 def is_loop(tokens: Sequence[int], tokenizer: Any) -> bool:

@@ -43,7 +43,7 @@ def describe(
     if tree.deps[child] == "appos":
         return _apposition(tree, head, noun, child, cut)
     relative = tree.deps[child] == "acl:relcl"
-    if not relative and (tree.deps[child] != "acl" or tree.tags[child] != "VBN"):
+    if not relative and tree.tags[child] != "VBN":
         return None
     # What holds for the predicate of "X is a …" holds for X.
     subject_head = tree.subject(head)

@@ -45,8 +45,6 @@ _SUBORDINATORS = frozenset(
     "although though while when if as once because unless until since than where whereas".split()
 )
 _TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
-# Relations in which something may be split off.
-_SPLIT = frozenset({*ASIDES, "conj", "parataxis", "advcl", "xcomp"})
 _BE_HAVE = frozenset("be is are was were been being has have had having".split())
 
 
@@ -58,7 +56,6 @@ class _Splitter:
     min_words: int
     names: Mapping[int, int]
     atomic: bool
-    relations: set[str]
     # With the predicate of each; None for a finished fact.
     statements: list[tuple[int | None, Sequence[Item]]] = field(default_factory=list)
 
@@ -74,20 +71,18 @@ class _Splitter:
         The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its antecedent; `dropped` are
         left out with what hangs on them, such as a conjunction.
         """
-        tree, relations = self.tree, self.relations
+        tree = self.tree
         place = len(self.statements)
         self.statements.append((head, ()))
         cut: set[int] = set(dropped)
         if self.atomic:
             self._relatives(head, cut)
-        if not relations.isdisjoint(_SPLIT):
-            subject_head = tree.subject(head)
-            antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
-            if not relations.isdisjoint(ASIDES):
-                self._describe(head, cut, antecedent)
-            shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
-            self._adverbial(head, cut, shared)
-            self._coordinate(head, cut, shared)
+        subject_head = tree.subject(head)
+        antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
+        self._describe(head, cut, antecedent)
+        shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
+        self._adverbial(head, cut, shared)
+        self._coordinate(head, cut, shared)
         rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
         self.statements[place] = head, [*subject, *(item for token in rest for item in swap.get(token, [token]))]
 
@@ -170,14 +165,11 @@ class _Splitter:
             modal = [tree.tags[aux] == "MD" or tree.lower[aux] in ("do", "does", "did", "to") for aux in tokens(before)]
             if (tag == "VB") in modal and tag in ("VB", tree.tags[head]):
                 return before
-            # A participle beside a finite verb is a past tense that the tagger took for one.
-            return [] if tag == "VBN" and tree.tags[head] == "VBD" else None
+            return None
         if tree.child(head, "case") is not None or tag[:2] != tree.tags[head][:2]:
             return None  # "in Dublin and Cork"
         subject_head = tree.subject(head)
         if subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that"):
-            return None
-        if tree.child(head, "cop") is None or tag in VERB or tree.child(joined, "obj") is not None:
             return None
         word = determiner(tree, head)
         if not word or tree.child(joined, "det", "nmod:poss", "nummod") is not None or tag not in NOUN - PROPER:
@@ -245,17 +237,16 @@ def split_clauses(
     will stand for tokens. With `atomic` it goes on to the smallest facts, and changes the words of verbs that become finite.
     """
     before = tree.words[:], tree.lower[:], tree.tags[:]
-    splitter = _Splitter(tree, min_words, names, atomic, set(tree.deps))
+    splitter = _Splitter(tree, min_words, names, atomic)
     splitter.clause(tree.root)
-    pairs = [pair for pair in splitter.statements if pair[1]]
-    statements = [list(items) for _, items in pairs]
+    statements = [list(items) for _, items in splitter.statements]
     if len(statements) > 1 and is_doubtful(tree, statements):
         tree.words[:], tree.lower[:], tree.tags[:] = before  # as they were before verbs became finite
         return [list(range(len(tree.words)))]
     if not atomic:
         return statements
     facts: list[list[Item]] = []
-    for (head, _), items in zip(pairs, statements, strict=True):
+    for (head, _), items in zip(splitter.statements, statements, strict=True):
         if head is None:
             facts.append(items)
             continue

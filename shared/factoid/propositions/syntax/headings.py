@@ -142,10 +142,7 @@ _NO_ENTITY = re.compile(
     r"(?!(?:working|operating|opening|parking|building|training|meeting|living)\b)\w+ing(?=\s+\w+s$)|"
     r"\w+ing\s+(?:a|an|the|your|up|out|in|on|off|with|to|and|from|for))\b)"
 )
-_NOMINAL = re.compile(r"(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$")
-_CONCRETE = frozenset(
-    "building ceiling spring ring wing king string manual terminal pedal signal gallery battery machinery".split()
-)
+_ABSTRACT = re.compile(r"(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$")
 _ASPECTS, _DOCUMENTS = LEXICON["aspects"], LEXICON["documents"]
 _BINDING = frozenset("agreement act charter code contract plan policy program programme".split())  # called "it"
 _UNTOLD = "?"  # where one heading ends and the next begins
@@ -255,15 +252,11 @@ def _heading(text: str, is_part: bool, person_above: bool) -> Heading:
     named = kind(name + "".join(_BRACKETS.findall(text)[:1]))
     if role is Role.ENTITY:
         unnamed = person_above and not (is_name(name) and " " in name)
-        if is_part and named is not Kind.MANY and (unnamed or _is_abstract(name)):
+        if is_part and named is not Kind.MANY and (unnamed or _ABSTRACT.search(name)):
             role = Role.ASPECT
         if named is Kind.UNKNOWN and " " not in name:
             named = Kind.THING  # "Surtsey", "Filter"; people have two names or one of the common ones
     return Heading(name, role, named)
-
-
-def _is_abstract(name: str) -> bool:
-    return bool(_NOMINAL.search(name)) and head_noun(name) not in _CONCRETE
 
 
 def _role(name: str) -> Role:
@@ -282,7 +275,7 @@ def _role(name: str) -> Role:
     alone = len(words) == 1
     if head in _ASPECTS or (head in _DOCUMENTS - _BINDING and (alone or not is_plural(name))):
         return Role.ASPECT
-    if alone and (head in LEXICON["aspects alone"] or head in _DOCUMENTS or _is_abstract(head)):
+    if alone and (head in LEXICON["aspects alone"] or _ABSTRACT.search(head)):
         return Role.ASPECT
     if not any(word in ("and", "or", "&", "vs", "vs.", "/") or word.endswith(",") for word in words):
         return Role.ENTITY

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) …; (b) …": the parts mean nothing by themselves
 _BREAK = re.compile(r"[;:]\s+")
-VERSION = 5  # raise when the same text may give other propositions
+VERSION = 6  # raise when the same text may give other propositions
 
 _UNUSED = ("ner", "lemmatizer", "attribute_ruler", "entity_linker", "textcat", "senter", "sentencizer", "morphologizer")
 # Bounds of the time that a passage takes.

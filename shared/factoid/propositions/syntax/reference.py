@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Heading, Headings, Kind, head_noun, headings, kind
+from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Headings, Kind, head_noun, headings, kind
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree
@@ -112,12 +112,10 @@ class Discourse:
 
     def _person(self, who: str, tree: Tree, before: list[int]) -> Entity | None:
         known = self.people.get(who)
-        others = [entity for other, entity in self.people.items() if other != who]
-        subject = self.subject if self.subject and self.subject.proper and self.subject.kind.fits(who) else None
-        candidate = known if subject in others else subject
+        candidate = self.subject if self.subject and self.subject.proper and self.subject.kind.fits(who) else None
         if self.rival or who in self.competitors or (known is None and self.company):
             return None  # "Marie married Paul. His …"
-        heading = self._heading(who)
+        heading = self.headings.named_by(who)
         topic = Entity(heading.name, heading.kind, proper=True) if heading else None
         expected = known or topic
         if expected and candidate and candidate.name != expected.name:
@@ -125,7 +123,7 @@ class Discourse:
         # So far only things were spoken of, as in "Recognition came slowly."
         unnamed = self.subject is None or not self.subject.name or self.subject.kind in (Kind.THING, Kind.MANY)
         entity = known or candidate
-        if entity is None and unnamed and not others:
+        if entity is None and unnamed and not self.people:
             proper = [token for token in before if tree.tags[token] in PROPER]
             if not any(tree.deps[token] == "obj" or kind(tree.words[token]) is _KINDS[who] for token in proper):
                 entity = topic
@@ -138,20 +136,14 @@ class Discourse:
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
-            heading = None if fronted or self.people or not self.opens else self._heading(pronoun)
+            heading = None if fronted or self.people or not self.opens else self.headings.named_by(pronoun)
             return Entity(heading.name, heading.kind, proper=True) if heading else None
         if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
             return None
-        if not self.subject.proper and head_noun(self.subject.name) in _ASPECTS and self._heading(pronoun):
+        if not self.subject.proper and head_noun(self.subject.name) in _ASPECTS and self.headings.named_by(pronoun):
             return None  # "The warranty lasts 24 months. It weighs 59 kg.": what the heading names may be meant
         # A thing that was the object may be meant as well.
         return None if (self.objects if pronoun == "they" else self.object) else self.subject
-
-    def _heading(self, pronoun: str) -> Heading | None:
-        """Return the heading that a pronoun means, unless the passage says that it is something else."""
-        heading = self.headings.named_by(pronoun)
-        learned = self.learned.get(heading.name.casefold()) if heading else None
-        return heading if learned is None or learned.fits(pronoun) else None
 
     def _description(self, tree: Tree, index: int) -> Mention | None:
         """Resolve "the tower" by the nearest heading that names one or by an earlier "X is a tower"."""
@@ -173,8 +165,7 @@ class Discourse:
         if word in LEXICON["organisations"]:
             # Another name may be meant, as in "ITT promised that the company …".
             before = zip(tree.words[:index], tree.tags[:index], strict=True)
-            others = [pair for pair in before if pair[0] not in heading.name.split()]
-            named = any(tag in PROPER or (len(other) > 1 and other.isupper()) for other, tag in others)
+            named = any(tag in PROPER or (len(other) > 1 and other.isupper()) for other, tag in before)
             if named or self.company or any(name not in heading.name for name in self.names):
                 return None
         name = _without_article(heading.name)
@@ -187,10 +178,7 @@ class Discourse:
         if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "root"):
             return None
         before = tree.words[index - 1] if index else ""
-        if before[:1].isupper() or before in ("the", "a", "an"):
-            return None
-        beside = [*tree.tags[index - 1 : index], *tree.tags[index + 1 : index + 2]]
-        return Mention(name, name) if PROPER.isdisjoint(beside) else None
+        return None if before[:1].isupper() or before in ("the", "a", "an") else Mention(name, name)
 
     def _remember(self, tree: Tree, head: int, mentions: dict[int, Mention]) -> None:
         subject = tree.child(head, *_SUBJECT)

@@ -94,7 +94,7 @@ def train_propositionizer(
         output: Folder for the model, its tokenizer, a model card and training.json.
         settings: None for the paper's.
         held_out: About how many pairs to evaluate on, of documents that are not trained on: a tenth of all at most.
-        similarity: What proposition-set F1 is measured with; None for `TokenF1`. The paper's is `BERTScore()`.
+        similarity: What proposition-set F1 is measured with; None for `TokenF1`.
         dropped: Counts to report beside those of pairs that are left out here, as `Seeds` has them.
         use_cpu: Leave GPUs alone. Otherwise CUDA is used where it is there, in bfloat16 where it computes in that.
         show_progress: Show progress bars.

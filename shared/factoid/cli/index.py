@@ -31,20 +31,13 @@ _CHUNK = 10_000  # units read at a time
 def index(
     paths: opts.Paths,
     store: Annotated[str, option("DIR", "The store; made if absent, added to otherwise.")],
-    granularities: Annotated[
-        str,
-        option(
-            "LIST",
-            "What is embedded and can be searched. Each costs time and space: there are three to four times as many "
-            "sentences as passages, and more propositions than sentences.",
-        ),
-    ] = "passage,sentence,proposition",
+    granularities: Annotated[str, option("LIST", "What is embedded and searched.")] = "passage,sentence,proposition",
     kinds: Annotated[
         list[str] | None,
         option(
             "KIND",
-            "The kind of index: auto, or a FAISS factory string such as Flat, HNSW32 or IVF1024,SQ8; GRANULARITY=KIND for one "
-            "of them, may be repeated. factoid tune helps to choose.",
+            "auto, or a FAISS factory string such as HNSW32 or IVF1024,SQ8 (factoid tune proposes some); GRANULARITY=KIND for "
+            "one of them, may be repeated.",
             "--index",
             default="what the store has, else auto",
         ),
@@ -57,19 +50,11 @@ def index(
         str,
         option(
             "TEXT",
-            "What is embedded of a unit, with keys of the metadata as further fields; {text} for its text alone.",
+            "What is embedded of a unit, with keys of the metadata as fields; {text} for its text alone.",
             default="what the store has, else {title} — {section}: {text}",
         ),
     ] = "auto",
-    sync: Annotated[
-        bool,
-        option(
-            None,
-            "Remove what was indexed from these paths before and is there no more: documents of files that were deleted or "
-            "renamed, and records taken out of files. Paths count from the folder in which the command runs.",
-            "--sync",
-        ),
-    ] = False,
+    sync: Annotated[bool, option(None, "Remove documents whose files or records are gone.", "--sync")] = False,
     *,
     splitting: opts.Splitting,
     unsupported: opts.Unsupported = "drop",
@@ -215,7 +200,6 @@ def _kinds(values: Sequence[str]) -> dict[str, str]:
     """Return the kind of each granularity that the options name; later ones count."""
     kinds: dict[str, str] = {}
     for value in values:
-        name, separator, kind = value.partition("=")
-        names = [Granularity(name)] if separator else list(Granularity)[1:]
-        kinds |= dict.fromkeys(names, kind if separator else value)
+        name, separator, kind = value.rpartition("=")
+        kinds |= dict.fromkeys([Granularity(name)] if separator else list(Granularity)[1:], kind)
     return kinds

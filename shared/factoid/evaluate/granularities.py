@@ -30,14 +30,11 @@ _FEW = 5  # R@5
 
 @dataclass(frozen=True, slots=True)
 class AskedPassages:
-    """A question with passages to rank, such as the hundred best of a retriever.
-
-    The passages are in the order in which the retriever returned them; a text with any of the answers is relevant.
-    """
+    """A question with passages to rank."""
 
     query: str
-    passages: Sequence[Document]
-    answers: Sequence[str]
+    passages: Sequence[Document]  # such as the hundred best of a retriever, in its order
+    answers: Sequence[str]  # a text with any of them is relevant
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +76,9 @@ def score_levels(
             if sentences is not None:
                 best = sorted(sentences, key=lambda row: (-row[0], row[1]))[:_FEW]
                 of_sentences.append([has_answer(text, question.answers) for _, _, text in best])
-        rows.append(
-            LevelScores(
-                level,
-                top_k_accuracy(of_sentences, 1) if of_sentences else None,
-                top_k_accuracy(of_sentences, _FEW) if of_sentences else None,
-                top_k_accuracy(of_passages, 1),
-                top_k_accuracy(of_passages, _FEW),
-                len(questions),
-            )
-        )
+        p1, r5 = (top_k_accuracy(of_sentences, k) if of_sentences else None for k in (1, _FEW))
+        of_passages_p1, of_passages_r5 = (top_k_accuracy(of_passages, k) for k in (1, _FEW))
+        rows.append(LevelScores(level, p1, r5, of_passages_p1, of_passages_r5, len(questions)))
     return rows
 
 
@@ -112,16 +102,15 @@ def _rank_by_vectors(encoder: Any, question: AskedPassages, level: Granularity) 
 
 
 def _sentences(question: AskedPassages) -> tuple[list[Document], list[int]]:
-    rows = [
-        (Document(passage.text[start:end], passage.title, passage.section), position)
-        for position, passage in enumerate(question.passages)
-        for start, end in sentence_spans(passage.text)
-    ]
-    return [document for document, _ in rows], [position for _, position in rows]
+    """Return the sentences of the passages, and the position of each one's passage."""
+    documents, positions = [], []
+    for position, passage in enumerate(question.passages):
+        for start, end in sentence_spans(passage.text):
+            documents.append(Document(passage.text[start:end], passage.title, passage.section))
+            positions.append(position)
+    return documents, positions
 
 
 def _with_best(sentences: list[Sentence]) -> Ranked:
-    best: dict[int, float] = {}
-    for score, position, _ in sentences:
-        best[position] = max(score, best.get(position, score))
-    return sentences, best
+    """Score each passage as its best sentence."""
+    return sentences, {position: score for score, position, _ in sorted(sentences, key=lambda row: row[0])}

@@ -11,12 +11,9 @@ from factoid._optional import require
 from factoid.devices import usable_device
 from factoid.encode import quiet_loading
 from factoid.errors import InvalidInputError
-from factoid.evaluate.checks import check_list
 
 _PROMPT = "premise: {} hypothesis: {}"  # of google/t5_xxl_true_nli_mixture, which ALCE uses
-_YES = "1"
 _ENDLESS = 10**9  # tokenizers without a limit have a far larger one
-_NEW_TOKENS = 10  # as in ALCE's program
 
 
 class NliModel:
@@ -58,8 +55,6 @@ class NliModel:
 
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
         """Tell for each pair whether the hypothesis follows from the premise."""
-        check_list(premises, "premises")
-        check_list(hypotheses, "hypotheses")
         pairs = list(zip(premises, hypotheses, strict=True))
         order = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))  # little padding
         answers = [False] * len(pairs)
@@ -75,9 +70,8 @@ class NliModel:
         torch = require("torch", extra="models")
         model, tokenizer, yes = self._loaded  # type: ignore[misc]
         if yes is None:
-            batch = tokenizer(
-                [_PROMPT.format(*pair) for pair in pairs], padding=True, verbose=False, return_tensors="pt"
-            )
+            prompts = [_PROMPT.format(*pair) for pair in pairs]
+            batch = tokenizer(prompts, padding=True, verbose=False, return_tensors="pt")
         else:
             sides = [list(side) for side in zip(*pairs, strict=True)]
             limit = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", _ENDLESS))
@@ -86,8 +80,8 @@ class NliModel:
         batch = batch.to(model.device)
         with torch.inference_mode():
             if yes is None:
-                written = model.generate(**batch, max_new_tokens=_NEW_TOKENS)
-                return [text.strip() == _YES for text in tokenizer.batch_decode(written, skip_special_tokens=True)]
+                written = model.generate(**batch, max_new_tokens=10)  # as in ALCE's program
+                return [text.strip() == "1" for text in tokenizer.batch_decode(written, skip_special_tokens=True)]
             return (model(**batch).logits.argmax(dim=-1) == yes).tolist()  # type: ignore[no-any-return]
 
     def _load(self) -> tuple[Any, Any, int | None]:
@@ -104,13 +98,10 @@ class NliModel:
         except (OSError, ValueError) as error:
             reason = str(error).strip().partition("\n")[0]
             raise InvalidInputError(f"cannot load the NLI model {self.model!r}: {reason}") from error
-        yes = None
-        if not writes:
-            labels = {number: str(name).lower() for number, name in config.id2label.items()}
-            entailing = [int(number) for number, name in labels.items() if name.startswith("entail")]
-            if len(entailing) != 1:
-                raise InvalidInputError(
-                    f"{self.model!r} has the labels {', '.join(labels.values())}: expected one that begins with 'entail'"
-                )
-            yes = entailing[0]
+        labels = {str(name).lower(): int(number) for number, name in config.id2label.items()}
+        entailing = [number for name, number in labels.items() if name.startswith("entail")]
+        if not writes and len(entailing) != 1:
+            problem = f"{self.model!r} has the labels {', '.join(labels)}: expected one that begins with 'entail'"
+            raise InvalidInputError(problem)
+        yes = None if writes else entailing[0]
         return model.to(usable_device(self.device, extra="models")).eval(), tokenizer, yes

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from factoid.cli.options import Splitting, make_propositionizer
@@ -22,17 +20,15 @@ def test_openai_needs_a_model_a_key_and_an_address(fails, docs, monkeypatch):
         assert f"must begin with http:// or https://, got '{address}'" in message
 
 
-def test_openai_client_is_made_here_with_the_address_given(monkeypatch):
-    openai = pytest.importorskip("openai")
-    made = {}
-    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_given: None)))
-    monkeypatch.setattr(openai, "OpenAI", lambda **given: made.update(given) or client)
-    arguments = Splitting(propositionizer="openai", model="m", base_url="http://localhost:1/v1", max_concurrency=3)
-    assert make_propositionizer(arguments).max_concurrency == 3
-    assert made == {"base_url": "http://localhost:1/v1"}
+def test_openai_gets_the_address_and_the_options(monkeypatch):
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    splitting = Splitting(propositionizer="openai", model="m", base_url="http://localhost:1/v1", max_concurrency=3)
+    chosen = make_propositionizer(splitting)
+    assert (chosen.model, chosen.max_concurrency) == ("m", 3)
+    assert str(chosen.client.base_url) == "http://localhost:1/v1/"
 
 
 def test_flan_t5_gets_the_model_named():
-    assert make_propositionizer(Splitting(propositionizer="flan-t5"))
     chosen = make_propositionizer(Splitting(propositionizer="flan-t5", model="some/folder", engine="transformers"))
     assert (chosen.model, chosen.engine) == ("some/folder", "transformers")

@@ -36,23 +36,17 @@ def index(
         list[str] | None,
         option(
             "KIND",
-            "auto, or a FAISS factory string such as HNSW32 or IVF1024,SQ8 (factoid tune proposes some); GRANULARITY=KIND for "
-            "one of them, may be repeated.",
+            "auto, or a FAISS factory string such as HNSW32; GRANULARITY=KIND for one of them; may be repeated.",
             "--index",
-            default="what the store has, else auto",
+            default="the store's, else auto",
         ),
     ] = None,
     similarity: Annotated[
         Literal["inner_product", "cosine"] | None,
-        option(None, "What a score is.", default="what the store has, else inner_product"),
+        option(None, "What a score is.", default="the store's, else inner_product"),
     ] = None,
     embed_template: Annotated[
-        str,
-        option(
-            "TEXT",
-            "What is embedded of a unit, with keys of the metadata as fields; {text} for its text alone.",
-            default="what the store has, else {title} — {section}: {text}",
-        ),
+        str, option("TEXT", "What is embedded of a unit.", default="the store's, else {title} — {section}: {text}")
     ] = "auto",
     sync: Annotated[bool, option(None, "Remove documents whose files or records are gone.", "--sync")] = False,
     *,
@@ -182,13 +176,10 @@ def _print_estimate(
     passages = [part for cut in cuts for part in split_passages(Document(cut), words=words, min_words=least)]
     sentences = sum(len(split_sentences(passage)) for passage in passages)
     units = {Granularity.PASSAGE: len(passages), Granularity.SENTENCE: sentences}
-    costly = getattr(propositionizer, "costly", False)
-    if propositionizer is not None and not costly:
+    if propositionizer is not None and not getattr(propositionizer, "costly", False):
         units[Granularity.PROPOSITION] = decompose(passages, propositionizer).report.propositions
     scale = size / max(1, sum(len(cut.encode()) for cut in cuts))
     numbers = [count(round(units[kind] * scale), kind) for kind in searched if kind in units]
-    if costly:
-        numbers.append("the propositions of the model")
     print(
         f"factoid: {size / 1e6:,.1f} MB of text, about {', '.join(numbers)} to embed, less what the store has already; "
         "--granularities chooses among them",

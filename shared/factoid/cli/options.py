@@ -58,8 +58,7 @@ EncoderName = Annotated[
 ]
 Filter = Annotated[str | None, option("JSON", 'By metadata, as in \'{"year": {"$gte": 1990}}\'.', "--filter")]
 Unsupported = Annotated[
-    Literal["drop", "keep", "sentence"],
-    option(None, "Propositions with names, numbers or words not in their passage: drop, keep, or put their sentence."),
+    Literal["drop", "keep", "sentence"], option(None, "Propositions that their passage does not support.")
 ]
 CacheFile = Annotated[str | None, option("FILE", "Keep propositions in a file, for further runs.", "--cache")]
 RetryFailed = Annotated[bool, option(None, "Ask again for passages that failed before.", "--retry-failed")]
@@ -94,13 +93,12 @@ class Splitting:
     words: Words = 100
     propositionizer: Annotated[
         Literal["syntax", "flan-t5", "openai"],
-        option(None, "What makes the propositions: syntax rules (offline), a FLAN-T5 model, or a chat model."),
+        option(None, "Syntax rules (offline), a FLAN-T5 model, or a chat model."),
     ] = "syntax"
     atomic: Annotated[bool, option(None, "syntax: the smallest facts, for checking and citing.", "--atomic")] = False
     model: Annotated[str | None, option("NAME", "The model of flan-t5 (name or folder) or openai (name).")] = None
     engine: Annotated[
-        Literal["auto", "transformers", "ctranslate2"],
-        option(None, "What runs flan-t5: auto takes the faster one; ctranslate2 needs the extra fast."),
+        Literal["auto", "transformers", "ctranslate2"], option(None, "What runs flan-t5: auto takes the faster one.")
     ] = "auto"
     base_url: BaseUrl = None
     temperature: Temperature = 0.0

@@ -27,8 +27,7 @@ def tune(
     store: opts.StorePath,
     granularity: Annotated[opts.Kind, option(None, "Whose vectors are searched.")] = "proposition",
     kinds: Annotated[
-        list[str] | None,
-        option("KIND", 'FAISS factory strings, as in "Flat HNSW32"; may be repeated.', default="some worth a try"),
+        list[str] | None, option("KIND", 'FAISS factory strings, as in "Flat HNSW32".', default="some worth a try")
     ] = None,
     k: Annotated[int, option("N", "How many vectors a search is to find.", "-k")] = 10,
     query_file: Annotated[Path | None, option("FILE", "Questions, one per line, instead of its vectors.")] = None,
@@ -100,10 +99,8 @@ def _answered(record: dict[str, Any]) -> tuple[str, list[str]]:
 def _fitted(report: WeightsReport) -> Iterator[str]:
     yield f"{count(report.questions, 'question')}, {report.answerable:,} with an answer among the passages found"
     yield f"{'':<18}{'passage':>8}{'words':>7}{'MRR':>8}"
-    for name, weights, mrr in (
-        ("as the store was", report.current, report.current_mrr),
-        ("fitted", report.best, report.held_out_mrr),
-    ):
+    before, after = (report.current, report.current_mrr), (report.best, report.held_out_mrr)
+    for name, (weights, mrr) in (("as the store was", before), ("fitted", after)):
         yield f"{name:<18}{weights.passage:>8g}{weights.lexical:>7g}{mrr:>8.3f}"
     low, high = report.gain
     yield (
@@ -146,15 +143,9 @@ def _print_table(report: TuneReport) -> None:
     for head in ("recall", "ms", "ms (95 %)", "bytes/vector", "build, s"):
         table.add_column(head, no_wrap=True, justify="right")
     for row in report.rows:
-        table.add_row(
-            row.kind,
-            ", ".join(f"{name} {value}" for name, value in row.parameters.items()),
-            f"{row.recall:.3f}",
-            f"{row.median_ms:.3f}",
-            f"{row.p95_ms:.3f}",
-            f"{row.bytes_per_vector:,.0f}",
-            f"{row.build_s:.2f}",
-        )
+        parameters = ", ".join(f"{name} {value}" for name, value in row.parameters.items())
+        numbers = f"{row.recall:.3f} {row.median_ms:.3f} {row.p95_ms:.3f} {row.bytes_per_vector:,.0f} {row.build_s:.2f}"
+        table.add_row(row.kind, parameters, *numbers.split())
     Console(width=120, markup=False, highlight=False).print(table)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any
 
 from factoid._optional import require
@@ -51,19 +50,17 @@ class NliModel:
         self.model_options = model_options or {}
         self.truncated = 0
         self._loaded: tuple[Any, Any, int | None] | None = None
-        self._lock = Lock()
 
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
         """Tell for each pair whether the hypothesis follows from the premise."""
         pairs = list(zip(premises, hypotheses, strict=True))
         order = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))  # little padding
         answers = [False] * len(pairs)
-        with self._lock:
-            self._loaded = self._loaded or self._load()
-            for start in range(0, len(order), self.batch_size):
-                places = order[start : start + self.batch_size]
-                for place, answer in zip(places, self._judge([pairs[place] for place in places]), strict=True):
-                    answers[place] = answer
+        self._loaded = self._loaded or self._load()
+        for start in range(0, len(order), self.batch_size):
+            places = order[start : start + self.batch_size]
+            for place, answer in zip(places, self._judge([pairs[place] for place in places]), strict=True):
+                answers[place] = answer
         return answers
 
     def _judge(self, pairs: list[tuple[str, str]]) -> list[bool]:

@@ -208,8 +208,8 @@ class PropositionBatch:
             except FileNotFoundError:  # collected by another process
                 continue
             except (OSError, ValueError, TypeError) as error:
-                problem = f"{path} is not the record of a batch, or is damaged: {error}"
-                raise StoreFormatError(f"{problem}. Move it away") from error
+                problem = f"{path} is not the record of a batch, or is damaged: {error}. Move it away"
+                raise StoreFormatError(problem) from error
         name = self.propositionizer.name
         return sorted((record for record in records if record.name == name), key=lambda record: record.created)
 
@@ -262,12 +262,9 @@ class PropositionBatch:
             file.seek(0)
             upload = self._files.create(file=(f"factoid-{record.key}.jsonl", file), purpose="batch")
             self._save(record)  # from here on the batch may exist
-            batch = self.propositionizer._client.batches.create(  # of a client that tries once
-                input_file_id=upload.id,
-                endpoint=_ENDPOINT,
-                completion_window="24h",
-                metadata={_METADATA: record.key},
-            )
+            create = self.propositionizer._client.batches.create  # of a client that tries once
+            window = {"endpoint": _ENDPOINT, "completion_window": "24h"}
+            batch = create(input_file_id=upload.id, metadata={_METADATA: record.key}, **window)
             self._save(replace(record, batch_id=batch.id))
 
     def _recover(self, record: _Record) -> None:

@@ -100,18 +100,13 @@ class ChatPropositionizer(ABC):
         self.task = task
         self.show_progress = show_progress
         self._pace = Pace(max_retries, retry_seconds, requests_per_minute, tokens_per_minute)
-        self._usage = Usage()
+        self.usage = Usage()  # tokens of all answers so far, as the server reports them
         self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
         """Model and prompt."""
         return self.task.name(self.model, self.prompt)
-
-    @property
-    def usage(self) -> Usage:
-        """Tokens of all answers so far, as the server reports them. `Prices.cost` returns their price."""
-        return self._usage
 
     def estimate(self, passages: Iterable[Unit], prices: Prices | None = None, **options: Any) -> Estimate:
         """Return what `factoid.propositions.estimate` does for this model and prompt; `options` are cache and sample."""
@@ -199,7 +194,7 @@ class ChatPropositionizer(ABC):
 
     def _account(self, reply: Reply, tries: Tries) -> None:
         with self._lock:
-            self._usage += reply.usage
+            self.usage += reply.usage
         if used := reply.usage.prompt_tokens + reply.usage.completion_tokens:
             self._pace.correct(used - tries.tokens)
         keeps = self.task.keeps_completions and not isinstance(reply.texts, NoPropositions)
@@ -284,12 +279,10 @@ class _Call:
         return self._withheld
 
     def _refuse(self) -> NoReturn:
+        problem = f"no request reached {self._address}: check the client's base_url and that the server runs"
         if self.raised is not None:
             problem = f"the model raised an error for every passage so far, the last {self.raised!r}"
-            raise PropositionizerError(problem) from self.raised
-        raise PropositionizerError(
-            f"no request reached {self._address}: check the client's base_url and that the server runs"
-        )
+        raise PropositionizerError(problem) from self.raised
 
 
 def split_options(kind: type, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

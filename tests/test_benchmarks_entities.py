@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from benchmarks.entities import factoidqa, passages
-from benchmarks.entities.process import timed
+from benchmarks.entities.process import disk_bytes, timed
 from factoid.entities.articles.article import Article
 
 HEADER = "ArticleTitle\tQuestion\tAnswer\tDifficultyFromQuestioner\tDifficultyFromAnswerer\tArticleFile\n"
@@ -158,6 +158,14 @@ def test_minilm_in_processes_of_their_own(tmp_path):
     assert found.seconds > 0
     assert found.peak > 50 * 2**20  # torch alone is more
     assert all((folder / "config.json").exists() for folder in passages.models("MiniLM"))
+
+
+def test_bytes_of_a_folder(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "file").write_bytes(bytes(1000))
+    (tmp_path / "link").symlink_to(tmp_path / "deep" / "file")
+    (tmp_path / "circle").symlink_to(tmp_path)
+    assert disk_bytes(tmp_path) == 1000
 
 
 def test_a_call_that_fails_in_its_process(capfd):

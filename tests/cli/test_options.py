@@ -12,12 +12,9 @@ def test_openai_needs_a_model_a_key_and_an_address(fails, docs, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     options = ("split", docs, "--propositionizer", "openai")
     assert "needs --model" in fails(*options)
-    message = fails(*options, "--model", "some-model")
-    assert "set OPENAI_API_KEY (any value for a local server)" in message
-    assert "workload" not in message
-    for address in ("foo", "localhost:8000/v1", "ftp://localhost/v1"):
-        message = fails(*options, "--model", "m", "--base-url", address)
-        assert f"must begin with http:// or https://, got '{address}'" in message
+    assert "set OPENAI_API_KEY (any value for a local server)" in fails(*options, "--model", "some-model")
+    message = fails(*options, "--model", "m", "--base-url", "localhost:8000/v1")
+    assert "must begin with http:// or https://, got 'localhost:8000/v1'" in message
 
 
 def test_openai_gets_the_address_and_the_options(monkeypatch):

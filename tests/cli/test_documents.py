@@ -58,7 +58,7 @@ def test_tables_in_every_form(file, run):
     [
         (["clean", "absent.json"], "absent.json cannot be read: No such file"),
         (["clean", "wells.md", "--without", "nothing"], "--without takes one of selection_marks, "),
-        (["tables", "wells.md", "--table", "2"], "wells.md has 1 tables: --table takes a number"),
+        (["tables", "wells.md", "--table", "2"], "wells.md has 1 tables: there is no --table 2"),
         (["tables", "wells.md", "--csv", "--json"], "give one of --json, --csv and --sentences"),
     ],
 )

@@ -37,10 +37,10 @@ def test_index_needs_files_that_are_there(fails, docs, tmp_path):
 
 def test_index_leaves_out_what_cannot_be_read_and_says_so(run, docs, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "markitdown", None)
-    (docs / "page.html").write_text("<p>A page.</p>")
+    (tmp_path / "page.html").write_text("<p>A page.</p>")
     (docs / "a-photo.txt").write_bytes(b"\x89PNG\x00\xff")
     (docs / "notes.jsonl").write_text('{"text": "Anna sang."}\nno JSON\n{"text": "Bob slept."}\n', encoding="utf-8")
-    code, out, err = run("index", docs, docs / "page.html", "--store", tmp_path / "s")
+    code, out, err = run("index", docs, tmp_path / "page.html", "--store", tmp_path / "s")
     assert code == 1
     assert "3 documents indexed" in out  # two files, and the line before the bad one
     assert err.startswith("factoid: error: 3 files left out, the others are indexed: ")

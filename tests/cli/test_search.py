@@ -86,12 +86,17 @@ def test_search_says_which_encoder_a_store_wants(fails, store, monkeypatch):
         (["Vasa", "--mmr", "2"], "mmr must be from 0"),
         (["Vasa", "--expand", "-1"], "expand must be at least 0"),
         (["Vasa", "--parameters", "9"], "--parameters must be a JSON object of names"),
-        (["Vasa", "--parameters", '{"nprobe": 9}'], "no search parameter 'nprobe'"),
         (["Vasa", "--refine", "0"], "refine must be at least 1"),
     ],
 )
 def test_search_checks_its_options(fails, store, argv, problem):
     assert problem in fails("search", store, *argv)
+
+
+def test_search_tells_an_approximate_index_how_wide_to_search(run, hits, fails, docs, tmp_path):
+    run("index", docs, "--store", tmp_path / "s", "--index", "HNSW32")
+    assert hits(tmp_path / "s", "Vasa", "--parameters", '{"efSearch": 9}')
+    assert "no search parameter 'nprobe'" in fails("search", tmp_path / "s", "Vasa", "--parameters", '{"nprobe": 9}')
 
 
 def test_search_mixes_granularities(run, hits, store):

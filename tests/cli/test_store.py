@@ -75,7 +75,10 @@ def test_merge(run, report, fails, store, tmp_path):
     with UnitStore(tmp_path / "other", encoder=None) as opened:
         opened.update_metadata({"new": 1}, ids=list(others)[:1])
     assert "is in both stores" in fails(*merge, "--on-conflict", "error")
-    assert report(*merge, "--on-conflict", "keep")["units"] == 0 < report(*merge)["units"]
+    assert report(*merge, "--on-conflict", "keep")["units"] == 0
+    assert held(store) == before | others
+    run(*merge)
+    assert held(store) == before | held(tmp_path / "other")
 
 
 def test_delete_by_id_and_by_filter(run, report, fails, store, docs):

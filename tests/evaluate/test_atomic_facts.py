@@ -92,7 +92,7 @@ def test_the_query_itself_is_left_out_but_not_its_sentence():
     assert (scores.proposition_p1, scores.proposition_r5, scores.sentence_r5, scores.queries) == (1, 1, 1, 1)
     scores = score_atomic_facts(WordVectors(), FactCorpus([replace(query, labels=("c_d_0_0",))], targets))
     assert (scores.proposition_p1, scores.proposition_r5, scores.sentence_r5) == (0, 0, 1)
-    with pytest.raises(InvalidInputError, match="a label among the 3 targets, got 1 queries without"):
+    with pytest.raises(InvalidInputError, match="none of 1 queries has a label among the 3 targets"):
         score_atomic_facts(WordVectors(), FactCorpus([replace(query, labels=("elsewhere",))], targets))
 
 

@@ -147,9 +147,7 @@ def convert_spel(
 
     files = (aida, enwiki, out_of_domain)
     if bool(vocabulary) == any(files) or (any(files) and not aida):
-        raise InvalidInputError(
-            "expected --vocabulary DIR, or --aida FILE with --enwiki FILE and --out-of-domain FILE, and not both"
-        )
+        raise InvalidInputError("expected --vocabulary DIR, or --aida with --enwiki and --out-of-domain, and not both")
     lists = VocabularyFiles.in_folder(vocabulary) if vocabulary else VocabularyFiles(*files)  # type: ignore[arg-type]
     with opts.waiting("converting", quiet=quiet):
         folder = convert(checkpoint, lists, output, tokenizer=tokenizer)

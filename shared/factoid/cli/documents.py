@@ -70,9 +70,7 @@ def tables(
     for file in files:
         document = clean_layout(read_layout(file))
         if table is not None and not 1 <= table <= len(document.tables):
-            raise InvalidInputError(
-                f"{file} has {len(document.tables)} tables: --table takes a number from 1 to that, got {table}"
-            )
+            raise InvalidInputError(f"{file} has {len(document.tables)} tables: there is no --table {table}")
         for number, grid in enumerate(document.tables, 1):
             if table not in (None, number):
                 continue

@@ -73,9 +73,7 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
     sentence_of = dict(zip(ids, sentence_ids, strict=True))
     queries = [fact for fact in corpus.queries if not sentence_of.keys().isdisjoint(fact.labels)]
     if not queries:
-        raise InvalidInputError(
-            f"expected a query with a label among the {len(ids)} targets, got {len(corpus.queries)} queries without"
-        )
+        raise InvalidInputError(f"none of {len(corpus.queries)} queries has a label among the {len(ids)} targets")
     texts = list(dict.fromkeys(fact.sentence for fact in targets))
     encoded = dict(zip(texts, encoder.encode_passages(texts), strict=True))
     vectors = np.concatenate([tokens.vectors for tokens in encoded.values()])

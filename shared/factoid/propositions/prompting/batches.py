@@ -121,9 +121,7 @@ class PropositionBatch:
         if not 1 <= max_requests <= 50_000:
             raise InvalidInputError(f"max_requests must be from 1 to 50,000, OpenAI's limit, got {max_requests}")
         if propositionizer.client is None:
-            raise PropositionizerError(
-                "batches need a synchronous client: PromptPropositionizer(openai.OpenAI(), model)"
-            )
+            raise PropositionizerError("batches need a synchronous client, such as openai.OpenAI()")
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
         self.max_requests = max_requests

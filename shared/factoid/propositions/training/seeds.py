@@ -95,10 +95,8 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
     """
     sizes = Counter(pair.passage.document_id for pair in pairs)
     if not sizes or (count > 0 and len(sizes) == 1):
-        raise InvalidInputError(
-            f"expected pairs of two documents at least, one of them to be held out, got {len(pairs)} pairs of "
-            f"{len(sizes)}: give more documents, or hold out 0"
-        )
+        problem = f"expected pairs of two documents at least, one of them to be held out, got those of {len(sizes)}"
+        raise InvalidInputError(f"{problem}: give more documents, or hold out 0")
     count = min(count, max(len(pairs) // 10, 1))
     held_out: set[str] = set()
     for document_id in sorted(sizes, key=lambda document_id: hashlib.sha256(document_id.encode()).digest())[:-1]:

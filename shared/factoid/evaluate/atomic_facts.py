@@ -93,7 +93,8 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
         counts[:2] += _shares([ids[place] for place in best], labels)
         ranked = list(dict.fromkeys(sentence_ids[place] for place in best))
         counts[2:] += _shares(ranked, {sentence_of[label] for label in labels})
-    return AtomicFactScores(*(counts / len(queries)).tolist(), len(queries))
+    proposition_p1, proposition_r5, sentence_p1, sentence_r5 = (counts / len(queries)).tolist()
+    return AtomicFactScores(proposition_p1, proposition_r5, sentence_p1, sentence_r5, len(queries))
 
 
 def read_fact_corpus(queries: str | PathLike[str], targets: str | PathLike[str]) -> FactCorpus:

@@ -81,8 +81,8 @@ def test_the_policy_for_unsupported_propositions(run, report, corpus, inner, tmp
     monkeypatch.setattr(inner, "_script", lambda unit: [unit.text, "Napoleon came."])
     assert "Napoleon" not in run("split", corpus(1), *FLAN)[1]
     assert "Napoleon" in run("split", corpus(1), *FLAN, "--unsupported", "keep")[1]
-    indexed = report("index", corpus(1), *FLAN, "--store", tmp_path / "s", "--unsupported", "keep")
-    assert indexed["total"]["proposition"] == 2
+    index = ("index", corpus(1), *FLAN, "--store", tmp_path / "s", "--unsupported", "keep")
+    assert report(*index)["total"]["proposition"] == 2
 
 
 def test_wrong_usage(fails, corpus, tmp_path):

@@ -33,15 +33,6 @@ def test_search_shows_passages_with_the_facts_in_them(run, store, monkeypatch):
     assert "»" not in out
 
 
-def test_a_document_cannot_steer_the_terminal(run, tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps({"text": "The Vasa \x1b[31m sank.", "title": "Va\x07sa", "source": "a\x1bb"}))
-    run("index", path, "--store", tmp_path / "s")
-    _, out, _ = run("search", tmp_path / "s", "Vasa")
-    assert "sank" in out
-    assert not re.search(r"[\x00-\x09\x0b-\x1f]", out)
-
-
 def test_search_prints_json_and_a_context_within_a_budget(run, report, store):
     found = report("search", store, "Did the Vasa sink?", "-k", "1", "--words", "6")
     assert found["granularity"] == "proposition"

@@ -80,20 +80,10 @@ def test_against_a_loop_over_single_products(corpus):
     assert figures == pytest.approx(loop(corpus))
 
 
-def test_the_query_itself_is_left_out_but_not_its_sentence():
-    text = "anna was born in oslo"
-    targets = [
-        Fact("c_d_0_0", "c_d_0", text, ((0, 4), (9, 13))),
-        Fact("c_d_0_1", "c_d_0", text, ((0, 4), (17, 21))),
-        Fact("c_d_1_0", "c_d_1", "where anna born works", ((6, 15),)),
-    ]
-    query = Fact("c_d_0_0", "c_d_0", text, targets[0].spans, ("c_d_1_0", "elsewhere"))
-    scores = score_atomic_facts(WordVectors(), FactCorpus([query], targets))
-    assert (scores.proposition_p1, scores.proposition_r5, scores.sentence_r5, scores.queries) == (1, 1, 1, 1)
-    scores = score_atomic_facts(WordVectors(), FactCorpus([replace(query, labels=("c_d_0_0",))], targets))
-    assert (scores.proposition_p1, scores.proposition_r5, scores.sentence_r5) == (0, 0, 1)
-    with pytest.raises(InvalidInputError, match="none of 1 queries has a label among the 3 targets"):
-        score_atomic_facts(WordVectors(), FactCorpus([replace(query, labels=("elsewhere",))], targets))
+def test_labels_are_needed():
+    fact = Fact("a", "s", "anna moved", ((0, 4),), ("elsewhere",))
+    with pytest.raises(InvalidInputError, match="none of 1 queries has a label among the 1 targets"):
+        score_atomic_facts(WordVectors(), FactCorpus([fact], [fact]))
 
 
 LINE = {"id": "7_8_0_0", "sentence_text": "Anna moved.", "spans": [{"end": 4, "start": 0}]}

@@ -29,12 +29,6 @@ def test_ndcg_against_the_best_of_all_orders(lists, k):
     assert ndcg(lists, k) == pytest.approx(sum(expected) / len(expected))
 
 
-def test_ndcg_by_hand():
-    assert ndcg([[True]], 4) == 1.0  # the paper's advantage of those who retrieve little
-    assert ndcg([[False, True, True], []], 2) == pytest.approx(1 / math.log2(3) / (1 + 1 / math.log2(3)) / 2)
-    assert ndcg([[False, True]], 1) == 0.0  # the ideal has the document that stands beyond k
-
-
 @given(LISTS, CUTS)
 def test_mrr_and_accuracy_from_their_definitions(lists, k):
     places = [next((relevance.index(True) + 1 for _ in [0] if True in relevance), math.inf) for relevance in lists]

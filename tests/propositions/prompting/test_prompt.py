@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 
 import pytest
 
@@ -33,12 +31,3 @@ def test_prompt_for_ends_where_the_model_goes_on():
     assert prompt_for(unit, "Do it.\n") == "Do it.\n\nInput: Title: T. Section: . Content: two lines\nOutput:"
     with pytest.raises(InvalidInputError, match="title holds a lone surrogate"):
         prompt_for(passage("Text.", "T\ud800"))
-
-
-def test_importing_loads_no_model_library_and_no_client():
-    code = (
-        "import sys, factoid.propositions.flan_t5, factoid.propositions.prompting.prompted\n"
-        "print({'torch', 'transformers', 'openai', 'safetensors'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

@@ -114,6 +114,8 @@ def test_index_reads_standard_input(run, tmp_path, monkeypatch):
 
 def test_before_a_large_corpus_is_embedded_its_units_are_estimated(run, docs, tmp_path, monkeypatch):
     monkeypatch.setattr("factoid.cli.index._LARGE", 100)
-    _, _, err = run("index", docs, "--store", tmp_path / "a")
+    index = ("index", docs, "--store")
+    _, _, err = run(*index, tmp_path / "a")
     assert "factoid: 0.0 MB of text, about 3 passages, 6 sentences, 6 propositions to embed" in err
+    assert "about 6 sentences to embed" in run(*index, tmp_path / "c", "--granularities", "sentence")[2]
     assert run("index", docs, "--store", tmp_path / "b", "--quiet")[2] == ""

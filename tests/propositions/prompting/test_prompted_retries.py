@@ -23,6 +23,7 @@ MENDED = {
     "unreadable response, an error": (200, {"error": {"message": "Slow down.", "code": 429}}),
     "unreadable response, no choices": (200, {**completion(""), "choices": []}),
     "unreadable response, no message": (200, {**completion(""), "choices": [{"index": 0}]}),
+    "unreadable response, a number for text": (200, completion(5)),
     "unreadable response, numbers for parts": (200, completion([5])),
 }
 

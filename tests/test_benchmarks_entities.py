@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.entities import factoidqa, passages
-from benchmarks.entities.process import timed
+from benchmarks.entities.process import disk_bytes, timed
 from factoid.entities.articles.article import Article
 
 
@@ -62,6 +62,14 @@ def test_minilm_in_processes_of_their_own(tmp_path):
     assert found.result[0][0] == list(texts[1])
     assert found.seconds > 0
     assert found.peak > 50 * 2**20  # torch alone is more
+
+
+def test_bytes_of_a_folder(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "file").write_bytes(bytes(1000))
+    (tmp_path / "link").symlink_to(tmp_path / "deep" / "file")
+    (tmp_path / "circle").symlink_to(tmp_path)
+    assert disk_bytes(tmp_path) == 1000
 
 
 # Article stores of made-up articles

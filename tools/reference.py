@@ -61,7 +61,7 @@ RECORDS = [
     *("factoid.propositions.prompting.batches", "factoid.propositions.score"),
     *("factoid.index.tune", "factoid.entities", "factoid.entities.articles"),
     *("factoid.evaluate.citations", "factoid.evaluate.answers", "factoid.evaluate.atomic_facts"),
-    *("factoid.evaluate.granularities", "factoid.evaluate.linking", "factoid.evaluate.costs"),
+    *("factoid.evaluate.granularities", "factoid.evaluate.linking"),
     *("factoid.late_interaction.training.examples", "factoid.late_interaction.training.train"),
     "factoid.propositions.training.train",
 ]

@@ -18,10 +18,9 @@ from pathlib import Path
 
 from benchmarks.entities import factoidqa
 from benchmarks.entities.factoidqa import FactoidQA, Question
-from benchmarks.entities.process import Timed, timed
+from benchmarks.entities.process import Timed, disk_bytes, timed
 from benchmarks.store.report import fill
 from factoid.evaluate.answers import has_answer_dpr, has_answer_normalized
-from factoid.evaluate.costs import disk_bytes
 from factoid.evaluate.rankings import judge, mrr, ndcg, top_k_accuracy
 
 WORDS = (50, 100, 300, 1000)

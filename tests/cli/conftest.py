@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -38,11 +39,6 @@ def docs(tmp_path):
 
 
 @pytest.fixture
-def texts():
-    return {"Vasa": VASA, "Leaning Tower of Pisa": PISA}
-
-
-@pytest.fixture
 def run(capsys):
     """Run a command; return exit code, stdout and stderr."""
 
@@ -51,6 +47,18 @@ def run(capsys):
         return code, *capsys.readouterr()
 
     return run
+
+
+@pytest.fixture
+def report(run):
+    """Run a command with --json; return what it prints."""
+
+    def report(*argv):
+        code, out, err = run(*argv, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return report
 
 
 @pytest.fixture

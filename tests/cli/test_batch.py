@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.propositions.prompting.batch_server import BatchServer
 from tests.propositions.prompting.server import running
 
 
-def test_estimate(run, docs, fails, tmp_path):
+def test_estimate(run, report, docs, fails, tmp_path):
     command = ("estimate", docs, "--model", "m")
     priced = (*command, "--price-in", "1", "--price-out", "2", "--cache", tmp_path / "cache")
-    code, out, err = run(*priced, "--json")
-    found = json.loads(out)
-    assert (code, err) == (0, "")
+    found = report(*priced)
     assert found["passages"] == found["usage"]["requests"] == 3
     assert found["cost"] == pytest.approx(2 * found["batch_cost"])
     assert {path.name for path in tmp_path.iterdir()} == {"docs"}  # no cache is made
@@ -34,7 +30,7 @@ def server(monkeypatch):
         yield made
 
 
-def test_submit_collect_and_index(run, fails, docs, server, tmp_path):
+def test_submit_collect_and_index(run, report, fails, docs, server, tmp_path):
     cache = tmp_path / "cache"
     options = ("--model", "m", "--cache", cache, "--base-url", server.url)
     assert "takes files" in fails("batch", "submit", *options)
@@ -44,16 +40,11 @@ def test_submit_collect_and_index(run, fails, docs, server, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"docs"}
     assert "batch0  validating  0 of 3 requests" in run("batch", "submit", docs, *options)[1]
     assert "batch0  in_progress" in run("batch", "status", *options)[1]
-    code, out, _ = run("batch", "collect", "--wait", *options)
-    assert code == 0
-    assert "3 passages answered" in out
+    assert "3 passages answered" in run("batch", "collect", "--wait", *options)[1]
     assert "no batches" in run("batch", "status", *options)[1]
     server.requests.clear()
-    estimated = json.loads(run("estimate", docs, "--model", "m", "--cache", cache, "--json")[1])
-    assert estimated["usage"]["requests"] == 0
-    prompted = ("--propositionizer", "openai", "--model", "m", "--base-url", server.url)
-    code, out, _ = run("index", docs, "--store", tmp_path / "store", *prompted, "--cache", cache)
-    assert code == 0
+    assert report("estimate", docs, "--model", "m", "--cache", cache)["usage"]["requests"] == 0
+    assert run("index", docs, "--store", tmp_path / "store", "--propositionizer", "openai", *options)[0] == 0
     assert server.requests == []
 
 
@@ -66,7 +57,7 @@ def test_a_cache_that_is_another_file(fails, docs, server, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"docs", "notes.txt"}
 
 
-def test_what_comes_back_is_sent_again(run, docs, server, tmp_path):
+def test_what_comes_back_is_sent_again(run, report, docs, server, tmp_path):
     options = ("--model", "m", "--cache", tmp_path / "cache", "--base-url", server.url)
     server.endings = ["in_progress", "expired"]
     run("batch", "submit", docs, *options)
@@ -76,5 +67,5 @@ def test_what_comes_back_is_sent_again(run, docs, server, tmp_path):
     assert "sent again by: factoid batch submit" in out
     run("batch", "submit", docs, *options)
     assert "not ended yet: 1" in run("batch", "collect", *options)[1]
-    found = json.loads(run("batch", "collect", "--json", *options)[1])
+    found = report("batch", "collect", *options)
     assert (found["answered"], found["returned"]) == (1, {"batch expired": 1})

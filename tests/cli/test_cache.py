@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import pytest
 
-from factoid.propositions import NoPropositions, Report
+from factoid.propositions import NoPropositions
 from tests.propositions.passages import Batching, passages
 
 
@@ -34,25 +33,14 @@ def corpus(tmp_path):
 FLAN = ("--propositionizer", "flan-t5")
 
 
-def test_index_with_one_more_document_asks_for_one_more(run, corpus, inner, tmp_path):
-    for count in (100, 101):
-        _, out, _ = run("index", corpus(count), "--store", tmp_path / "s", "--json", *FLAN)
-    report = json.loads(out)
-    assert (report["documents"], report["unchanged"], len(inner.asked)) == (1, 100, 101)
-    assert report["decomposition"] == asdict(Report(1, 2))
-    _, out, _ = run("index", corpus(101), "--store", tmp_path / "s", "--words", "4", *FLAN)  # other passages
-    assert "from the cache" not in out
-
-
-def test_index_and_split_share_a_cache(run, corpus, inner, tmp_path):
+def test_index_and_split_share_a_cache(run, report, corpus, inner, tmp_path):
     cache = ("--cache", tmp_path / "cache")
     run("split", corpus(100), *FLAN, *cache)
     _, out, err = run("split", corpus(101), *FLAN, *cache)
     assert len(out.splitlines()) == 202
     assert err.startswith("101 passages (100 from the cache) → 202 propositions; 0 passages fell back")
-    _, out, _ = run("index", corpus(101), "--store", tmp_path / "s", "--json", *FLAN, *cache)
-    assert json.loads(out)["decomposition"]["cached"] == 101
-    assert len(inner.asked) == 101
+    indexed = report("index", corpus(101), "--store", tmp_path / "s", *FLAN, *cache)
+    assert (indexed["decomposition"]["cached"], len(inner.asked)) == (101, 101)
 
 
 def test_split_that_is_interrupted_goes_on_where_it_was(run, corpus, inner, tmp_path, monkeypatch):
@@ -72,46 +60,29 @@ def test_split_that_is_interrupted_goes_on_where_it_was(run, corpus, inner, tmp_
     assert inner.asked == [unit.text for unit in passages(200)[-len(inner.asked) :]]
 
 
-def test_failures_are_retried_where_that_is_wanted(run, corpus, inner, tmp_path, monkeypatch):
-    path = corpus(3)
-    split = ("split", path, *FLAN, "--cache", tmp_path / "cache")
-    index = ("index", path, *FLAN, "--cache", tmp_path / "cache", "--store", tmp_path / "s", "--json")
-    own = ("index", path, *FLAN, "--store", tmp_path / "own", "--json")
+def test_failures_are_retried_where_that_is_wanted(run, report, corpus, inner, tmp_path, monkeypatch):
+    split = ("split", corpus(3), *FLAN, "--cache", tmp_path / "cache")
+    index = ("index", corpus(3), *FLAN, "--cache", tmp_path / "cache", "--store", tmp_path / "s")
+    without_cache = ("index", corpus(3), *FLAN, "--store", tmp_path / "t")
     monkeypatch.setattr(inner, "_script", lambda unit: NoPropositions("refusal"))
-    for command in (split, index, own):
+    for command in (split, index, without_cache):
         run(*command)
-    assert len(inner.asked) == 6
     assert "3 passages fell back to sentences (3 refusal)" in run(*split)[2]
     monkeypatch.setattr(inner, "_script", lambda unit: [unit.text])
-    assert json.loads(run(*index)[1])["unchanged"] == json.loads(run(*own)[1])["unchanged"] == 3
-    for command in (index, own):
-        report = json.loads(run(*command, "--retry-failed")[1])
-        assert (report["documents"], report["decomposition"]["failures"]) == (3, {})
-    assert len(inner.asked) == 12
-    monkeypatch.setattr(inner, "_script", lambda unit: NoPropositions("refusal"))
-    corpus(5)
-    assert "(2 refusal)" in run(*split)[2]
-    monkeypatch.setattr(inner, "_script", lambda unit: [unit.text])
+    assert report(*index)["unchanged"] == report(*without_cache)["unchanged"] == 3
+    assert len(inner.asked) == 6
     assert "0 passages fell back" in run(*split, "--retry-failed")[2]
+    for command in (index, without_cache):
+        indexed = report(*command, "--retry-failed")
+        assert (indexed["documents"], indexed["decomposition"]["failures"]) == (3, {})
 
 
-def test_failures_that_may_pass_are_told(run, corpus, inner, tmp_path, monkeypatch):
-    monkeypatch.setattr(inner, "_script", lambda unit: NoPropositions("timed out", transient=True))
-    command = ("index", corpus(3), *FLAN, "--store", tmp_path / "s")
-    _, out, err = run(*command)
-    assert "3 timed out; another try may mend 3" in out
-    assert "another try may mend 3" in err
-    monkeypatch.setattr(inner, "_script", lambda unit: [unit.text])
-    assert "3 documents indexed" in run(*command)[1]
-    assert "3 unchanged" in run(*command)[1]
-
-
-def test_the_policy_for_unsupported_propositions(run, corpus, inner, tmp_path, monkeypatch):
+def test_the_policy_for_unsupported_propositions(run, report, corpus, inner, tmp_path, monkeypatch):
     monkeypatch.setattr(inner, "_script", lambda unit: [unit.text, "Napoleon came."])
     assert "Napoleon" not in run("split", corpus(1), *FLAN)[1]
     assert "Napoleon" in run("split", corpus(1), *FLAN, "--unsupported", "keep")[1]
-    index = ("index", corpus(1), *FLAN, "--store", tmp_path / "s", "--unsupported", "keep", "--json")
-    assert json.loads(run(*index)[1])["total"]["proposition"] == 2
+    index = ("index", corpus(1), *FLAN, "--store", tmp_path / "s", "--unsupported", "keep")
+    assert report(*index)["total"]["proposition"] == 2
 
 
 def test_wrong_usage(fails, corpus, tmp_path):

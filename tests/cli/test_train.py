@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 import pytest
@@ -35,8 +34,7 @@ def test_documents_become_pairs_and_a_model(run, docs, tiny, tmp_path):
     assert [len(own.propositions) for own in pairs] == [2, 2, 2]
     assert {own.propositionizer for own in pairs} == {"scripted"}
     record = read_record(folder)
-    assert record.training_pairs + record.held_out_pairs == 3
-    assert record.held_out_pairs
+    assert (record.training_pairs + record.held_out_pairs, record.held_out_pairs > 0) == (3, True)
     assert out.splitlines()[0] == "3 pairs kept, 0 dropped: model/pairs.jsonl"
     assert f"F1 {record.score.f1:.3f}" in out
     assert record.similarity == "EncoderSimilarity"
@@ -44,13 +42,11 @@ def test_documents_become_pairs_and_a_model(run, docs, tiny, tmp_path):
     assert (folder / "propositions.sqlite").exists()
 
 
-def test_pairs_can_be_made_first_and_trained_on_later(run, docs, tiny):
+def test_pairs_can_be_made_first_and_trained_on_later(run, report, docs, tiny):
     code, out, _ = run("train-propositionizer", docs, "--output", "seeds", "--pairs-only", "--passages", "2")
     assert (code, out) == (0, "2 pairs kept, 0 dropped: seeds/pairs.jsonl\n")
-    options = ["--pairs", "seeds/pairs.jsonl", "--output", "model", "--held-out", "0", "--json", *SHORT]
-    code, out, _ = run("train-propositionizer", *options)
-    record = json.loads(out)
-    assert code == 0
+    options = ["--pairs", "seeds/pairs.jsonl", "--output", "model", "--held-out", "0", *SHORT]
+    record = report("train-propositionizer", *options)
     assert (record["training_pairs"], record["steps"], record["score"]) == (2, 1, None)
 
 
@@ -67,7 +63,6 @@ def test_wrong_use_is_one_line(fails, docs, tmp_path):
     pairs = ["--pairs", tmp_path / "none.jsonl", "--output", tmp_path / "model"]
     assert "not both" in fails("train-propositionizer", docs, *pairs)
     assert "none.jsonl cannot be read" in fails("train-propositionizer", *pairs)
-    assert "epochs of 1 at least" in fails("train-propositionizer", *pairs, "--epochs", 0)
     none = ("train-propositionizer", docs, "--output", tmp_path / "m", "--passages", 0)
     assert "--passages must be at least 1, got 0" in fails(*none)
     assert not (tmp_path / "m").exists()

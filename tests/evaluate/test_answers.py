@@ -71,26 +71,10 @@ def test_means():
 def test_predictions_that_begin_with_yes_or_no_count_as_that_word():
     predictions, answers = ["Yes, he was the sixteenth", "no. He was born in"], [["yes", "Yes."], "No"]
     assert score_answers(predictions, answers).exact_match == 0  # as EntityQuestions is scored
-    scores = score_answers(predictions, answers, yes_no=True)
-    assert (scores.exact_match, scores.f1) == (1, 1)
+    assert score_answers(predictions, answers, yes_no=True).exact_match == 1
     predictions = answers = ["Norway", " 1832", ""]
     assert score_answers(predictions, answers).exact_match == 1
     assert score_answers(predictions, answers, yes_no=True).exact_match == 1 / 3
-
-
-@pytest.mark.parametrize(
-    ("predictions", "answers", "problem"),
-    [
-        ([], [], "at least 1, got 0 and 0"),
-        (["x"], ["x", "y"], "got 1 and 2"),
-        ("ab", [["a"], ["b"]], "a list of predictions"),
-        (["a", "b"], "ab", "a list of answers"),
-        (["a"], [3], "a list of answers"),
-    ],
-)
-def test_predictions_that_do_not_fit(predictions, answers, problem):
-    with pytest.raises(InvalidInputError, match=problem):
-        score_answers(predictions, answers)
 
 
 @pytest.mark.parametrize(
@@ -98,14 +82,11 @@ def test_predictions_that_do_not_fit(predictions, answers, problem):
     [
         ("The party", "art", False, True, False),
         ("in the U.S. today", "US", False, True, True),
-        ("in the US today", "U.S.", False, True, True),
         ("caf\u00e9", "cafe\u0301", True, False, False),
         ("Joan Collins played her.", "joan collins", True, True, True),
         ("Joan H. Collins", "Joan Collins", False, False, False),
         ("the Battle of the Bulge", "battle of Bulge", False, True, True),
-        ("Ulm, 1879", "Ulm 1879", False, True, True),
         ("Ulm, 1879", "ulm , 1879", True, True, True),  # tokens, whatever the space between
-        ("anything", "", False, False, False),
         ("anything", "the", False, False, False),
     ],
 )
@@ -119,11 +100,8 @@ def tokens_one_by_one(text):
     tokens, open_word = [], False
     for char in unicodedata.normalize("NFD", text):
         kind = unicodedata.category(char)[0]
-        if kind in "LNM":
-            if open_word:
-                tokens[-1] += char
-            else:
-                tokens.append(char)
+        if kind in "LNM" and open_word:
+            tokens[-1] += char
         elif kind not in "ZC":
             tokens.append(char)
         open_word = kind in "LNM"
@@ -137,55 +115,47 @@ def test_dpr_against_all_runs_of_tokens(text, answer):
     assert has_answer_dpr(text, [answer]) is (bool(answer_tokens) and answer_tokens in runs)
 
 
-@pytest.mark.parametrize("measure", [exact_match, f1, has_answer_normalized, has_answer_dpr])
 @pytest.mark.parametrize(
-    ("text", "answers", "problem"),
+    ("measure", "arguments", "problem"),
     [
-        ("a", [], "at least one answer"),
-        (None, ["a"], "a text as a string"),
-        ("a", [None], "a text as a string"),
-        ("a", {"a": 1}, "a list of answers, or one as a string"),
+        (score_answers, ([], []), "at least 1, got 0 and 0"),
+        (score_answers, (["x"], ["x", "y"]), "got 1 and 2"),
+        (score_answers, ("ab", [["a"], ["b"]]), "a list of predictions"),
+        (score_answers, (["a", "b"], "ab"), "a list of answers"),
+        (exact_match, ("a", []), "at least one answer"),
+        (f1, (None, ["a"]), "a text as a string"),
+        (has_answer_normalized, ("a", [None]), "a text as a string"),
+        (has_answer_dpr, ("a", {"a": 1}), "a list of answers, or one as a string"),
+        (score_yes_no, (["yes"], ["maybe"]), "a right answer of yes or no"),
+        (score_yes_no, (["yes"], [1]), "a right answer of yes or no"),
+        (score_yes_no, ([None], [True]), "an answer as a string"),
     ],
 )
-def test_texts_and_answers_that_are_none(measure, text, answers, problem):
-    with pytest.raises(InvalidInputError, match=f"expected {problem}"):
-        measure(text, answers)
-
-
-@pytest.mark.parametrize(
-    ("answers", "meaning"),
-    [
-        ([" YES, because it rains", "yesterday"], True),
-        (["no.", "Not really", "Nobody", "Norway"], False),
-        (['"Yes"', "True", "", "It is not"], None),
-    ],
-)
-def test_the_paper_reads_the_prefixes_yes_and_no(answers, meaning):
-    assert [read_yes_no(answer) for answer in answers] == [meaning] * len(answers)
+def test_what_cannot_be_measured(measure, arguments, problem):
+    with pytest.raises(InvalidInputError, match=problem):
+        measure(*arguments)
 
 
 @pytest.mark.parametrize(
-    ("answers", "meaning"),
+    ("answers", "of_prefix", "of_word"),  # the paper reads the prefixes yes and no
     [
-        (["yes", "Yes.", " YES, because it rains", '"True"', "\n- yes\nno", "**Yes**"], True),
-        (["no", "False", "no, yes", "“No”"], False),
-        (["", "...", "Nobody", "It is true", "0 no", "yesterday", "No1"], None),
+        ([" YES, because it rains", "Yes."], True, True),
+        (["no.", "no, yes"], False, False),
+        (["yesterday"], True, None),
+        (["Not really", "Nobody", "No1"], False, None),
+        (['"Yes"', '"True"', "- yes\nno", "**Yes**"], None, True),
+        (["False", "“No”"], None, False),
+        (["", "...", "It is true", "0 no"], None, None),
     ],
 )
-def test_whole_words(answers, meaning):
-    assert [read_yes_no(answer, whole_words=True) for answer in answers] == [meaning] * len(answers)
+def test_yes_and_no(answers, of_prefix, of_word):
+    assert {read_yes_no(answer) for answer in answers} == {of_prefix}
+    assert {read_yes_no(answer, whole_words=True) for answer in answers} == {of_word}
 
 
 def test_scores_by_hand():
-    predictions, answers = ["Yes", "no", "maybe", "False", ""], [True, True, "true", False, "NO"]
+    predictions, answers = ["Yes", "no", "maybe", "False", ""], [True, True, "true", np.False_, "NO"]
     scores = score_yes_no(predictions, answers)
     assert (scores.accuracy, scores.invalid, scores.questions) == (1 / 5, 3, 5)
     scores = score_yes_no(predictions, answers, whole_words=True)
-    assert (scores.accuracy, scores.invalid, scores.questions) == (2 / 5, 2, 5)
-    assert score_yes_no(["Yes", "no"], np.array([True, True])).accuracy == 0.5
-
-
-@pytest.mark.parametrize("answer", ["maybe", "", "Yes.", 1, 0.0, None, ["yes"]])
-def test_right_answers_that_are_none(answer):
-    with pytest.raises(InvalidInputError, match="expected a right answer of yes or no"):
-        score_yes_no(["yes", "no"], [True, answer])
+    assert (scores.accuracy, scores.invalid) == (2 / 5, 2)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from tests.late_interaction.word_vectors import TextVectors, WordVectors
 
 NAMES = "anna berg clara dora emil fritz greta hanna".split()
 PLACES = "oslo berlin paris rome vienna madrid lisbon prague".split()
+SENTENCE_END = re.compile(r"(?<=\.) ")
 
 
 class TextEncoder:
@@ -29,105 +32,57 @@ def questions(seed):
     for _ in range(12):
         passages = []
         for _ in range(random.integers(2, 9)):
-            facts = [
-                f"{str(random.choice(NAMES)).title()} was born in {random.choice(PLACES)}."
-                for _ in range(random.integers(1, 5))
-            ]
+            people = random.choice(NAMES, random.integers(1, 5))
+            facts = [f"{name.title()} was born in {random.choice(PLACES)}." for name in people]
             passages.append(Document(" ".join(facts), title=f"Page {random.integers(9)}"))
         yield AskedPassages(f"where was {random.choice(NAMES)} born", passages, [str(random.choice(PLACES))])
 
 
-def maxsim(query, vectors):
-    return sum(max(float(np.float64(a) @ np.float64(b)) for b in vectors) for a in query)
+def of_tokens(ranker, query, passage, level):
+    """Score one passage, and each of its sentences with its text."""
+    if level == "sentence":
+        parts = [Document(text, passage.title) for text in SENTENCE_END.split(passage.text)]
+        own = [(ranker.rank(query, [part], Granularity.PASSAGE)[0].score, part.text) for part in parts]
+        return max(own)[0], own
+    own = [(hit.score, hit.unit.text) for hit in ranker.rank(query, [passage], Granularity.SENTENCE)]
+    return ranker.rank(query, [passage], Granularity.PASSAGE)[0].score, own
+
+
+def of_texts(encoder, query, passage, level):
+    """Do the same by one vector each; where passages are encoded, no sentence has a score."""
+    texts = SENTENCE_END.split(passage.text) if level == "sentence" else [passage.text]
+    vectors = encoder.encode_units([f"{passage.title}: {text}" for text in texts])
+    own = [
+        (float(encoder.encode_queries([query])[0] @ vector), text) for vector, text in zip(vectors, texts, strict=True)
+    ]
+    return max(own)[0], own if level == "sentence" else []
 
 
 def shares(rankings, answers):
     """P@1 and R@5 of texts with scores, by sorting and looking for the answer."""
-    firsts, fives = [], []
-    for ranked, answer in zip(rankings, answers, strict=True):
-        texts = [text for _, text in sorted(ranked, key=lambda row: -row[0])]
-        firsts.append(answer in texts[0])
-        fives.append(any(answer in text for text in texts[:5]))
-    return [np.mean(firsts), np.mean(fives)]
+    best = [
+        [answer in text for _, text in sorted(rows)[:-6:-1]] for rows, answer in zip(rankings, answers, strict=True)
+    ]
+    return [np.mean([relevant[0] for relevant in best]), np.mean([any(relevant) for relevant in best])]
 
 
-def cut(text):
-    """Sentences with their places."""
-    start = 0
-    for sentence in text.split(". "):
-        yield sentence.rstrip(".") + ".", start, start + len(sentence.rstrip(".")) + 1
-        start += len(sentence) + 2
-
-
-@pytest.mark.parametrize("alpha", [1.0, 0.3])
-def test_late_interaction_against_single_products(alpha):
-    encoder = TextVectors()
-    asked = list(questions(0))
-    answers = [question.answers[0] for question in asked]
-    expected = {}
-    for level in ("sentence", "passage"):
-        of_sentences, of_passages = [], []
-        for question in asked:
-            coarse, finer = (encoder.encode_query(question.query, finer=side).vectors for side in (False, True))
-            sentences, passages = [], []
-            for passage in question.passages:
-                if level == "sentence":
-                    own = [
-                        (maxsim(coarse, encoder.encode_passages([f"{passage.title}: {text}"])[0].vectors), text)
-                        for text, _, _ in cut(passage.text)
-                    ]
-                    passages.append((max(score for score, _ in own), passage.text))
-                else:
-                    [tokens] = encoder.encode_passages([f"{passage.title}: {passage.text}"])
-                    around = maxsim(coarse, tokens.vectors)
-                    heading = len(passage.title) + 2
-                    own = []
-                    for text, start, end in cut(passage.text):
-                        inside = [
-                            vector
-                            for vector, (first, last) in zip(tokens.vectors, tokens.spans - heading, strict=True)
-                            if start <= first and last <= end and last > 0
-                        ]
-                        own.append((maxsim(finer, inside) + alpha * around, text))
-                    passages.append((around, passage.text))
-                sentences += own
-            of_sentences.append(sentences)
-            of_passages.append(passages)
-        expected[level] = [*shares(of_sentences, answers), *shares(of_passages, answers)]
-    rows = score_levels(AnyGranularityRanker(encoder, alpha=alpha), asked)
-    assert [row.encoding for row in rows] == [Granularity.SENTENCE, Granularity.PASSAGE]
-    for row in rows:
-        figures = [row.sentence_p1, row.sentence_r5, row.passage_p1, row.passage_r5]
-        assert figures == pytest.approx(expected[row.encoding])
-        assert row.questions == len(asked)
-    assert len({*map(tuple, expected.values())}) == 2
-
-
-def test_single_vectors_against_their_products():
-    encoder = TextEncoder()
+@pytest.mark.parametrize(
+    ("model", "score"),
+    [(AnyGranularityRanker(TextVectors(), alpha=0.3), of_tokens), (TextEncoder(), of_texts)],
+    ids=["tokens", "texts"],
+)
+def test_against_one_text_at_a_time(model, score):
     asked = list(questions(1))
     answers = [question.answers[0] for question in asked]
-
-    def score(query, title, text):
-        return float(encoder.encode_queries([query])[0] @ encoder.encode_units([f"{title}: {text}"])[0])
-
-    sentences = [
-        [(score(q.query, passage.title, text), text) for passage in q.passages for text, _, _ in cut(passage.text)]
-        for q in asked
-    ]
-    best = [
-        [
-            (max(score(q.query, passage.title, text) for text, _, _ in cut(passage.text)), passage.text)
-            for passage in q.passages
-        ]
-        for q in asked
-    ]
-    whole = [[(score(q.query, passage.title, passage.text), passage.text) for passage in q.passages] for q in asked]
-    by_sentence, by_passage = score_levels(encoder, asked)
-    assert [by_sentence.sentence_p1, by_sentence.sentence_r5] == pytest.approx(shares(sentences, answers))
-    assert [by_sentence.passage_p1, by_sentence.passage_r5] == pytest.approx(shares(best, answers))
-    assert [by_passage.passage_p1, by_passage.passage_r5] == pytest.approx(shares(whole, answers))
-    assert (by_passage.sentence_p1, by_passage.sentence_r5) == (None, None)
+    rows = score_levels(model, asked)
+    assert [(row.encoding, row.questions) for row in rows] == [("sentence", 12), ("passage", 12)]
+    for row in rows:
+        scored = [[(*score(model, each.query, part, row.encoding), part) for part in each.passages] for each in asked]
+        of_passages = [[(around, part.text) for around, _, part in parts] for parts in scored]
+        assert [row.passage_p1, row.passage_r5] == pytest.approx(shares(of_passages, answers))
+        of_sentences = [[pair for _, own, _ in parts for pair in own] for parts in scored]
+        expected = pytest.approx(shares(of_sentences, answers)) if of_sentences[0] else [None, None]
+        assert [row.sentence_p1, row.sentence_r5] == expected
 
 
 def test_what_makes_a_text_relevant():
@@ -143,10 +98,14 @@ def test_passages_without_a_sentence_are_ranked_as_passages_alone():
         assert (row.sentence_p1, row.passage_r5) == (1, 1)
 
 
-def test_bad_input():
-    with pytest.raises(InvalidInputError, match="expected passages to rank, got none for 'where'"):
-        score_levels(HashEncoder(), [AskedPassages("where", [], ["x"])])
-    with pytest.raises(InvalidInputError, match="at least one"):
-        score_levels(HashEncoder(), [])
-    with pytest.raises(InvalidInputError, match="at least one answer"):
-        score_levels(HashEncoder(), [AskedPassages("where", [Document("Here.")], [])])
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ([AskedPassages("where", [], ["x"])], "expected passages to rank, got none for 'where'"),
+        ([], "at least one"),
+        ([AskedPassages("where", [Document("Here.")], [])], "at least one answer"),
+    ],
+)
+def test_bad_input(asked, problem):
+    with pytest.raises(InvalidInputError, match=problem):
+        score_levels(HashEncoder(), asked)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,12 +14,10 @@ ROUEN, PARIS = Mention(0, 5, "Rouen"), Mention(10, 15, "Paris")
 
 
 def test_titles_are_compared_as_mediawiki_shows_them_or_as_resolved():
-    linked = [[Mention(0, 5, "loire_(river)")]]
+    linked, annotated = [[Mention(0, 5, "loire_(river)")]], [[Mention(0, 5, "Loire")]]
     assert strict_scores(linked, [[Mention(0, 5, "Loire (river)")]]).f1 == 1.0
-    annotated = [[Mention(0, 5, "Loire")]]
     assert strict_scores(linked, annotated).f1 == 0.0
-    redirects = {"loire_(river)": "Loire"}
-    assert strict_scores(linked, annotated, resolve=lambda title: redirects.get(title, title)).f1 == 1.0
+    assert strict_scores(linked, annotated, resolve=lambda title: title.title().removesuffix("_(River)")).f1 == 1.0
 
 
 MENTIONS = st.lists(
@@ -44,15 +44,13 @@ def test_scores_against_counting_one_by_one(texts):
 
 def test_statistics():
     linked = [[ROUEN, PARIS, Mention(20, 25, "rouen")], [], [PARIS], []]
-    statistics = linking_statistics(linked)
-    assert (statistics.linked, statistics.most, statistics.average, statistics.texts) == (0.5, 2, 0.75, 4)
+    assert astuple(linking_statistics(linked)) == (0.5, 2, 0.75, 4)
 
 
 def test_title_accuracy():
     linked = [[ROUEN, PARIS], [Mention(0, 7, "Mercury (planet)")], [], [PARIS]]
     titles = ["paris", "Mercury_(god)", "Lyon", ["Lyon", "Paris"]]
     assert title_accuracy(linked, titles) == 2 / 4
-    assert title_accuracy(linked, titles, resolve=str.upper) == 2 / 4
     assert title_accuracy([[ROUEN]], [[]]) == 0.0
 
 
@@ -60,10 +58,8 @@ def test_title_accuracy():
     ("measure", "arguments", "problem"),
     [
         (strict_scores, ([[]], [[], []]), "as many lists of mentions as lists of annotations, got 1 and 2"),
-        (strict_scores, ([ROUEN], [[ROUEN]]), "expected a list of"),
         (linking_statistics, ([],), "at least one text"),
         (linking_statistics, ([ROUEN],), "expected a list of"),
-        (title_accuracy, ([[], []], ["x"]), "got 2 and 1"),
         (title_accuracy, ([[ROUEN]], "R"), "expected a list of"),
     ],
 )

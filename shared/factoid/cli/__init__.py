@@ -89,9 +89,7 @@ def _factoid(
 
 @app.command("demo")
 def _demo(
-    questions: Annotated[
-        list[str] | None, argument("QUESTION", "Questions to ask instead of the prepared ones.")
-    ] = None,
+    questions: Annotated[list[str] | None, argument("QUESTION", "Instead of the prepared questions.")] = None,
     docs: Annotated[str | None, option("PATH", "Your own folder or file, instead of the encyclopedia.")] = None,
     encoder: opts.EncoderName = None,
     quiet: opts.Quiet = False,
@@ -113,11 +111,7 @@ def _demo(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code.
-
-    Args:
-        argv: The arguments; None for those of the process.
-    """
+    """Run one command and return its exit code; `argv` is None for the arguments of the process."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a character that a terminal lacks is no reason to fail

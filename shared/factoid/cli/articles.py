@@ -14,20 +14,16 @@ from factoid.errors import InvalidInputError
 from factoid.terminal import count, plain, wrap
 
 _MOST = 20  # names that a list shows
+_SOURCES_HELP = (
+    "Files and folders: a MediaWiki XML dump (.bz2), the output of wikiextractor --json, KILT's knowledge source, the Parquet "
+    'files of wikimedia/wikipedia, JSON lines of {"title", "text", "aliases", "redirects", "metadata"} or of {title: text}, '
+    "CSV with columns title, text, aliases, redirects and id, and redirects as lines of a name, a tab and a target."
+)
 
 
 def build_articles(
     path: Annotated[str, argument("PATH", "The file to make; it is replaced when the new one is whole.")],
-    sources: Annotated[
-        list[str],
-        argument(
-            "SOURCE",
-            "Files and folders: a MediaWiki XML dump (.bz2), the output of wikiextractor --json, KILT's knowledge "
-            'source, the Parquet files of wikimedia/wikipedia, JSON lines of {"title", "text", "aliases", "redirects", '
-            '"metadata"} or of {title: text}, CSV with columns title, text, aliases, redirects and id, and redirects as '
-            "lines of a name, a tab and a target.",
-        ),
-    ],
+    sources: Annotated[list[str], argument("SOURCE", _SOURCES_HELP)],
     source_format: Annotated[
         Literal["auto", "dump", "wikiextractor", "kilt", "parquet", "titles", "jsonl", "csv", "redirects"],
         option(None, "What the sources are; auto goes by the name and the first bytes of each.", "--format"),
@@ -37,13 +33,10 @@ def build_articles(
     redirects: Annotated[list[str] | None, option("FILE", "A file of redirects; may be repeated.")] = None,
     words: Annotated[int, option("N", "First words of each article to keep.")] = 1000,
     duplicates: Annotated[
-        Literal["first", "last", "join", "error"],
-        option(None, "Which of several articles of one title to keep; join joins their texts."),
+        Literal["first", "last", "join", "error"], option(None, "Which of several articles of one title to keep.")
     ] = "first",
     workers: Annotated[int, option("N", "Processes that read a MediaWiki dump.")] = 1,
-    allow_truncated: Annotated[
-        bool, option(None, "Read a damaged MediaWiki dump up to the damage, else an error.", "--allow-truncated")
-    ] = False,
+    allow_truncated: Annotated[bool, option(None, "Read a dump up to its damage.", "--allow-truncated")] = False,
     restart: Annotated[bool, option(None, "Do not go on with a build that was interrupted.", "--restart")] = False,
     *,
     output: opts.Output,
@@ -75,7 +68,7 @@ def build_articles(
         warn=False,  # the report says it
     )
     built = f"{count(report.articles, 'article')}, {count(report.names, 'name')}, {decimal(report.bytes)}"
-    aliases = "1 alias" if report.aliases == 1 else f"{report.aliases:,} aliases"
+    aliases = f"{report.aliases:,} {'alias' if report.aliases == 1 else 'aliases'}"
     lines = [
         f"{path}: {built}, in {report.seconds:,.1f} s",
         f"{count(report.redirects, 'redirect')}, {aliases}, {count(report.links, 'link')}",
@@ -138,16 +131,9 @@ def convert_spel(
     checkpoint: Annotated[str, argument("FILE", "A published checkpoint, such as spel-base-step-3-500K.pt.")],
     output: Annotated[str, option("DIR", "The new folder; SpELLinker(DIR) loads it.")],
     tokenizer: Annotated[
-        str,
-        option(
-            "PATH",
-            "RoBERTa's tokenizer.json, or a folder that holds it or vocab.json and merges.txt; or the name roberta-base "
-            "or roberta-large, which downloads it from the Hugging Face hub.",
-        ),
+        str, option("PATH", "RoBERTa's tokenizer.json or its folder; or roberta-base or roberta-large, to download it.")
     ],
-    vocabulary: Annotated[
-        str | None, option("DIR", "A folder with the files aida.txt, enwiki_20230827.txt and out_of_domain.txt.")
-    ] = None,
+    vocabulary: Annotated[str | None, option("DIR", "A folder with the three files of the options below.")] = None,
     aida: Annotated[Path | None, option("FILE", "aida.txt, where the files lie in several places.")] = None,
     enwiki: Annotated[Path | None, option("FILE", "enwiki_20230827.txt, likewise.")] = None,
     out_of_domain: Annotated[Path | None, option("FILE", "out_of_domain.txt, likewise.")] = None,
@@ -161,9 +147,7 @@ def convert_spel(
 
     files = (aida, enwiki, out_of_domain)
     if bool(vocabulary) == any(files) or (any(files) and not aida):
-        raise InvalidInputError(
-            "expected --vocabulary DIR, or --aida FILE with --enwiki FILE and --out-of-domain FILE, and not both"
-        )
+        raise InvalidInputError("expected --vocabulary DIR, or --aida with --enwiki and --out-of-domain, and not both")
     lists = VocabularyFiles.in_folder(vocabulary) if vocabulary else VocabularyFiles(*files)  # type: ignore[arg-type]
     with opts.waiting("converting", quiet=quiet):
         folder = convert(checkpoint, lists, output, tokenizer=tokenizer)

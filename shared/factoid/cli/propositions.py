@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import Annotated, Literal
 
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError
 from factoid.terminal import count
-
-if TYPE_CHECKING:
-    from factoid.propositions.prompting.batches import Batch, BatchReport
-    from factoid.units import Unit
+from factoid.units import Unit
 
 _BATCH = 64  # passages decomposed together: output starts early, and models still get full batches
 _WINDOW = 4096  # with a cache, which divides them into batches itself
@@ -90,22 +85,19 @@ def estimate(
     prices = None
     if price_in is not None and price_out is not None:
         prices = Prices(price_in, price_out, batch_discount=batch_discount)
-    cost = estimate_cost(
-        opts.read_passages(paths, words, show_progress=output.show_progress),
-        prices,
-        model=model,
-        cache=PropositionCache(cache) if cache and Path(cache).exists() else None,
-    )
+    passages = opts.read_passages(paths, words, show_progress=output.show_progress)
+    known = PropositionCache(cache) if cache and Path(cache).exists() else None
+    cost = estimate_cost(passages, prices, model=model, cache=known)
     output.print(cost, cost)
 
 
 def batch(
     action: Annotated[
         Literal["submit", "status", "collect", "cancel"],
-        typer.Argument(
-            help="submit: send the passages of files that are neither in the cache nor on their way. status: tell how the "
-            "batches are. collect: put what has come into the cache. cancel: stop all batches.",
-            show_default=False,
+        argument(
+            None,
+            "submit: send passages that are neither in the cache nor on their way. status: tell how the batches are. "
+            "collect: put what has come into the cache. cancel: stop all batches.",
         ),
     ],
     model: Model,
@@ -133,8 +125,13 @@ def batch(
     if action == "collect":
         report = batches.wait() if wait else batches.collect()
         rest = batches.poll()
-        value = {**asdict(report), "batches": [asdict(batch) for batch in rest]}
-        output.print(value, "\n".join(_described(report, rest)))
+        used = f"{report.usage.prompt_tokens:,} prompt tokens, {report.usage.completion_tokens:,} tokens of answers"
+        lines = [str(report), used]
+        if rest:
+            lines.append(f"not ended yet: {len(rest)}. Collect again later, or with --wait")
+        if report.returned:
+            lines.append("what came back without an answer is sent again by: factoid batch submit")
+        output.print({**asdict(report), "batches": [asdict(batch) for batch in rest]}, "\n".join(lines))
         return
     if action == "submit":
         chosen = batches.submit(list(opts.read_passages(paths or [], words, show_progress=show)))
@@ -147,12 +144,3 @@ def batch(
     ]
     nothing = "no batches: everything is in the cache, or nothing was submitted"
     output.print([asdict(batch) for batch in chosen], "\n".join(lines) or nothing)
-
-
-def _described(report: BatchReport, rest: Sequence[Batch]) -> Iterator[str]:
-    yield str(report)
-    yield f"{report.usage.prompt_tokens:,} prompt tokens, {report.usage.completion_tokens:,} tokens of answers"
-    if rest:
-        yield f"not ended yet: {len(rest)}. Collect again later, or with --wait"
-    if report.returned:
-        yield "what came back without an answer is sent again by: factoid batch submit"

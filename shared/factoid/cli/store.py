@@ -14,7 +14,7 @@ from factoid.errors import InvalidInputError, StoreError
 from factoid.terminal import count
 
 app = typer.Typer(
-    no_args_is_help=True, help="See what a store holds, check it, make it smaller, copy it, and move units in and out."
+    no_args_is_help=True, help="See what a store holds, check, shrink and copy it, move units in and out."
 )
 
 Folder = Annotated[str, argument("DIR", "The store.")]
@@ -81,8 +81,7 @@ def merge(
     store: Folder,
     other: Annotated[str, argument("OTHER", "The store to add.")],
     on_conflict: Annotated[
-        Literal["replace", "keep", "error"],
-        option(None, "A document or unit that differs in both: take the other's, keep this one's, or stop."),
+        Literal["replace", "keep", "error"], option(None, "Take the other's of what differs, keep this one's, or stop.")
     ] = "replace",
     *,
     output: opts.Output,

@@ -27,33 +27,16 @@ def tune(
     store: opts.StorePath,
     granularity: Annotated[opts.Kind, option(None, "Whose vectors are searched.")] = "proposition",
     kinds: Annotated[
-        list[str] | None,
-        option("KIND", 'FAISS factory strings, as in "Flat HNSW32"; may be repeated.', default="some worth a try"),
+        list[str] | None, option("KIND", 'FAISS factory strings, as in "Flat HNSW32".', default="some worth a try")
     ] = None,
     k: Annotated[int, option("N", "How many vectors a search is to find.", "-k")] = 10,
-    query_file: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "What users ask, one question per line. Without it, vectors of the store, taken at random and left out of "
-            "what is searched; real questions are harder to answer, and their recall may be lower.",
-        ),
-    ] = None,
+    query_file: Annotated[Path | None, option("FILE", "Questions, one per line, instead of its vectors.")] = None,
     queries: Annotated[int, option("N", "How many searches at most.")] = 200,
-    refine: Annotated[
-        int, option("N", "Compressed kinds: candidates per result scored again with the exact vectors, 0 for none.")
-    ] = _REFINE,
+    refine: Annotated[int, option("N", "Compressed kinds: candidates per result scored again exactly.")] = _REFINE,
     recall: Annotated[float, option("R", "What the kinds that are proposed must reach.")] = 0.95,
-    limit: Annotated[
-        int, option("N", "Measure on so many vectors, taken at random; memory is needed for them and for an index.")
-    ] = 100_000,
+    limit: Annotated[int, option("N", "Measure on so many vectors, taken at random.")] = 100_000,
     answers: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Fit the weights of passage and words instead, and keep them if they are better: JSON lines, each with a "
-            '"question" and its "answers".',
-        ),
+        Path | None, option("FILE", 'Fit the weights of searches instead, to JSON lines of "question" and "answers".')
     ] = None,
     dry_run: Annotated[bool, option(None, "With --answers: leave the store as it is.", "--dry-run")] = False,
     encoder: opts.EncoderName = None,
@@ -63,12 +46,11 @@ def tune(
     """Measure kinds of index on a store's own vectors, or fit the weights of its searches to questions with answers."""
     from factoid.files.readers import decode
 
+    show = output.show_progress
     if answers is not None:
         pairs = list(read_records(answers, _answered, expected='{"question": "…", "answers": ["…"]}'))
         with opts.open_store(store, encoder=opts.make_encoder(encoder), read_only=dry_run) as opened:
-            fitted = opened.tune_weights(
-                pairs, granularity=granularity, keep=not dry_run, show_progress=output.show_progress
-            )
+            fitted = opened.tune_weights(pairs, granularity=granularity, keep=not dry_run, show_progress=show)
         output.print(fitted, "\n".join(_fitted(fitted)))
         return
     if not 0 <= recall <= 1:
@@ -88,7 +70,7 @@ def tune(
             k=k,
             refine=refine,
             limit=limit,
-            show_progress=output.show_progress,
+            show_progress=show,
         )
     fastest, smallest = report.fastest(recall), report.smallest(recall)
     if output.as_json:
@@ -100,9 +82,7 @@ def tune(
     if fastest is None or smallest is None:
         print(f"\nNo kind reaches a recall of {recall:g}: raise --refine, or name other --kinds.")
         return
-    proposals = {"Fastest": fastest, "Smallest": smallest}
-    if fastest == smallest:
-        proposals = {"Fastest and smallest": fastest}
+    proposals = {"Fastest": fastest, "Smallest": smallest} if fastest != smallest else {"Fastest and smallest": fastest}
     for title, row in proposals.items():
         print(f"\n{title} with a recall of {recall:g} or more:")
         _print_proposal(row, store, report)
@@ -119,23 +99,18 @@ def _answered(record: dict[str, Any]) -> tuple[str, list[str]]:
 def _fitted(report: WeightsReport) -> Iterator[str]:
     yield f"{count(report.questions, 'question')}, {report.answerable:,} with an answer among the passages found"
     yield f"{'':<18}{'passage':>8}{'words':>7}{'MRR':>8}"
-    for name, weights, mrr in (
-        ("as the store was", report.current, report.current_mrr),
-        ("fitted", report.best, report.held_out_mrr),
-    ):
+    before, after = (report.current, report.current_mrr), (report.best, report.held_out_mrr)
+    for name, (weights, mrr) in (("as the store was", before), ("fitted", after)):
         yield f"{name:<18}{weights.passage:>8g}{weights.lexical:>7g}{mrr:>8.3f}"
     low, high = report.gain
     yield (
         "\nMRR is the mean of 1 / the rank of the first passage with an answer; of the fitted weights by cross-validation, on "
         f"questions that they were not fitted to: {low:+.3f} to {high:+.3f} (95 %)."
     )
-    yield (
-        "Searches of this store weigh by the fitted ones from now on."
-        if report.applied
-        else "The store weighs as before."
-        if low > 0
-        else "That is no sure gain: the store weighs as before."
-    )
+    if report.applied:
+        yield "Searches of this store weigh by the fitted ones from now on."
+    else:
+        yield "The store weighs as before." if low > 0 else "That is no sure gain: the store weighs as before."
 
 
 def _measured(report: TuneReport) -> Iterator[str]:
@@ -168,15 +143,9 @@ def _print_table(report: TuneReport) -> None:
     for head in ("recall", "ms", "ms (95 %)", "bytes/vector", "build, s"):
         table.add_column(head, no_wrap=True, justify="right")
     for row in report.rows:
-        table.add_row(
-            row.kind,
-            ", ".join(f"{name} {value}" for name, value in row.parameters.items()),
-            f"{row.recall:.3f}",
-            f"{row.median_ms:.3f}",
-            f"{row.p95_ms:.3f}",
-            f"{row.bytes_per_vector:,.0f}",
-            f"{row.build_s:.2f}",
-        )
+        parameters = ", ".join(f"{name} {value}" for name, value in row.parameters.items())
+        numbers = f"{row.recall:.3f} {row.median_ms:.3f} {row.p95_ms:.3f} {row.bytes_per_vector:,.0f} {row.build_s:.2f}"
+        table.add_row(row.kind, parameters, *numbers.split())
     Console(width=120, markup=False, highlight=False).print(table)
 
 
@@ -191,8 +160,7 @@ def _print_proposal(row: TuneRow, store: str, report: TuneReport) -> None:
     if report.refine not in (0, _REFINE) and check_kind(row.kind, report.dim).lossy:
         arguments["refine"] = report.refine
     if arguments:
+        keywords = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
         options = " ".join(f"--{name} {shlex.quote(json.dumps(value))}" for name, value in arguments.items())
-        print(
-            f"  store.search(…, granularity={kind!r}, {', '.join(f'{name}={arguments[name]!r}' for name in arguments)})"
-        )
+        print(f"  store.search(…, granularity={kind!r}, {keywords})")
         print(f"  factoid search {shlex.quote(store)} QUESTION --granularity {kind} {options}")

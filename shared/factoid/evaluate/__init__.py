@@ -1,1 +1,1 @@
-"""The measures of the papers: of rankings, of answers, of entity linkers, and of what they cost."""
+"""The measures of the papers: of rankings, of answers and of entity linkers."""

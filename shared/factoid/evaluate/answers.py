@@ -7,14 +7,13 @@ is no string, a question without an expected answer, no questions, and lists tha
 
 from __future__ import annotations
 
+import operator
 import re
 import string
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from factoid.errors import InvalidInputError
 from factoid.evaluate.checks import check_list, check_pairs
@@ -96,26 +95,20 @@ def read_yes_no(answer: str, *, whole_words: bool = False) -> bool | None:
         start = answer.strip().lower()
         return True if start.startswith("yes") else False if start.startswith("no") else None
     first = _FIRST_WORD.search(answer)
-    return None if first is None else _MEANINGS.get(first[0].lower())
+    return _MEANINGS.get(first[0].lower()) if first else None
 
 
 def score_yes_no(
     predictions: Sequence[str], answers: Sequence[bool | str], *, whole_words: bool = False
 ) -> YesNoScores:
-    """Return accuracy and the number of invalid answers, read as `read_yes_no` does.
-
-    The right answers are bools, or "yes", "true", "no" or "false", whatever the case.
-    """
+    """Compare predictions, read by `read_yes_no`, with bools, or with "yes", "true", "no" or "false" in any case."""
     check_pairs(predictions, "predictions", answers, "answers", least=1)
     said = [read_yes_no(prediction, whole_words=whole_words) for prediction in predictions]
-    right = 0
-    for meaning, answer in zip(said, answers, strict=True):
-        expected = _MEANINGS.get(answer.strip().lower()) if isinstance(answer, str) else answer
-        if not isinstance(expected, bool | np.bool_):
-            raise InvalidInputError(
-                f"expected a right answer of yes or no: a bool, yes, true, no or false, got {answer!r}"
-            )
-        right += meaning == expected
+    expected = [_MEANINGS.get(str(answer).strip().lower()) for answer in answers]
+    if None in expected:
+        wrong = answers[expected.index(None)]
+        raise InvalidInputError(f"expected a right answer of yes or no: a bool, yes, true, no or false, got {wrong!r}")
+    right = sum(map(operator.eq, said, expected))
     return YesNoScores(right / len(said), said.count(None), len(said))
 
 
@@ -125,11 +118,10 @@ def has_answer_normalized(text: str, answers: str | Sequence[str], *, whole_word
     As in the paper's evaluation, the answer may begin and end within a word: "art" is found in "party". `whole_words` wants a
     run of whole words. An answer without words, once normalized, is in no text.
     """
-    normals = [normal for answer in _expected(answers) if (normal := normalize_answer(answer))]
-    normal_text = normalize_answer(text)
-    if whole_words:
-        return any(f" {normal} " in f" {normal_text} " for normal in normals)
-    return any(normal in normal_text for normal in normals)
+    space = " " if whole_words else ""
+    normal_text = f"{space}{normalize_answer(text)}{space}"
+    normals = filter(None, map(normalize_answer, _expected(answers)))
+    return any(f"{space}{normal}{space}" in normal_text for normal in normals)
 
 
 def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:

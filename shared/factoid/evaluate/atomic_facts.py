@@ -29,8 +29,6 @@ from factoid.units import check_text
 _READ = 21  # the best propositions of a query, before the query itself is left out
 _FEW = 5
 
-Name = str | PathLike[str]
-
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -75,15 +73,12 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
     sentence_of = dict(zip(ids, sentence_ids, strict=True))
     queries = [fact for fact in corpus.queries if not sentence_of.keys().isdisjoint(fact.labels)]
     if not queries:
-        raise InvalidInputError(
-            f"expected a query with a label among the {len(ids)} targets, got {len(corpus.queries)} queries without"
-        )
+        raise InvalidInputError(f"none of {len(corpus.queries)} queries has a label among the {len(ids)} targets")
     texts = list(dict.fromkeys(fact.sentence for fact in targets))
-    encoded = encoder.encode_passages(texts)
-    firsts = dict(zip(texts, np.cumsum([0, *(len(tokens.spans) for tokens in encoded)]).tolist(), strict=False))
-    of_text = dict(zip(texts, encoded, strict=True))
-    vectors = np.concatenate([tokens.vectors for tokens in encoded])
-    columns = [firsts[fact.sentence] + np.flatnonzero(_mask(of_text[fact.sentence], fact)) for fact in targets]
+    encoded = dict(zip(texts, encoder.encode_passages(texts), strict=True))
+    vectors = np.concatenate([tokens.vectors for tokens in encoded.values()])
+    firsts = dict(zip(texts, np.cumsum([0, *(len(tokens.spans) for tokens in encoded.values())]), strict=False))
+    columns = [firsts[fact.sentence] + np.flatnonzero(_mask(encoded[fact.sentence], fact)) for fact in targets]
     starts = np.cumsum([0, *map(len, columns)])[:-1]
     gathered = np.concatenate(columns)
     query_tokens = {text: encoder.encode_query(text) for text in dict.fromkeys(fact.sentence for fact in queries)}
@@ -102,7 +97,7 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
     return AtomicFactScores(proposition_p1, proposition_r5, sentence_p1, sentence_r5, len(queries))
 
 
-def read_fact_corpus(queries: Name, targets: Name) -> FactCorpus:
+def read_fact_corpus(queries: str | PathLike[str], targets: str | PathLike[str]) -> FactCorpus:
     """Read queries and targets as JSON lines, the form in which the task of Table 7 is published.
 
     Each line has an `id` of cluster, document, sentence and proposition, joined by "_"; `sentence_text`; `spans`, as objects of
@@ -126,7 +121,7 @@ def _shares(ranked: Sequence[str], labels: set[str]) -> tuple[float, float]:
 
 def _fact(fields: dict[str, Any]) -> Fact:
     pairs = [(span["start"], span["end"]) if isinstance(span, dict) else span for span in fields["spans"]]
-    fact_id, text, label = fields["id"], fields["sentence_text"], fields.get("label", [])
+    fact_id, text, label = fields["id"], fields["sentence_text"], fields.get("label", ())
     check_text(text, "sentence_text")
     spans = tuple((int(start), int(end)) for start, end in pairs)
     labels = (label,) if isinstance(label, str) else tuple(label)

@@ -13,12 +13,12 @@ a passage which is not there is not supported, and none of its citations are cou
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from os import PathLike
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Protocol
 
 from factoid.errors import InvalidInputError
@@ -27,11 +27,7 @@ from factoid.files.lines import read_records
 from factoid.sentences import sentence_spans
 from factoid.units import Document, Unit
 
-MOST_CITATIONS = 3
-"""Number of citations of a sentence that are judged, as in ALCE's program."""
-
 _MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
-_NUMBER = re.compile(r"\d+")
 _SPACED_MARKERS = re.compile(rf"(?<!\s)\s*+(?:{_MARKER.pattern}\s*)*{_MARKER.pattern}")
 
 
@@ -54,17 +50,15 @@ class CitedText:
     sentences: Sequence[str]  # or claims, without markers, or the whole answer, at the level of the gold citations
     passages: Sequence[Unit | Document | str]  # an entailment model reads a title before the text, as in ALCE
     citations: Sequence[Sequence[int]]  # for each sentence the indices of the passages that it cites, from 0
-    # those that support it; None for a sentence that nobody judged
-    gold: Sequence[Collection[int] | None] | None = None
+    gold: Sequence[Collection[int] | None] | None = None  # those that support it; None where nobody judged
 
     def __post_init__(self) -> None:
         check_list(self.sentences, "sentences")
         check_list(self.passages, "passages")
         check_lists(self.citations, "citations")
         for what, values in (("citations", self.citations), ("gold citations", self.gold)):
-            if values is not None and len(values) != len(self.sentences):
-                sentences = f"{len(self.sentences)} sentences"
-                raise InvalidInputError(f"expected {what} for each of {sentences}, got them for {len(values)}")
+            if values is not None and len(values) != (count := len(self.sentences)):
+                raise InvalidInputError(f"expected {what} for each of {count} sentences, got them for {len(values)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +73,13 @@ class CitationScores:
 
 
 def score_citations(
-    answers: Iterable[CitedText], model: EntailmentModel, *, most_citations: int | None = MOST_CITATIONS
+    answers: Iterable[CitedText], model: EntailmentModel, *, most_citations: int | None = 3
 ) -> list[CitationScores]:
     """Judge the citations of each answer as ALCE does; `mean_scores` averages them.
 
     The model is called up to three times, with all pairs at once. Scores by different models cannot be compared. Only the first
-    `most_citations` citations of each sentence are judged; None for all.
-
-    Raises:
-        InvalidInputError: most_citations is below 1.
+    `most_citations` citations of each sentence are judged, by default as many as in ALCE's program; None for all.
     """
-    if most_citations is not None and most_citations < 1:
-        raise InvalidInputError(f"most_citations must be at least 1, or None for all, got {most_citations}")
     texts = list(answers)
     cited = [
         (number, text.sentences[place], tuple(places[:most_citations]))
@@ -101,7 +90,7 @@ def score_citations(
 
     def judge(questions: Sequence[tuple[int, str, Sequence[int]]]) -> list[bool]:
         premises = [
-            "\n".join(premise(texts[number].passages[place]) for place in places) for number, _, places in questions
+            "\n".join(_premise(texts[number].passages[place]) for place in places) for number, _, places in questions
         ]
         return model.entails(premises, [sentence for _, sentence, _ in questions]) if questions else []
 
@@ -113,19 +102,17 @@ def score_citations(
     together = judge(cited)
     several = [row for row, entailed in zip(cited, together, strict=True) if entailed and len(row[2]) > 1]
     single = [(*row[:2], [place]) for row in several for place in row[2]]
-    alone = judge(single)
     rest = [(*row[:2], without(row[2], place)) for row in several for place in row[2]]
-    doubtful = [row for row, entailed in zip(rest, alone, strict=True) if not entailed]
-    unneeded = iter(judge(doubtful))
-    useful = [entailed or not next(unneeded) for entailed in alone]
+    alone = judge(single)
+    needless = iter(judge([row for row, entailed in zip(rest, alone, strict=True) if not entailed]))
 
     supported, right, counted = ([0] * len(texts) for _ in range(3))
     for (number, _, places), entailed in zip(cited, together, strict=True):
         supported[number] += entailed
         right[number] += entailed and len(places) == 1
         counted[number] += len(places)
-    for (number, _, _), counts in zip(single, useful, strict=True):
-        right[number] += counts
+    for (number, _, _), entailed in zip(single, alone, strict=True):
+        right[number] += entailed or not next(needless)
     return [
         CitationScores(hits / max(citations, 1), entailed / max(len(text.sentences), 1), len(text.sentences), citations)
         for text, hits, entailed, citations in zip(texts, right, supported, counted, strict=True)
@@ -152,8 +139,7 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
         count, hits = sum(len(places) for places, _ in judged), sum(len(places & right) for places, right in judged)
         shares = [len(places & right) / len(right) for places, right in judged if right]
         precision = hits / count if count else float(not shares)
-        recall = math.fsum(shares) / len(shares) if shares else 1.0
-        scores.append(CitationScores(precision, recall, len(judged), count))
+        scores.append(CitationScores(precision, fmean(shares) if shares else 1.0, len(judged), count))
     return scores
 
 
@@ -163,13 +149,11 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
     Raises:
         InvalidInputError: Nothing was judged.
     """
-    judged = [score for score in scores if score.sentences]
+    judged = [astuple(score) for score in scores if score.sentences]
     if not judged:
         raise InvalidInputError("expected at least one answer with a sentence that was judged, got none")
-    precision = math.fsum(score.precision for score in judged) / len(judged)
-    recall = math.fsum(score.recall for score in judged) / len(judged)
-    sentences, citations = sum(score.sentences for score in judged), sum(score.citations for score in judged)
-    return CitationScores(precision, recall, sentences, citations)
+    precisions, recalls, sentences, citations = zip(*judged, strict=True)
+    return CitationScores(fmean(precisions), fmean(recalls), sum(sentences), sum(citations))
 
 
 def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
@@ -221,7 +205,7 @@ def _cited(fields: dict[str, Any]) -> CitedText:
     return CitedText(sentences, passages, citations, gold)
 
 
-def premise(passage: Unit | Document | str) -> str:
+def _premise(passage: Unit | Document | str) -> str:
     """Return a passage as ALCE shows it to the entailment model: "Title: …" on a line of its own, if it has one."""
     if isinstance(passage, str):
         return passage
@@ -229,4 +213,4 @@ def premise(passage: Unit | Document | str) -> str:
 
 
 def _places(text: str) -> list[int]:
-    return [int(number) - 1 for marker in _MARKER.findall(text) for number in _NUMBER.findall(marker)]
+    return [int(number) - 1 for marker in _MARKER.findall(text) for number in re.findall(r"\d+", marker)]

@@ -30,14 +30,11 @@ _FEW = 5  # R@5
 
 @dataclass(frozen=True, slots=True)
 class AskedPassages:
-    """A question with passages to rank, such as the hundred best of a retriever.
-
-    The passages are in the order in which the retriever returned them; a text with any of the answers is relevant.
-    """
+    """A question with passages to rank."""
 
     query: str
-    passages: Sequence[Document]
-    answers: Sequence[str]
+    passages: Sequence[Document]  # such as the hundred best of a retriever, in its order
+    answers: Sequence[str]  # a text with any of them is relevant
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,60 +65,42 @@ def score_levels(
         check_list(question.passages, "passages")
         if not question.passages:
             raise InvalidInputError(f"expected passages to rank, got none for {question.query!r:.80}: leave it out")
-    rank = _rank_by_tokens if isinstance(model, AnyGranularityRanker) else _rank_by_vectors
     rows = []
     for level in (Granularity.SENTENCE, Granularity.PASSAGE):
         of_sentences, of_passages = [], []
         for question in questions:
-            sentences, passages = rank(model, question, level)
+            sentences, passages = _rank(model, question, level)
             order = sorted(passages, key=lambda position: (-passages[position], position))[:_FEW]
             of_passages.append([has_answer(question.passages[position].text, question.answers) for position in order])
             if sentences is not None:
                 best = sorted(sentences, key=lambda row: (-row[0], row[1]))[:_FEW]
                 of_sentences.append([has_answer(text, question.answers) for _, _, text in best])
-        rows.append(
-            LevelScores(
-                level,
-                top_k_accuracy(of_sentences, 1) if of_sentences else None,
-                top_k_accuracy(of_sentences, _FEW) if of_sentences else None,
-                top_k_accuracy(of_passages, 1),
-                top_k_accuracy(of_passages, _FEW),
-                len(questions),
-            )
-        )
+        p1, r5 = (top_k_accuracy(of_sentences, k) if of_sentences else None for k in (1, _FEW))
+        of_passages_p1, of_passages_r5 = (top_k_accuracy(of_passages, k) for k in (1, _FEW))
+        rows.append(LevelScores(level, p1, r5, of_passages_p1, of_passages_r5, len(questions)))
     return rows
 
 
-def _rank_by_tokens(ranker: Any, question: AskedPassages, level: Granularity) -> Ranked:
-    if level is Granularity.PASSAGE:
-        hits = ranker.rank(question.query, question.passages, Granularity.SENTENCE)
-        sentences = [(hit.score, hit.position, hit.unit.text) for hit in hits if hit.unit is not hit.passage]
-        return sentences, {hit.position: hit.parts[level.value] for hit in hits}
-    documents, positions = _sentences(question)
-    hits = ranker.rank(question.query, documents, Granularity.PASSAGE)  # what is encoded is ranked
-    return _with_best([(hit.score, positions[hit.position], hit.unit.text) for hit in hits])
+def _rank(model: Any, question: AskedPassages, level: Granularity) -> Ranked:
+    if level is Granularity.SENTENCE:
+        rows = [
+            (position, Document(passage.text[start:end], passage.title, passage.section))
+            for position, passage in enumerate(question.passages)
+            for start, end in sentence_spans(passage.text)
+        ]
+        scores = _scores(model, question.query, [sentence for _, sentence in rows])
+        sentences = [(scores[number], position, sentence.text) for number, (position, sentence) in enumerate(rows)]
+        return sentences, {position: score for score, position, _ in sorted(sentences)}  # that of the best one
+    if not isinstance(model, AnyGranularityRanker):
+        return None, _scores(model, question.query, question.passages)
+    hits = model.rank(question.query, question.passages, Granularity.SENTENCE)
+    sentences = [(hit.score, hit.position, hit.unit.text) for hit in hits if hit.unit is not hit.passage]
+    return sentences, {hit.position: hit.parts[level.value] for hit in hits}
 
 
-def _rank_by_vectors(encoder: Any, question: AskedPassages, level: Granularity) -> Ranked:
-    documents, positions = (question.passages, None) if level is Granularity.PASSAGE else _sentences(question)
+def _scores(model: Any, query: str, documents: Sequence[Document]) -> dict[int, float]:
+    """Return the score of each document by its position; each is encoded as a whole."""
+    if isinstance(model, AnyGranularityRanker):
+        return {hit.position: hit.score for hit in model.rank(query, documents, Granularity.PASSAGE)}
     texts = [with_heading(document, EMBED_TEMPLATE) for document in documents]
-    scores = products(encoder.encode_units(texts), encoder.encode_queries([question.query])[0]).tolist()
-    if positions is None:
-        return None, dict(enumerate(scores))
-    return _with_best(list(zip(scores, positions, (document.text for document in documents), strict=True)))
-
-
-def _sentences(question: AskedPassages) -> tuple[list[Document], list[int]]:
-    rows = [
-        (Document(passage.text[start:end], passage.title, passage.section), position)
-        for position, passage in enumerate(question.passages)
-        for start, end in sentence_spans(passage.text)
-    ]
-    return [document for document, _ in rows], [position for _, position in rows]
-
-
-def _with_best(sentences: list[Sentence]) -> Ranked:
-    best: dict[int, float] = {}
-    for score, position, _ in sentences:
-        best[position] = max(score, best.get(position, score))
-    return sentences, best
+    return dict(enumerate(products(model.encode_units(texts), model.encode_queries([query])[0]).tolist()))

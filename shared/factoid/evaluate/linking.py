@@ -49,9 +49,9 @@ def strict_scores(
     check_pairs(linked, "lists of mentions", annotated, "lists of annotations")
     spans, expected = (
         {
-            (number, mention.start, mention.end, resolve(mention.title))
-            for number, mentions in enumerate(texts)
-            for mention in mentions
+            (row, mention.start, mention.end, resolve(mention.title))
+            for row, text in enumerate(texts)
+            for mention in text
         }
         for texts in (linked, annotated)
     )

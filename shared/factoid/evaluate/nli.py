@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any
 
 from factoid._optional import require
 from factoid.devices import usable_device
 from factoid.encode import quiet_loading
 from factoid.errors import InvalidInputError
-from factoid.evaluate.checks import check_list
 
 _PROMPT = "premise: {} hypothesis: {}"  # of google/t5_xxl_true_nli_mixture, which ALCE uses
-_YES = "1"
 _ENDLESS = 10**9  # tokenizers without a limit have a far larger one
-_NEW_TOKENS = 10  # as in ALCE's program
 
 
 class NliModel:
@@ -54,30 +50,25 @@ class NliModel:
         self.model_options = model_options or {}
         self.truncated = 0
         self._loaded: tuple[Any, Any, int | None] | None = None
-        self._lock = Lock()
 
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
         """Tell for each pair whether the hypothesis follows from the premise."""
-        check_list(premises, "premises")
-        check_list(hypotheses, "hypotheses")
         pairs = list(zip(premises, hypotheses, strict=True))
         order = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))  # little padding
         answers = [False] * len(pairs)
-        with self._lock:
-            self._loaded = self._loaded or self._load()
-            for start in range(0, len(order), self.batch_size):
-                places = order[start : start + self.batch_size]
-                for place, answer in zip(places, self._judge([pairs[place] for place in places]), strict=True):
-                    answers[place] = answer
+        self._loaded = self._loaded or self._load()
+        for start in range(0, len(order), self.batch_size):
+            places = order[start : start + self.batch_size]
+            for place, answer in zip(places, self._judge([pairs[place] for place in places]), strict=True):
+                answers[place] = answer
         return answers
 
     def _judge(self, pairs: list[tuple[str, str]]) -> list[bool]:
         torch = require("torch", extra="models")
         model, tokenizer, yes = self._loaded  # type: ignore[misc]
         if yes is None:
-            batch = tokenizer(
-                [_PROMPT.format(*pair) for pair in pairs], padding=True, verbose=False, return_tensors="pt"
-            )
+            prompts = [_PROMPT.format(*pair) for pair in pairs]
+            batch = tokenizer(prompts, padding=True, verbose=False, return_tensors="pt")
         else:
             sides = [list(side) for side in zip(*pairs, strict=True)]
             limit = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", _ENDLESS))
@@ -86,8 +77,8 @@ class NliModel:
         batch = batch.to(model.device)
         with torch.inference_mode():
             if yes is None:
-                written = model.generate(**batch, max_new_tokens=_NEW_TOKENS)
-                return [text.strip() == _YES for text in tokenizer.batch_decode(written, skip_special_tokens=True)]
+                written = model.generate(**batch, max_new_tokens=10)  # as in ALCE's program
+                return [text.strip() == "1" for text in tokenizer.batch_decode(written, skip_special_tokens=True)]
             return (model(**batch).logits.argmax(dim=-1) == yes).tolist()  # type: ignore[no-any-return]
 
     def _load(self) -> tuple[Any, Any, int | None]:
@@ -104,13 +95,10 @@ class NliModel:
         except (OSError, ValueError) as error:
             reason = str(error).strip().partition("\n")[0]
             raise InvalidInputError(f"cannot load the NLI model {self.model!r}: {reason}") from error
-        yes = None
-        if not writes:
-            labels = {number: str(name).lower() for number, name in config.id2label.items()}
-            entailing = [int(number) for number, name in labels.items() if name.startswith("entail")]
-            if len(entailing) != 1:
-                raise InvalidInputError(
-                    f"{self.model!r} has the labels {', '.join(labels.values())}: expected one that begins with 'entail'"
-                )
-            yes = entailing[0]
+        labels = {str(name).lower(): int(number) for number, name in config.id2label.items()}
+        entailing = [number for name, number in labels.items() if name.startswith("entail")]
+        if not writes and len(entailing) != 1:
+            problem = f"{self.model!r} has the labels {', '.join(labels)}: expected one that begins with 'entail'"
+            raise InvalidInputError(problem)
+        yes = None if writes else entailing[0]
         return model.to(usable_device(self.device, extra="models")).eval(), tokenizer, yes

@@ -63,6 +63,4 @@ def _check(relevances: Relevances, k: int | None) -> None:
     if k is not None and k < 1:
         raise InvalidInputError(f"k must be at least 1, got {k}")
     if not len(relevances) or any(isinstance(hit, str) for relevance in relevances for hit in relevance):
-        raise InvalidInputError(
-            "expected for each question, at least one, whether each document is relevant: see judge"
-        )
+        raise InvalidInputError("expected for each question, at least one, if each document is relevant: see judge")

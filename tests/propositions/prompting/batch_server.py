@@ -49,8 +49,8 @@ class BatchServer(Server):
             reply = {
                 "id": f"batch{len(self.batches)}",
                 "object": "batch",
-                "status": "validating",
                 "created_at": int(time.time()),
+                "status": "validating",
                 "ending": self.endings.pop(0) if self.endings else "completed",
                 "asked": 0,
                 **dict.fromkeys(("errors", "output_file_id", "error_file_id")),

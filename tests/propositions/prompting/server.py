@@ -79,11 +79,9 @@ class Server(ThreadingHTTPServer):
         return answer or (200, completion(json.dumps([text]), usage=self.usage))
 
     def get(self, path: str) -> tuple:
-        """Answer a GET; there is nothing to get here."""
         return refused(404, f"no {path}")
 
     def post(self, path: str, body: bytes, kind: str) -> tuple:
-        """Answer a POST."""
         return self.answer(json.loads(body))
 
 
@@ -121,17 +119,15 @@ class Handler(BaseHTTPRequestHandler):
         if cut_off is not None:
             body = completion('["Half an answer."]')
             self.close_connection = True
-        kind = "text/html" if isinstance(body, str) and body.startswith("<") else "application/json"
-        data = (
-            body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        )
+        body = body if isinstance(body, bytes | str) else json.dumps(body)
+        data = body.encode() if isinstance(body, str) else body
         self.send_response(status)
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", "text/html" if data.startswith(b"<") else "application/json")
         self.send_header("Content-Length", str(len(data)))
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(data if cut_off is None else data[:cut_off])
+        self.wfile.write(data[:cut_off])
 
     def log_message(self, *args):
         pass

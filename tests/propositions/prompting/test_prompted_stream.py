@@ -57,21 +57,15 @@ async def test_what_is_done_comes_first(async_client, client, server):
             assert sorted([await anext(stream) for _ in range(7)]) == expected
 
 
-def test_a_consumer_who_leaves_sends_no_further_requests(client, server):
+async def test_a_consumer_who_leaves_sends_no_further_requests(client, async_client, server):
     stream = PromptPropositionizer(client, "m", max_concurrency=1).stream([*PASSAGES] * 50)
     next(stream)
     stream.close()
-    assert len(server.requests) <= 20
-
-
-async def test_a_consumer_who_leaves_async(async_client, server):
-    stream = PromptPropositionizer(async_client, "m", max_concurrency=1).astream([*PASSAGES] * 50)
-    await anext(stream)
-    await stream.aclose()
+    astream = PromptPropositionizer(async_client, "m", max_concurrency=1).astream([*PASSAGES] * 50)
+    await anext(astream)
+    await astream.aclose()
     await asyncio.sleep(0.3)  # until the server has counted what was on its way
-    sent = len(server.requests)
-    await asyncio.sleep(0.1)
-    assert len(server.requests) == sent <= 20
+    assert len(server.requests) <= 20
 
 
 def test_an_interrupt_while_waiting_for_another_try(client, server):

@@ -21,41 +21,32 @@ def passage(text: str, title: str = "", document: str = ""):
     return unit
 
 
-def pair(document: str, text: str = ANNA):
-    return SeedPair(passage(text, document=document), tuple(FACTS), "scripted")
+def pair(document: str):
+    return SeedPair(passage(ANNA, document=document), tuple(FACTS), "scripted")
 
 
 def test_fit_pairs_are_kept_and_others_counted_by_reason():
     texts = {
         ANNA: [*FACTS, " Anna  Berg was\nborn in Oslo. ", ""],  # repetitions and white space are not learned
-        "Cats purr.": NoPropositions("unreadable output"),
         "Dogs bark.": NoPropositions("request timed out", transient=True),
         "Cows moo.": [],
-        "Owls hoot.": ["Owls hoot in Lisbon."],
+        "Owls hoot.": ["Owls hoot in Lisbon.", "Owls hoot."],
         "Pigs oink. Hens cluck at dawn.": ["Pigs oink."],
     }
-    seeds = make_seeds([passage(text) for text in texts], ScriptedPropositionizer(lambda unit: texts[unit.text]))
-    assert [(seed.passage.text, list(seed.propositions), seed.propositionizer) for seed in seeds.pairs] == [
-        (ANNA, FACTS, "scripted")
-    ]
-    assert seeds.dropped == {
-        "empty output": 1,
-        "low coverage": 1,
-        "request timed out": 1,
-        "unreadable output": 1,
-        "unsupported propositions": 1,
-    }
-    assert str(seeds).startswith("1 pairs kept, 5 dropped (1 empty output, ")
-
-
-def test_the_bars_can_be_lowered():
-    texts = {"Owls hoot.": ["Owls hoot in Lisbon.", "Owls hoot."], "Pigs oink. Hens cluck at dawn.": ["Pigs oink."]}
-    passages = [passage(text) for text in texts]
-    seeds = make_seeds(passages, ScriptedPropositionizer(texts), min_coverage=0.5, max_unsupported=0.5)
-    assert (len(seeds.pairs), seeds.dropped) == (2, {})
+    passages, propositionizer = (
+        [passage(text) for text in texts],
+        ScriptedPropositionizer(lambda unit: texts[unit.text]),
+    )
+    seeds = make_seeds(passages, propositionizer)
+    [seed] = seeds.pairs
+    assert (seed.passage.text, list(seed.propositions), seed.propositionizer) == (ANNA, FACTS, "scripted")
+    reasons = ("empty output", "low coverage", "request timed out", "unsupported propositions")
+    assert seeds.dropped == dict.fromkeys(reasons, 1)
+    assert str(seeds).startswith("1 pairs kept, 4 dropped (1 empty output, ")
+    assert len(make_seeds(passages, propositionizer, min_coverage=0.5, max_unsupported=0.5).pairs) == 3
     for name in ("min_coverage", "max_unsupported"):
         with pytest.raises(InvalidInputError, match=f"expected {name} from 0 to 1, got 80"):
-            make_seeds([], ScriptedPropositionizer({}), **{name: 80})
+            make_seeds([], propositionizer, **{name: 80})
 
 
 @given(st.lists(st.sampled_from("abcdefgh")), st.integers(0, 50))
@@ -92,7 +83,6 @@ def test_written_pairs_are_read_back_and_text_and_propositions_suffice(tmp_path)
     pairs = [SeedPair(passage("Łódź is a “city”.\nIt is old.", "Łódź", "one"), texts, "gpt@1"), pair("two")]
     path = tmp_path / "pairs.jsonl"
     write_pairs(path, pairs)
-    assert [file.name for file in tmp_path.iterdir()] == ["pairs.jsonl"]
     assert [content(seed) for seed in read_pairs(path)] == [content(seed) for seed in pairs]
     lines = (json.dumps({"text": text, "propositions": [text]}) for text in ("A b.", "C d."))
     path.write_text("\ufeff" + "\n".join(lines) + "\n\n", encoding="utf-8")
@@ -105,18 +95,16 @@ def test_written_pairs_are_read_back_and_text_and_propositions_suffice(tmp_path)
     ("line", "problem"),
     [
         ("{", "not JSON"),
-        ("[]", "expected one JSON object"),
         ('{"text": "A."}', 'some in "propositions"'),
         ('{"text": "A.", "propositions": []}', "propositions"),
         ('{"text": "A.", "propositions": [1]}', "propositions"),
+        ('{"text": "A.", "propositions": "A."}', "propositions"),
         ('{"text": " ", "propositions": ["A."]}', 'a string in "text"'),
         ('{"text": 3, "propositions": ["A."]}', 'a string in "text"'),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, line, problem):
     path = tmp_path / "pairs.jsonl"
-    with pytest.raises(UnreadableFileError, match=r"pairs.jsonl cannot be read"):
-        read_pairs(path)
     path.write_text(f'{{"text": "A.", "propositions": ["A."]}}\n{line}\n')
     with pytest.raises(UnreadableFileError, match=rf"pairs.jsonl:2: .*{problem}"):
         read_pairs(path)

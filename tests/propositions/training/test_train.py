@@ -66,10 +66,8 @@ def settings(start, **changes):
 @pytest.fixture(scope="module")
 def trained(start, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained") / "model"
-    record = train_propositionizer(
-        PAIRS, folder, settings=settings(start), held_out=2, dropped={"low coverage": 3}, use_cpu=True
-    )
-    return folder, record
+    options = {"settings": settings(start), "held_out": 2, "use_cpu": True}
+    return folder, train_propositionizer(PAIRS, folder, **options, dropped={"low coverage": 3})
 
 
 def test_what_was_learned_is_written_with_how_it_came_about(trained):
@@ -98,10 +96,8 @@ def test_a_finished_training_is_not_done_again(trained, start, monkeypatch):
         pytest.fail("trained again")
 
     monkeypatch.setattr("factoid.propositions.training.fine_tune.fine_tune", refuse)
-    options = {"settings": settings(start), "held_out": 2, "use_cpu": True}
-    smaller = {**options, "settings": settings(start, device_batch_size=1, checkpoint_steps=7)}
-    for same in (options, smaller):
-        assert train_propositionizer(PAIRS, folder, **same).score == record.score
+    options = {"held_out": 2, "use_cpu": True, "settings": settings(start, device_batch_size=1, checkpoint_steps=7)}
+    assert train_propositionizer(PAIRS, folder, **options).score == record.score
     monkeypatch.setattr(train, "_write_record", lambda *_: None)
     other = train_propositionizer(PAIRS, folder, **options, similarity=EncoderSimilarity(HashEncoder()))
     assert other.similarity == "EncoderSimilarity"
@@ -160,18 +156,16 @@ def test_sigterm_and_a_kill_lose_no_checkpoint(start, tmp_path):
     write_pairs(tmp_path / "pairs.jsonl", PAIRS)
     folder = tmp_path / "model" / "checkpoints"
 
-    def states():
-        return {path.parent.name for path in folder.glob("*/checkpoint-*/trainer_state.json")}
-
     def newest():
-        return max(int(name.rpartition("-")[2]) for name in states())
+        states = folder.glob("*/checkpoint-*/trainer_state.json")
+        return max((int(path.parent.name.rpartition("-")[2]) for path in states), default=0)
 
     def run_until_checkpoint(number):
-        seen = states()
+        before = newest()
         arguments = [sys.executable, "-c", SCRIPT, tmp_path / "pairs.jsonl", tmp_path / "model", start]
         process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 120
-        while not states() - seen and process.poll() is None and time.monotonic() < deadline:
+        while newest() == before and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(number)
         _, error = process.communicate(timeout=60)

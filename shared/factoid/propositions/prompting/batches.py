@@ -6,7 +6,6 @@ interrupted is found again instead of being created twice.
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 import tempfile
@@ -28,7 +27,7 @@ from factoid.errors import InvalidInputError, PropositionizerError, StoreError, 
 from factoid.files.atomic import write_file
 from factoid.propositions.cache import PropositionCache, passage_key
 from factoid.propositions.prompting.chat import Reply
-from factoid.propositions.prompting.cost import Usage, chunks
+from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import Failure, NoCompletionError, judge
 from factoid.propositions.prompting.pacing import backoff
 from factoid.propositions.prompting.prompt import passage_input, prompt_for
@@ -122,9 +121,7 @@ class PropositionBatch:
         if not 1 <= max_requests <= 50_000:
             raise InvalidInputError(f"max_requests must be from 1 to 50,000, OpenAI's limit, got {max_requests}")
         if propositionizer.client is None:
-            raise PropositionizerError(
-                "batches need a synchronous client: PromptPropositionizer(openai.OpenAI(), model)"
-            )
+            raise PropositionizerError("batches need a synchronous client, such as openai.OpenAI()")
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
         self.max_requests = max_requests
@@ -155,13 +152,13 @@ class PropositionBatch:
         """Collect batches as they end, until all have. Call `submit` first; an interrupt loses nothing."""
         total = sum(len(record.keys) for record in self._records())
         reports: list[BatchReport] = []
+        seconds = 5.0
         with tqdm(total=total, desc="propositions", unit=" passages", disable=not self.show_progress) as bar:
-            for attempt in itertools.count():
-                live = self._call(lambda: self._collect_ended(reports), tries=60)
+            while live := self._call(lambda: self._collect_ended(reports), tries=60):
                 bar.update(total - sum(batch.requests - batch.completed for batch in live) - bar.n)
-                if not live:
-                    break
-                self._sleep(min(60.0, 5.0 * 1.5 ** min(attempt, 10)))
+                self._sleep(seconds)
+                seconds = min(60.0, 1.5 * seconds)
+            bar.update(total - bar.n)
         return sum(reports, BatchReport())
 
     def run(self, passages: Sequence[Unit]) -> BatchReport:
@@ -209,8 +206,8 @@ class PropositionBatch:
             except FileNotFoundError:  # collected by another process
                 continue
             except (OSError, ValueError, TypeError) as error:
-                problem = f"{path} is not the record of a batch, or is damaged: {error}"
-                raise StoreFormatError(f"{problem}. Move it away") from error
+                problem = f"{path} is not the record of a batch, or is damaged: {error}. Move it away"
+                raise StoreFormatError(problem) from error
         name = self.propositionizer.name
         return sorted((record for record in records if record.name == name), key=lambda record: record.created)
 
@@ -242,12 +239,11 @@ class PropositionBatch:
                 if record.batch_id is None:  # its creation was interrupted, or its answer was lost
                     self._recover(record)
             submitted = {key for record in self._records() for key in record.keys}
-            requests: dict[str, Unit] = {}
-            for chunk in chunks(passage for passage in passages if passage.text.strip()):
-                for passage, texts in zip(chunk, self.cache.get(name, chunk), strict=True):
-                    if texts is None and (key := passage_key(name, passage).hex()) not in submitted:
-                        requests[key] = passage
-            queue = deque(requests.items())
+            passages = [passage for passage in passages if passage.text.strip()]
+            known = self.cache.get(name, passages)
+            new = [passage for passage, texts in zip(passages, known, strict=True) if texts is None]
+            requests = {passage_key(name, passage).hex(): passage for passage in new}
+            queue = deque((key, passage) for key, passage in requests.items() if key not in submitted)
             while queue:
                 self._create(queue)
 
@@ -264,9 +260,9 @@ class PropositionBatch:
             file.seek(0)
             upload = self._files.create(file=(f"factoid-{record.key}.jsonl", file), purpose="batch")
             self._save(record)  # from here on the batch may exist
-            batches = self.propositionizer._client.batches  # of a client that tries once
+            create = self.propositionizer._client.batches.create  # of a client that tries once
             window = {"endpoint": _ENDPOINT, "completion_window": "24h"}
-            batch = batches.create(input_file_id=upload.id, metadata={_METADATA: record.key}, **window)
+            batch = create(input_file_id=upload.id, metadata={_METADATA: record.key}, **window)
             self._save(replace(record, batch_id=batch.id))
 
     def _recover(self, record: _Record) -> None:
@@ -314,18 +310,20 @@ class PropositionBatch:
         usage = Usage()
         file_ids = (current.output_file_id, current.error_file_id) if current else ()
         contents = (_existing(self._files.content, file_id) for file_id in file_ids if file_id)
-        for chunk in chunks(reply for content in contents if content for reply in _read_lines(content.text)):
-            replies = {key: reply for key, reply in chunk if key in returned}
-            for key, reply in replies.items():
-                usage += reply.usage
-                if getattr(reply.texts, "transient", False):
-                    returned[key] = getattr(reply.texts, "reason", "")
-                    continue
-                del returned[key]
-                if isinstance(reply.texts, NoPropositions):
-                    failures[reply.texts.reason] += 1
-            outputs = [reply.texts for reply in replies.values()]
-            self.cache.put(record.name, [bytes.fromhex(key) for key in replies], outputs)
+        lines = (reply for content in contents if content for reply in _read_lines(content.text))
+        replies = {key: reply for key, reply in lines if key in returned}
+        for key, reply in replies.items():
+            usage += reply.usage
+            failure = reply.texts if isinstance(reply.texts, NoPropositions) else None  # an empty list
+            if failure is not None and failure.transient:
+                returned[key] = failure.reason
+                continue
+            del returned[key]
+            if failure is not None:
+                failures[failure.reason] += 1
+        self.cache.put(
+            record.name, [bytes.fromhex(key) for key in replies], [reply.texts for reply in replies.values()]
+        )
         self._path(record).unlink()
         answered = len(record.keys) - len(returned) - failures.total()
         return BatchReport(answered, failures, Counter(returned.values()), usage)
@@ -343,11 +341,10 @@ def _request_line(propositionizer: PromptPropositionizer, custom_id: str, passag
 
 def _read_lines(content: str) -> Iterator[tuple[str, Reply]]:
     """Yield the id and the result of each request in an output or error file. Broken lines are left out."""
-    for line in content.split("\n"):  # not splitlines: strings may hold other line ends
+    for line in filter(str.strip, content.split("\n")):  # not splitlines: strings may hold other line ends
         try:
-            if line.strip():
-                record = json.loads(line)
-                yield record["custom_id"], _read_reply(record.get("response") or {}, record.get("error") or {})
+            record = json.loads(line)
+            yield record["custom_id"], _read_reply(record.get("response") or {}, record.get("error") or {})
         except (ValueError, TypeError, KeyError, AttributeError):
             logger.warning("cannot read a line of a batch's output: %.80r", line)
 

@@ -18,7 +18,7 @@ from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.concurrency import in_background, in_tasks, in_threads
 from factoid.propositions.prompting.cost import ANSWER_RATIO, Estimate, Prices, Usage, estimate, rough_tokens
-from factoid.propositions.prompting.failures import BAD_ADDRESS, RAISED, UNREACHED, judge, judge_raised
+from factoid.propositions.prompting.failures import RAISED, UNREACHED, judge, judge_raised
 from factoid.propositions.prompting.pacing import Pace, Tries
 from factoid.propositions.prompting.prompt import passage_input, prompt_for, versioned_name
 from factoid.propositions.protocol import NoPropositions, Result, in_order
@@ -100,18 +100,13 @@ class ChatPropositionizer(ABC):
         self.task = task
         self.show_progress = show_progress
         self._pace = Pace(max_retries, retry_seconds, requests_per_minute, tokens_per_minute)
-        self._usage = Usage()
+        self.usage = Usage()  # tokens of all answers so far, as the server reports them
         self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
         """Model and prompt."""
         return self.task.name(self.model, self.prompt)
-
-    @property
-    def usage(self) -> Usage:
-        """Tokens of all answers so far, as the server reports them. `Prices.cost` returns their price."""
-        return self._usage
 
     def estimate(self, passages: Iterable[Unit], prices: Prices | None = None, **options: Any) -> Estimate:
         """Return what `factoid.propositions.estimate` does for this model and prompt; `options` are cache and sample."""
@@ -199,12 +194,11 @@ class ChatPropositionizer(ABC):
 
     def _account(self, reply: Reply, tries: Tries) -> None:
         with self._lock:
-            self._usage += reply.usage
+            self.usage += reply.usage
         if used := reply.usage.prompt_tokens + reply.usage.completion_tokens:
             self._pace.correct(used - tries.tokens)
-        texts = reply.texts
-        keeps = self.task.keeps_completions and not isinstance(texts, NoPropositions)
-        tries.result = WithCompletion(texts, reply.completion) if keeps else texts
+        keeps = self.task.keeps_completions and not isinstance(reply.texts, NoPropositions)
+        tries.result = WithCompletion(reply.texts, reply.completion) if keeps else reply.texts
 
     @contextmanager
     def _judging(self, request: Any, tries: Tries, call: _Call) -> Iterator[None]:
@@ -223,12 +217,10 @@ class ChatPropositionizer(ABC):
             else:
                 logger.info("a request failed: %s: %s", type(error).__name__, error)
             if failure.remedy:
-                problem = "no request can be sent" if failure.reason == BAD_ADDRESS else "the server refuses requests"
                 remedy = failure.remedy.format(address=self._address, arguments=", ".join(self._arguments))
-                raise PropositionizerError(
-                    f"{problem} for the model {self.model!r}: {str(error).rstrip('.')}. {remedy}"
-                ) from error
-            tries.fail(failure, again=not call.is_hopeless)
+                problem = f"requests for the model {self.model!r} are refused: {str(error).rstrip('.')}"
+                raise PropositionizerError(f"{problem}. {remedy}") from error
+            tries.fail(failure, again=call.failures_in_a_row < _HOPELESS)
 
     def request_for(self, passage_prompt: str) -> Any:
         """Return what `_send` and `_asend` take."""
@@ -258,22 +250,17 @@ class _Call:
         noun, hidden = propositionizer.task.noun, not propositionizer.show_progress or len(passages) < 2
         self.bar: tqdm[Any] = tqdm(total=len(passages), desc=noun, unit=" requests", disable=hidden)
         self.raised: Exception | None = None  # the last error of the model itself
+        self.failures_in_a_row = 0
         self._address = propositionizer._address
         self._patience = max(_PATIENCE, propositionizer.max_concurrency)
         self._answered = False
         self._withheld: list[Result] = []  # failures that may turn out to be those of every passage
-        self._failures_in_a_row = 0
-
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether so many passages in a row failed that retrying wastes time."""
-        return self._failures_in_a_row >= _HOPELESS
 
     def receive(self, result: Result) -> list[Result]:
         """Return the results that can be handed out now; refuse to go on if all of many passages failed."""
         self.bar.update()
         reason = getattr(result[1], "reason", "")
-        self._failures_in_a_row = self._failures_in_a_row + 1 if getattr(result[1], "transient", False) else 0
+        self.failures_in_a_row = self.failures_in_a_row + 1 if getattr(result[1], "transient", False) else 0
         if reason == "empty passage":  # was not sent
             return [result]
         self._withheld.append(result)
@@ -292,12 +279,10 @@ class _Call:
         return self._withheld
 
     def _refuse(self) -> NoReturn:
+        problem = f"no request reached {self._address}: check the client's base_url and that the server runs"
         if self.raised is not None:
             problem = f"the model raised an error for every passage so far, the last {self.raised!r}"
-            raise PropositionizerError(problem) from self.raised
-        raise PropositionizerError(
-            f"no request reached {self._address}: check the client's base_url and that the server runs"
-        )
+        raise PropositionizerError(problem) from self.raised
 
 
 def split_options(kind: type, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -67,12 +67,8 @@ async def in_tasks(
             if not tasks:
                 return
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            results = [(tasks.pop(task), task) for task in sorted(done, key=_has_failed)]
-            if not any(map(_has_failed, done)):  # no slot idles while results are handed out
-                for position, item in islice(waiting, len(results)):
-                    tasks[asyncio.ensure_future(work(item))] = position
-            for position, task in results:
-                yield position, task.result()
+            for task in sorted(done, key=_has_failed):
+                yield tasks.pop(task), task.result()
     finally:
         for task in tasks:
             task.cancel()

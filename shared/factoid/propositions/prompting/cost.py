@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
 from importlib import import_module
 from itertools import islice
 from operator import add
-from typing import TypeVar
 
 from factoid.errors import InvalidInputError
 from factoid.propositions.cache import PropositionCache, passage_key
 from factoid.propositions.prompting.prompt import passage_input, prompt_for, versioned_name
 from factoid.units import Granularity, Unit, make_unit
-
-T = TypeVar("T")
 
 # English prose has 4.2 to 4.9 characters per token in cl100k_base and o200k_base; other scripts have about one.
 _CHARACTERS_PER_TOKEN = 4.5
@@ -117,7 +114,8 @@ def estimate(
     frame = count(prompt_for(empty, prompt)) - count(passage_input(empty)) + _FRAME
     total = requests = prompt_tokens = passage_tokens = 0
     seen: set[bytes] = set()
-    for chunk in chunks(passages):
+    remaining = iter(passages)
+    while chunk := list(islice(remaining, _CHUNK)):
         total += len(chunk)
         outputs = cache.get(name, chunk) if cache else [None] * len(chunk)
         for passage, texts in zip(chunk, outputs, strict=True):
@@ -152,10 +150,3 @@ def rough_tokens(text: str) -> int:
     """Return about how many tokens a text has."""
     plain = len(text) if text.isascii() else sum(character < "\x80" for character in text)
     return round(plain / _CHARACTERS_PER_TOKEN) + len(text) - plain
-
-
-def chunks(items: Iterable[T]) -> Iterator[list[T]]:
-    """Yield lists of at most 1,024 items."""
-    remaining = iter(items)
-    while chunk := list(islice(remaining, _CHUNK)):
-        yield chunk

@@ -17,8 +17,6 @@ from typing import Any
 from factoid.errors import FactoidError
 
 UNREACHED = "connection failed"
-BAD_ADDRESS = "invalid address"
-UNREADABLE = "unreadable response"
 RAISED = "the model raised"
 
 _CHECK_KEY = "Check the client's key, its base_url, and whether the key is for this model"
@@ -83,7 +81,7 @@ def judge(error: Exception) -> Failure | None:
     causes = {kind.__name__ for cause in _chain(error) for kind in type(cause).__mro__}
     timed_out = any(_TIMED_OUT.search(name) for name in names)
     if causes & _BAD_ADDRESS:
-        return Failure(BAD_ADDRESS, remedy=_CHECK_ADDRESS)
+        return Failure("invalid address", remedy=_CHECK_ADDRESS)
     if (timed_out or names & _DISCONNECTED) and causes & _NEVER_CONNECTED:
         return Failure(UNREACHED, True)
     if timed_out:
@@ -95,7 +93,7 @@ def judge(error: Exception) -> Failure | None:
     if "OutputParserException" in names:  # from a chain that ends in a parser
         return Failure("unreadable output")
     if isinstance(error, NoCompletionError) or names & _UNREADABLE:
-        return Failure(UNREADABLE, True)
+        return Failure("unreadable response", True)
     return None
 
 

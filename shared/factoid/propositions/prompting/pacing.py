@@ -37,9 +37,6 @@ class Pace:
     def __init__(
         self, max_retries: int, retry_seconds: float, requests_per_minute: float | None, tokens_per_minute: float | None
     ) -> None:
-        if max_retries < 0 or not retry_seconds >= 0:
-            numbers = f"{max_retries} and {retry_seconds}"
-            raise InvalidInputError(f"max_retries and retry_seconds must be at least 0, got {numbers}")
         limits = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
         for name, limit in limits.items():
             if limit is not None and not limit > 0:

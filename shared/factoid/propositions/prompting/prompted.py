@@ -104,8 +104,6 @@ class PromptPropositionizer(ChatPropositionizer):
         if client is None and async_client is None:
             raise InvalidInputError("expected an openai.OpenAI or openai.AsyncOpenAI client, got None")
         options = dict(options or {})
-        if structured and "response_format" in options:
-            raise InvalidInputError("response_format is given in options: leave structured out, or response_format")
         self.client: Any = client
         self.async_client: Any = async_client
         self.model = model

@@ -54,18 +54,15 @@ def fine_tune(
         if not features:
             total = len(training) + len(held_out)
             raise InvalidInputError(f"no pair is left to train on: {dict(counts)} of {total} pairs")
+        evaluation = {
+            "eval_strategy": "epoch" if held_out else "no",
+            "per_device_eval_batch_size": settings.device_batch_size,
+            "prediction_loss_only": True,
+        }
+        kind = transformers.Seq2SeqTrainingArguments
         trainer = transformers.Seq2SeqTrainer(
             model,
-            training_arguments(
-                transformers.Seq2SeqTrainingArguments,
-                settings,
-                checkpoints,
-                len(features),
-                use_cpu=use_cpu,
-                eval_strategy="epoch" if held_out else "no",
-                per_device_eval_batch_size=settings.device_batch_size,
-                prediction_loss_only=True,
-            ),
+            training_arguments(kind, settings, checkpoints, len(features), use_cpu=use_cpu, **evaluation),
             data_collator=transformers.DataCollatorForSeq2Seq(tokenizer, model=model, pad_to_multiple_of=8),
             train_dataset=features,
             eval_dataset=_features(held_out, tokenizer, settings.max_tokens, counts) or None,
@@ -75,9 +72,8 @@ def fine_tune(
             run_trainer(trainer, checkpoints, show_progress=show_progress)
         except torch.OutOfMemoryError as error:
             raise PropositionizerError(
-                f"the device's memory does not suffice for {settings.device_batch_size} pairs of up to "
-                f"{settings.max_tokens} tokens: make device_batch_size smaller (a step still takes "
-                f"{settings.batch_size} pairs). The run goes on from its last checkpoint"
+                f"the device's memory does not suffice for {settings.device_batch_size} pairs: make device_batch_size "
+                "smaller, which changes no result. The run goes on from its last checkpoint"
             ) from error
         model.config.use_cache = True  # the trainer turns it off, and generation would be slow without
         model.save_pretrained(folder)
@@ -124,8 +120,7 @@ def training_arguments(
 ) -> Any:
     """Return the arguments of a transformers trainer, of the class `kind`; `options` are those of this trainer alone.
 
-    `settings` are `TrainingSettings`, or those of a late-interaction model, which have the same names. Checkpoints go into
-    `folder`. Raises `InvalidInputError` if the batch cannot be divided among the devices.
+    `settings` are `TrainingSettings`, or those of a late-interaction model, which have the same names.
     """
     cuda = torch.cuda.is_available() and not use_cpu
     devices = max(torch.cuda.device_count(), 1) if cuda else 1
@@ -163,9 +158,15 @@ def run_trainer(trainer: Any, checkpoints: Path, *, show_progress: bool) -> None
     trainer.remove_callback(transformers.trainer_callback.PrinterCallback)
     if show_progress:
         trainer.add_callback(Progress())
-    with quiet(), stopping() as stop:
-        trainer.add_callback(stop)
-        trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
+    trainer.add_callback(stop := Stop())
+    signals = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, stop.ask) for number in signals}  # other threads get none
+    try:
+        with quiet():
+            trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if stop.asked:
         raise KeyboardInterrupt
 
@@ -206,19 +207,6 @@ class Progress(transformers.trainer_callback.ProgressCallback):  # type: ignore[
         if logs and "loss" in logs and self.training_bar is not None:
             self.training_bar.set_description("training")
             self.training_bar.set_postfix(loss=f"{float(logs['loss']):.3f}")
-
-
-@contextmanager
-def stopping() -> Iterator[Stop]:
-    """Handle signals during a block; threads other than the main one get none."""
-    stop = Stop()
-    is_main = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM) if is_main}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ what the trained model shall write: a list of propositions that the passage supp
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import json
 import os
@@ -18,7 +17,7 @@ from typing import Any
 
 from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
-from factoid.files.lines import filled_lines, located, parse_object
+from factoid.files.lines import read_records
 from factoid.propositions.decompose import ground
 from factoid.propositions.protocol import NoPropositions, Propositionizer
 from factoid.split import split_sentences
@@ -96,10 +95,8 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
     """
     sizes = Counter(pair.passage.document_id for pair in pairs)
     if not sizes or (count > 0 and len(sizes) == 1):
-        raise InvalidInputError(
-            f"expected pairs of two documents at least, one of them to be held out, got {len(pairs)} pairs of "
-            f"{len(sizes)}: give more documents, or hold out 0"
-        )
+        problem = f"expected pairs of two documents at least, one of them to be held out, got those of {len(sizes)}"
+        raise InvalidInputError(f"{problem}: give more documents, or hold out 0")
     count = min(count, max(len(pairs) // 10, 1))
     held_out: set[str] = set()
     for document_id in sorted(sizes, key=lambda document_id: hashlib.sha256(document_id.encode()).digest())[:-1]:
@@ -126,23 +123,19 @@ def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
     Raises:
         UnreadableFileError: The file is missing or a line is not such a record.
     """
-    pairs = []
-    for number, line in filled_lines(Path(path)):
-        with located(f"{os.fspath(path)}:{number}"):
-            pairs.append(_pair(parse_object(line.removeprefix(codecs.BOM_UTF8))))
-    return pairs
+    expected = 'an object with a string in "text" and some in "propositions"'
+    return list(read_records(Path(path), _pair, expected=expected))
 
 
 def _pair(values: dict[str, Any]) -> SeedPair:
-    propositions = values.get("propositions")
     text, title, section, key, propositionizer = fields = [values.get(name) or "" for name in _FIELDS]
-    texts: list[Any] = [text, *propositions] if isinstance(propositions, list) and propositions else [None]
-    if not all(isinstance(value, str) for value in (*fields, *texts)) or not all(value.strip() for value in texts):
-        raise InvalidInputError(
-            f'expected an object with a string in "text" and some in "propositions", got {values!r:.80}'
-        )
+    propositions = values["propositions"]
+    if not isinstance(propositions, list) or not all(isinstance(value, str) for value in (*fields, *propositions)):
+        raise TypeError("a field of another type")
+    if not propositions or not all(value.strip() for value in (text, *propositions)):
+        raise ValueError("an empty text")
     key = key or title or hashlib.sha256(text.encode()).hexdigest()
     passage = make_unit(
         text, Granularity.PASSAGE, document_id=key, parent_id=key, start=0, end=len(text), title=title, section=section
     )
-    return SeedPair(passage, tuple(texts[1:]), propositionizer)
+    return SeedPair(passage, tuple(propositions), propositionizer)

@@ -119,9 +119,7 @@ def train_propositionizer(
         record = fine_tune(folder, training, evaluation, settings, identity=identity, dropped=dropped or {}, **options)
         _write_record(folder, record)
     elif settings.comparable() != record.settings.comparable() or record.pairs != identity:
-        raise InvalidInputError(
-            f"{folder} holds a model that was trained with other pairs or settings: choose another folder"
-        )
+        raise InvalidInputError(f"{folder} holds a model that was trained with other pairs or settings: choose another")
     name = str(getattr(similarity, "name", type(similarity).__name__))
     if evaluation and record.similarity != name:
         device = "cpu" if use_cpu else None
@@ -169,7 +167,7 @@ def read_record(folder: Path) -> TrainingRecord | None:
 
 def _card(record: TrainingRecord) -> str:
     settings, score = record.settings, record.score
-    evaluation = "no pairs were held out" if not record.held_out_pairs else "not measured yet"
+    evaluation = "not measured yet" if record.held_out_pairs else "no pairs were held out"
     if score is not None:
         evaluation = (
             f"proposition-set F1 on the held-out pairs (Appendix B), similarity {record.similarity}: **{score.f1:.3f}** "

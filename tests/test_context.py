@@ -30,20 +30,10 @@ def test_units_and_hits_best_first():
     assert pack_context([]) == packed("", " \n") == ""
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (1, "one"),
-        (2, "one  two"),
-        (3, "one  two\tthree."),
-        (4, "one  two\tthree.\nfour"),
-        (5, "one  two\tthree.\nfour\n\nfive"),
-        (6, "one  two\tthree.\nfour\n\nfive six"),
-        (99, "one  two\tthree.\nfour\n\nfive six"),
-    ],
-)
-def test_the_budget_is_exact_and_the_last_unit_is_cut(words, expected):
-    assert packed(" one  two\tthree. \n", "four\n\nfive six", words=words) == expected
+def test_the_budget_is_exact_and_the_last_unit_is_cut():
+    cuts = ["one", "one  two", "one  two\tthree.", "one  two\tthree.\nfour", "one  two\tthree.\nfour\n\nfive"]
+    for words, expected in enumerate([*cuts, *[f"{cuts[-1]} six"] * 9], start=1):
+        assert packed(" one  two\tthree. \n", "four\n\nfive six", words=words) == expected
 
 
 def test_the_default_is_a_hundred_words():
@@ -73,19 +63,16 @@ def test_facts_of_one_sentence_are_left_out_once_all_their_words_were_said():
         places = enumerate(zip(facts, spans, strict=True))
         return [Unit(str(n), text, Granularity.PROPOSITION, "d", "p", *span) for n, (text, span) in places]
 
+    same = units_of((0, 60), (0, 60), (0, 60), (0, 60))
     assert pack_context(units_of((0, 60), (0, 60), (0, 60), (10, 20))) == f"{facts[0]}\n{facts[2]}"
     assert pack_context(units_of((0, 60), (60, 90), (90, 100), (100, 110))) == "\n".join(facts)  # of other sentences
-    assert pack_context(units_of((0, 60), (0, 60), (0, 60), (0, 60))[::-1]) == "\n".join(
-        [facts[3], facts[2], facts[1], facts[0]]
-    )
-    one, two = units_of((0, 60), (0, 60), (0, 60), (0, 60))[:2]
-    assert pack_context([one, replace(two, document_id="another")]).endswith(two.text)
+    assert pack_context(same[::-1]) == "\n".join([facts[3], facts[2], facts[1], facts[0]])
+    assert pack_context([same[0], replace(same[1], document_id="another")]).endswith(facts[1])
 
 
-@pytest.mark.parametrize("words", [0, -1])
-def test_a_budget_below_one_word(words):
-    with pytest.raises(InvalidInputError, match=f"words must be at least 1, got {words}"):
-        packed("text", words=words)
+def test_a_budget_below_one_word():
+    with pytest.raises(InvalidInputError, match="words must be at least 1, got 0"):
+        packed("text", words=0)
 
 
 @settings(max_examples=200, deadline=None)

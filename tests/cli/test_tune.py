@@ -160,7 +160,7 @@ def test_the_store_can_be_asked_in_python():
 @pytest.mark.parametrize("count", [1, 300, 5000, 10**6, 10**9])
 @pytest.mark.parametrize("dim", [16, 384, 30])
 def test_kinds_worth_a_try_exist_and_can_be_trained(count, dim):
-    kinds = [check_kind(kind, dim) for kind in kinds_to_try(count, dim)]
+    kinds = [check_kind(kind, dim) for kind in kinds_to_try(count)]
     assert kinds[0].exact
     assert any(kind.family == "lists" for kind in kinds) == (count >= 1000)
     for kind in kinds:

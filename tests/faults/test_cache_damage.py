@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from tests.faults.content import opened
+from tests.faults.content import KINDS, opened
 from tests.faults.damage import added, caches, fresh, make, outcome, random_damage
 from tests.faults.verify import check_again
 
@@ -25,9 +25,7 @@ def pristine(tmp_path_factory):
 
 
 def cache_names():
-    names = [
-        f"{kind}.{end}" for kind in ("passage", "sentence", "proposition") for end in ("faiss", "json", "columns.npy")
-    ]
+    names = [f"{kind}.{end}" for kind in KINDS for end in ("faiss", "json", "columns.npy", "ids.npy")]
     return [*names, "lexical.files.npy", "lexical.json", "lexical.columns.npy"]
 
 
@@ -43,7 +41,7 @@ def test_a_bit_flipped_or_a_cut_at_any_place(pristine, tmp_path, name, few):
     check_again(path, state)
 
 
-@pytest.mark.parametrize("name", [*cache_names()[:3], *cache_names()[-3:]])
+@pytest.mark.parametrize("name", [*cache_names()[:4], *cache_names()[-3:]])
 def test_a_cache_that_is_deleted_or_a_folder_or_something_else(pristine, tmp_path, name):
     source, state = pristine
     path = fresh(source, tmp_path / "store")
@@ -59,9 +57,8 @@ def test_a_cache_that_is_deleted_or_a_folder_or_something_else(pristine, tmp_pat
 
 def test_all_pairs_of_caches_swapped(pristine, tmp_path, few):
     source, state = pristine
-    kinds = ("passage", "sentence", "proposition")
-    ends = (("faiss",), ("json",), ("faiss", "json"), ("columns.npy",), ("faiss", "columns.npy"))
-    for swapped, (one, other) in few([*product(ends, (kinds[:2], kinds[1:], kinds[::2]))]):
+    ends = (("faiss",), ("json",), ("faiss", "json", "ids.npy"), ("columns.npy",), ("faiss", "columns.npy", "ids.npy"))
+    for swapped, (one, other) in few([*product(ends, (KINDS[:2], KINDS[1:], KINDS[::2]))]):
         path = fresh(source, tmp_path / "store")
         for end in swapped:
             shutil.copy(source / f"{one}.{end}", path / f"{other}.{end}")

@@ -16,7 +16,7 @@ from tests.faults.model import State, WrongAnswerError, check, check_content, ch
 from tests.faults.operations import steps
 
 NAMES = {"units.sqlite", "lexical.files.npy", "lexical.json", "lexical.columns.npy"}
-NAMES |= {f"{kind}.{end}" for kind in KINDS for end in ("faiss", "json", "columns.npy")}
+NAMES |= {f"{kind}.{end}" for kind in KINDS for end in ("faiss", "json", "columns.npy", "ids.npy")}
 
 
 class Journal:

@@ -1,4 +1,4 @@
-"""Indexes that several tests search, built once."""
+"""Indexes that several tests search."""
 
 from __future__ import annotations
 
@@ -7,25 +7,15 @@ import pytest
 
 from tests.index.cases import clustered
 
-GONE = 800
-
-
-@pytest.fixture(autouse=True)
-def needs_rabitq(request):
-    """Older versions of FAISS that are supported have no RaBitQ."""
-    if "[" in request.node.name and "RaBitQ" in request.node.name:
-        faiss = pytest.importorskip("faiss")
-        if not hasattr(faiss, "IndexRaBitQ"):
-            pytest.skip(f"FAISS {faiss.__version__} has no RaBitQ")
-
 
 @pytest.fixture(scope="session")
 def make_index():
     """Build an index of a kind that had all vectors in two steps, and lost some of both."""
-    VectorIndex = pytest.importorskip("factoid.index").VectorIndex
     pytest.importorskip("faiss")
+    from factoid.index import VectorIndex
+
     ids, vectors = clustered()
-    gone = np.random.default_rng(1).choice(ids, GONE, replace=False)
+    gone = np.random.default_rng(1).choice(ids, 800, replace=False)
     keep = ~np.isin(ids, gone)
 
     def make(kind, similarity="inner_product", shards=1):

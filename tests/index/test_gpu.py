@@ -23,18 +23,13 @@ ONLY_REAL = ["IVF32_HNSW8,Flat", "IVF32,SQfp16", "IVF32,SQ4", "IVF32,PQ8", "OPQ8
 
 
 class FakeGpuIndex:
-    """A CPU index that behaves as one on a GPU: small k, no selector, one thread at a time, chunks as they come."""
+    """A CPU index that behaves as one on a GPU: small k, no selector, one thread at a time."""
 
     def __init__(self, cards, index, float16=False):
         self.cards, self.index, self.float16 = cards, index, float16
-        self.chunks, self.busy = [], threading.Lock()
-
-    @property
-    def ntotal(self):
-        return self.index.ntotal
+        self.busy = threading.Lock()
 
     def add(self, vectors):
-        self.chunks.append(len(vectors))
         self.index.add(vectors.astype(np.float16).astype(np.float32) if self.float16 else vectors)
 
     def search(self, queries, k, params=None):
@@ -50,28 +45,6 @@ class FakeGpuIndex:
             self.busy.release()
 
 
-class FakeShards:
-    """Parts that count on from one another."""
-
-    def __init__(self, dim, threaded, successive):
-        assert successive
-        self.parts = []
-
-    def add_shard(self, part):
-        self.parts.append(part)
-
-    def search(self, queries, k, params=None):
-        first, scores, labels = 0, [], []
-        for part in self.parts:
-            part_scores, part_labels = part.search(queries, k, params=params)
-            scores.append(np.where(part_labels < 0, -np.inf, part_scores))
-            labels.append(np.where(part_labels < 0, -1, part_labels + first))
-            first += part.ntotal
-        scores, labels = np.concatenate(scores, axis=1), np.concatenate(labels, axis=1)
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(scores, order, axis=1), np.take_along_axis(labels, order, axis=1)
-
-
 @pytest.fixture
 def cards(monkeypatch):
     """Two graphics cards."""
@@ -82,9 +55,8 @@ def cards(monkeypatch):
 
     def flat(resources, dim, config):
         assert isinstance(resources, Resources)
-        made = FakeGpuIndex(cards, faiss.IndexFlatIP(dim), config.useFloat16)
-        cards.made.append((config.device, made))
-        return made
+        cards.made.append(config.device)
+        return FakeGpuIndex(cards, faiss.IndexFlatIP(dim), config.useFloat16)
 
     def clone(resources, index, options, devices):
         assert len(resources) == len(devices)
@@ -145,24 +117,20 @@ def queries(count, seed=1):
     return clustered(count, DIM, seed=seed)[1]
 
 
-def test_without_a_gpu_everything_stays_on_the_cpu_with_one_line(make, monkeypatch, caplog):
-    monkeypatch.setattr(gpu, "count_gpus", lambda: 0)
+@pytest.mark.parametrize("built_with_gpus", [True, False])
+def test_without_a_gpu_everything_stays_on_the_cpu_with_one_line(make, monkeypatch, caplog, built_with_gpus):
+    if built_with_gpus:
+        monkeypatch.setattr(faiss, "StandardGpuResources", object, raising=False)
+        monkeypatch.setattr(faiss, "get_num_gpus", lambda: 0)
+    else:
+        monkeypatch.delattr(faiss, "StandardGpuResources", raising=False)
     gpu._say_once.cache_clear()
     index = make("Flat")
-    assert [to_gpu(index, device=device) for device in ("cuda", "cuda:3", "cpu")] == [index] * 3
-    (record,) = caplog.records
-    assert record.message.startswith(f"there is no GPU that FAISS {faiss.__version__} can use: searching on the CPU")
-
-
-def test_a_faiss_without_gpus_is_told_how_to_get_one(monkeypatch, caplog):
-    monkeypatch.delattr(faiss, "StandardGpuResources", raising=False)
-    gpu._say_once.cache_clear()
-    assert (count_gpus(), gpu.check_device("cuda"), gpu.check_device("cpu")) == (0, [], [])
-    monkeypatch.setattr(faiss, "StandardGpuResources", object, raising=False)
-    monkeypatch.setattr(faiss, "get_num_gpus", lambda: 0)
-    gpu._say_once.cache_clear()
-    assert gpu.check_device(["cuda:0", "cuda:1"]) == []
-    assert ["factoid[gpu]" in record.message for record in caplog.records] == [True, False]
+    for device in ("cuda", "cuda:3", "cpu", ["cuda:0", "cuda:1"]):
+        assert to_gpu(index, device=device) is index
+    (message,) = caplog.messages
+    assert message.startswith(f"there is no GPU that FAISS {faiss.__version__} can use: searching on the CPU")
+    assert ("factoid[gpu]" in message) != built_with_gpus
 
 
 def test_without_faiss_a_gpu_asks_for_the_one_with_gpus(monkeypatch):
@@ -206,7 +174,7 @@ def test_the_devices_that_are_named_are_searched(make, cards, kind, device, used
     index = make(kind)
     results, expected = to_gpu(index, device=device).search(queries(7), 10), index.search(queries(7), 10)
     assert results[1].tolist() == expected[1].tolist()
-    assert {device for device, _ in cards.made} | {device for devices, *_ in cards.clones for device in devices} == used
+    assert {*cards.made, *(device for devices, *_ in cards.clones for device in devices)} == used
 
 
 def test_filters_that_let_much_through_are_searched_on_the_gpu(make, cards):
@@ -219,12 +187,22 @@ def test_filters_that_let_much_through_are_searched_on_the_gpu(make, cards):
 
 
 def test_parts_of_a_flat_index_on_two_gpus(make, cards, monkeypatch):
-    monkeypatch.setattr(faiss, "IndexShards", FakeShards)
+    chunks = {0: [], 1: []}
+
+    def flat(_resources, dim, config):
+        class Chunked(faiss.IndexFlatIP):
+            def add(self, vectors):
+                chunks[config.device].append(len(vectors))
+                super().add(vectors)
+
+        return Chunked(dim)
+
+    monkeypatch.setattr(faiss, "GpuIndexFlatIP", flat)
     monkeypatch.setattr(gpu, "_CHUNK_BYTES", 4 * DIM * 3000)
     index = make("Flat")
     there = to_gpu(index, device=["cuda:0", "cuda:1"], shard=True)
     assert there.search(queries(9), 20)[1].tolist() == index.search(queries(9), 20)[1].tolist()
-    assert [(device, made.chunks) for device, made in cards.made] == [(0, [3000, 2400]), (1, [3000, 2400])]
+    assert chunks == {0: [3000, 2400], 1: [3000, 2400]}
 
 
 def test_parts_of_lists_and_of_shards_on_two_gpus(make, cards):

@@ -29,7 +29,7 @@ def test_a_copy_is_the_same_store_with_its_indexes(store, tmp_path, monkeypatch)
     (tmp_path / "deep" / "copy").mkdir(parents=True)  # an empty folder is filled
     store.copy_to(tmp_path / "deep" / "copy")
     assert names(tmp_path / "deep") == ["copy"]
-    kept = [f"{kind}.{end}" for kind in store.granularities for end in ("columns.npy", "faiss", "json")]
+    kept = [f"{kind}.{end}" for kind in store.granularities for end in ("columns.npy", "faiss", "ids.npy", "json")]
     assert names(tmp_path / "deep" / "copy") == sorted([*kept, "units.sqlite"])
     monkeypatch.setattr(VectorBuilder, "_build", lambda *_, **__: pytest.fail("built again"))
     with opened(tmp_path / "deep" / "copy") as copy:

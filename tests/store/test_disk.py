@@ -29,7 +29,9 @@ def expected(path):
 
 def test_a_store_opens_as_it_was_closed(path, expected, monkeypatch):
     endings = [
-        f"{kind}.{end}" for kind in ("passage", "sentence", "proposition") for end in ("faiss", "json", "columns.npy")
+        f"{kind}.{end}"
+        for kind in ("passage", "sentence", "proposition")
+        for end in ("faiss", "json", "ids.npy", "columns.npy")
     ]
     words = [f"lexical.{end}" for end in ("json", "columns.npy", "files.npy")]
     assert {file.name for file in path.iterdir()} == {"units.sqlite", *words, *endings}

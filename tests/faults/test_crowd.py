@@ -12,10 +12,10 @@ import time
 
 import pytest
 
-from factoid import Granularity, Unit, Weights
+from factoid import Granularity, Unit
 from factoid.errors import StoreError
 from tests.faults.content import opened, vector_of
-from tests.faults.model import State, check_hits, require
+from tests.faults.model import State, check_hits, require, searched
 from tests.faults.worker import PATIENCE, apart, processes
 
 pytest.importorskip("faiss")
@@ -58,17 +58,19 @@ def check_answer(store, clock, number):
     """Search once; raise unless the answer is that of one generation between the start and the end of the search."""
     first = clock.committed
     query = vector_of(f"query {number}")
-    kind = ("proposition", "passage")[number % 2]
-    k, group = 1 + number % 20, (None, 0, 1)[number // 3 % 3]
-    parents = "passage" if number % 3 else "unit"
-    options = {} if group is None else {"filter": {"group": group}}
-    hits = store.search_by_vector(query, k, granularity=kind, parents=parents, weights=Weights(0, 0), **options)
+    options = {
+        "k": 1 + number % 20,
+        "kind": ("proposition", "passage")[number % 2],
+        "group": (None, 0, 1)[number // 3 % 3],
+    }
+    options["parents"] = "passage" if number % 3 else "unit"
+    hits = searched(store, query, **options)
     last = clock.begun
     shown = {each.unit.metadata["generation"] for hit in hits for each in (hit, *hit.matches)}
     require(len(shown) == 1, "an answer of several generations:", shown)
     (generation,) = shown
     require(first <= generation <= last, f"an answer of generation {generation}, not of {first} to {last}")
-    check_hits(hits, content(generation), query, k=k, kind=kind, parents=parents, group=group)
+    check_hits(hits, content(generation), query, **options)
     return generation
 
 

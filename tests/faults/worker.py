@@ -32,23 +32,22 @@ def work(folder, seed, say):
     from tests.faults.content import opened
     from tests.faults.model import check_searches
     from tests.faults.operations import do, generate, steps
-    from tests.faults.verify import History, Journal, verify
+    from tests.faults.verify import History, note, verify
 
     faulthandler.enable()
     chance = random.Random(seed)
-    journal = Journal(folder / "journal")
     say.send("verify")
-    verify(folder, seed, journal=journal)
-    (state,) = History(folder / "journal").states
+    verify(folder, seed)
+    (state,) = History(folder).states
     say.send("open")
     store = opened(folder / "store")
     for _ in range(OPERATIONS):
         record = generate(chance)
         states = steps(state, record)
-        journal.write({"begin": record})
+        note(folder, {"begin": record})
         say.send(record["op"])
         store = do(store, record, folder)
-        journal.write({"end": True})
+        note(folder, {"end": True})
         state = states[-1]
         if chance.random() < 0.4:
             check_searches(store, state, chance.randrange(1 << 30))

@@ -8,7 +8,7 @@ import pytest
 from factoid.errors import InvalidInputError
 from factoid.index import VectorIndex, check_kind, choose_kind, usable_kind
 from factoid.index.kinds import widths
-from tests.index.cases import DIM, EACH_KIND, KINDS, brute_force, clustered, recall
+from tests.index.cases import DIM, EACH_KIND, KINDS, brute_force, clustered, make_index, recall
 
 faiss = pytest.importorskip("faiss")
 
@@ -18,7 +18,7 @@ SHARES = [None, 1.0, 0.5, 0.05, 0.001, 0.0]
 
 @pytest.mark.parametrize(("similarity", "shards"), [("inner_product", 1), ("cosine", 3)])
 @pytest.mark.parametrize("kind", EACH_KIND)
-def test_every_kind_finds_what_brute_force_finds(make_index, kind, similarity, shards):
+def test_every_kind_finds_what_brute_force_finds(kind, similarity, shards):
     index, ids, vectors = make_index(kind, similarity, shards)
     queries = clustered(seed=5)[1][:30] * 3
     rng = np.random.default_rng(2)
@@ -50,7 +50,7 @@ def test_every_kind_finds_what_brute_force_finds(make_index, kind, similarity, s
 
 
 @pytest.mark.parametrize("kind", EACH_KIND)
-def test_what_is_removed_can_come_back_with_another_vector(make_index, kind):
+def test_what_is_removed_can_come_back_with_another_vector(kind):
     index, ids, vectors = make_index(kind)
     again, hidden, hides = vectors[:50] * 0.5, index.hidden, index.ability.family == "graph"
     index.remove(ids[:50])
@@ -157,7 +157,7 @@ def test_a_kind_waits_as_flat_until_it_can_be_trained():
     ],
 )
 @pytest.mark.parametrize("shards", [1, 2])
-def test_wider_searches_find_more_and_the_index_is_left_as_it_is(make_index, kind, narrow, wide, shards):
+def test_wider_searches_find_more_and_the_index_is_left_as_it_is(kind, narrow, wide, shards):
     index, ids, vectors = make_index(kind, shards=shards)
     queries = clustered(seed=5)[1][:200]
     expected = brute_force(queries, ids, vectors, 10)[1]

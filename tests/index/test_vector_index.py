@@ -105,21 +105,20 @@ def test_cosine_of_long_short_and_zero_vectors():
     assert prepare(vectors, Similarity.INNER_PRODUCT) is vectors
 
 
-def test_vectors_are_given_back_where_they_are_held(small):
+@pytest.mark.parametrize(("kind", "shards"), [("Flat", 1), ("Flat", 3), ("HNSW8", 1), ("SQfp16", 1)])
+def test_vectors_are_given_back_where_they_are_held(small, kind, shards):
     ids, vectors = small
-    order = np.random.default_rng(0).permutation(200)
-    for kind, shards in (("Flat", 1), ("Flat", 3), ("HNSW8", 1)):
-        index = VectorIndex(16, kind=kind, shards=shards)
-        index.add(ids, vectors)
-        index.remove(ids[:10])
-        wanted = order[order >= 10]
-        assert index.vectors(ids[wanted]).tolist() == vectors[wanted].tolist()
-        assert index.vectors(ids[:0]).shape == (0, 16)
-        with pytest.raises(InvalidInputError, match="no vector under the id 5"):
-            index.vectors(ids[:3])
-    index = VectorIndex(16, kind="SQfp16")
+    index = VectorIndex(16, kind=kind, shards=shards)
     index.add(ids, vectors)
-    assert index.vectors(ids) is None
+    index.remove(ids[:10])
+    wanted = np.random.default_rng(0).permutation(np.arange(10, 200))
+    if index.lossy:
+        assert index.vectors(ids[wanted]) is None
+        return
+    assert index.vectors(ids[wanted]).tolist() == vectors[wanted].tolist()
+    assert index.vectors(ids[:0]).shape == (0, 16)
+    with pytest.raises(InvalidInputError, match="no vector under the id 5"):
+        index.vectors(ids[:3])
 
 
 @pytest.mark.parametrize("kind", ["Flat", "HNSW16", "IVF16,SQ8", "PQ8x4fs"])

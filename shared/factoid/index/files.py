@@ -14,9 +14,10 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Loaded(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Loaded:
     """An index, and the stamp and arrays with which it was saved."""
 
     index: VectorIndex

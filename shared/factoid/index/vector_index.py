@@ -165,7 +165,7 @@ class VectorIndex:
             InvalidInputError: k or a parameter is out of its range, or the kind has no such parameter.
         """
         if not prepared:
-            whole_number("k", k)
+            k = whole_number("k", k)
             queries = self.prepare(queries)
         if parameters:
             check_parameters(self.ability, parameters)

@@ -109,7 +109,7 @@ def read_about(file: Path) -> Record | None:
     try:
         about: Record = json.loads(file.read_text(encoding="utf-8"))
         if about["format"] != FORMAT or not about.keys() >= _ABOUT:
-            raise ValueError("another format")
+            raise ValueError("another format, or a field is missing")
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -114,8 +114,7 @@ def tune(
             of its range.
         StoreError: The store is closed.
     """
-    for name, number in (("queries", queries), ("limit", limit), ("k", k)):
-        whole_number(name, number)
+    queries, limit, k = whole_number("queries", queries), whole_number("limit", limit), whole_number("k", k)
     whole_number("refine", refine, least=0)
     granularity = Granularity(granularity)
     vectors = None

@@ -55,9 +55,8 @@ def test_patterns_that_are_made_while_running_see_no_hostile_text() -> None:
         for call in _calls(function)
         if not isinstance(call.args[0], ast.Constant)
     }
-    # names of files, the answers to the demo's own questions, runs of backticks, and pairs of brackets
+    # the answers to the demo's own questions, runs of backticks, and pairs of brackets
     assert made == {
-        "factoid.index.files",
         "factoid.demo",
         "factoid.markdown",
         "factoid.entities.wikitext.clean",

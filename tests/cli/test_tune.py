@@ -116,7 +116,7 @@ def test_a_small_store_can_be_measured(report, store):
 @pytest.mark.parametrize("count", [1, 300, 5000, 10**9])
 @pytest.mark.parametrize("dim", [384, 30])
 def test_kinds_worth_a_try_exist_and_can_be_trained(count, dim):
-    kinds = [check_kind(kind, dim) for kind in kinds_to_try(count, dim)]
+    kinds = [check_kind(kind, dim) for kind in kinds_to_try(count)]
     assert kinds[0].exact
     assert any(kind.family == "lists" for kind in kinds) == (count >= 1000)
     assert all(kind.min_training <= max(count, 256) for kind in kinds)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from tests.faults.worker import ENVIRONMENT
+
 
 @pytest.fixture(autouse=True, scope="package")
 def one_thread_a_search():
-    """Search with one thread each: the stores are small, and the machine is shared by the processes of a test."""
+    """Search with one thread, here and in other processes: stores are small, and the machine is shared."""
     faiss = pytest.importorskip("faiss")
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("OMP_NUM_THREADS", "PYTHONPATH"):
+            patch.setenv(name, ENVIRONMENT[name])
+        yield
     faiss.omp_set_num_threads(before)
 
 

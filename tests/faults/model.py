@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import product
 
 import numpy as np
 
@@ -93,11 +94,10 @@ def check_content(store, state):
         require(store.document(own) == document, "the document", own, "is", store.document(own))
 
 
-def check_search(store, state, query, *, k, kind, parents="passage", group=None):
-    """Raise unless a search returns what `check_hits` expects."""
+def searched(store, query, *, k, kind, parents, group):
+    """Return the hits of a search of units alone."""
     options = {} if group is None else {"filter": {"group": group}}
-    hits = store.search_by_vector(query, k, granularity=kind, parents=parents, weights=Weights(0, 0), **options)
-    check_hits(hits, state, query, k=k, kind=kind, parents=parents, group=group)
+    return store.search_by_vector(query, k, granularity=kind, parents=parents, weights=Weights(0, 0), **options)
 
 
 def check_hits(hits, state, query, *, k, kind, parents, group):
@@ -127,11 +127,10 @@ def check_searches(store, state, seed, *, count=1):
     chance = np.random.default_rng(seed)
     for _ in range(count):
         query = chance.integers(-40, 41, DIM).astype(np.float32)
-        k = int(chance.integers(1, 30))
-        for kind in KINDS:
-            for parents in ("passage", "unit"):
-                for group in (None, int(chance.integers(0, 4))):  # 3 is a group that no unit has
-                    check_search(store, state, query, k=k, kind=kind, parents=parents, group=group)
+        k, group = int(chance.integers(1, 30)), int(chance.integers(0, 4))  # 3 is a group that no unit has
+        for kind, parents, chosen in product(KINDS, ("passage", "unit"), (None, group)):
+            options = {"k": k, "kind": kind, "parents": parents, "group": chosen}
+            check_hits(searched(store, query, **options), state, query, **options)
 
 
 def check_words(store, state, seed):

@@ -113,10 +113,8 @@ def steps(state, record):
         case "delete":
             return [state, state.without(record["ids"])]
         case "delete_filter":
-            return [
-                state,
-                state.without([u.id for u, _ in state.units.values() if u.metadata["group"] == record["group"]]),
-            ]
+            chosen = [unit.id for unit, _ in state.units.values() if unit.metadata["group"] == record["group"]]
+            return [state, state.without(chosen)]
         case "clear":
             return [state, State()]
         case "metadata":
@@ -127,14 +125,14 @@ def steps(state, record):
                 for own, (each, vector) in state.units.items()
                 if own in named or each.parent_id in named
             }
-            whole = {each.document_id for each, _ in state.units.values()} - {
-                each.document_id for own, (each, _) in state.units.items() if own not in changed
-            }
+            others = {each.document_id for own, (each, _) in state.units.items() if own not in changed}
+            whole = {each.document_id for each, _ in changed.values()} - others
             documents = {
-                own: replace(each, metadata=dict(each.metadata) | metadata) if own in whole else each
+                own: replace(each, metadata=dict(each.metadata) | metadata)
                 for own, each in state.documents.items()
+                if own in whole
             }
-            return [state, State(state.units | changed, documents)]
+            return [state, State(state.units | changed, state.documents | documents)]
     return [state]
 
 

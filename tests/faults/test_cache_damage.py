@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from tests.faults.content import opened
+from tests.faults.content import KINDS, opened
 from tests.faults.damage import added, caches, fresh, make, outcome, random_damage
 from tests.faults.verify import check_again
 
@@ -24,29 +24,36 @@ def pristine(tmp_path_factory):
     return path, make(path)
 
 
-def cache_names():
-    names = [
-        f"{kind}.{end}" for kind in ("passage", "sentence", "proposition") for end in ("faiss", "json", "columns.npy")
-    ]
-    return [*names, "lexical.files.npy", "lexical.json", "lexical.columns.npy"]
+@pytest.fixture
+def store(pristine, tmp_path):
+    """Return a store with all its caches, a fresh copy of it, and the state of both."""
+    return pristine[0], fresh(pristine[0], tmp_path / "store"), pristine[1]
 
 
-@pytest.mark.parametrize("name", cache_names())
-def test_a_bit_flipped_or_a_cut_at_any_place(pristine, tmp_path, name, few):
-    source, state = pristine
+def copied(source, target):
+    for file in caches(source):
+        shutil.copy(file, target / file.name)
+
+
+NAMES = [f"{kind}.{end}" for kind in KINDS for end in ("faiss", "json", "columns.npy", "ids.npy")]
+NAMES += ["lexical.files.npy", "lexical.json", "lexical.columns.npy"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bit_flipped_or_a_cut_at_any_place(store, name, few):
+    source, path, state = store
     chance = random.Random(name)
     content = (source / name).read_bytes()
     for trial in few(range(PLACES)):
-        path = fresh(source, tmp_path / "store")
+        fresh(source, path)
         (path / name).write_bytes(random_damage(chance, content))
         assert outcome(path, [state], trial) == "right"
     check_again(path, state)
 
 
-@pytest.mark.parametrize("name", [*cache_names()[:3], *cache_names()[-3:]])
-def test_a_cache_that_is_deleted_or_a_folder_or_something_else(pristine, tmp_path, name):
-    source, state = pristine
-    path = fresh(source, tmp_path / "store")
+@pytest.mark.parametrize("name", [*NAMES[:4], *NAMES[-3:]])
+def test_a_cache_that_is_deleted_or_a_folder_or_something_else(store, name):
+    _, path, state = store
     (path / name).unlink()
     check_again(path, state)
     for content in (b"{}", b"", random.Random(1).randbytes(5000)):
@@ -57,78 +64,69 @@ def test_a_cache_that_is_deleted_or_a_folder_or_something_else(pristine, tmp_pat
     assert outcome(path, [state]) == "right"
 
 
-def test_all_pairs_of_caches_swapped(pristine, tmp_path, few):
-    source, state = pristine
-    kinds = ("passage", "sentence", "proposition")
-    ends = (("faiss",), ("json",), ("faiss", "json"), ("columns.npy",), ("faiss", "columns.npy"))
-    for swapped, (one, other) in few([*product(ends, (kinds[:2], kinds[1:], kinds[::2]))]):
-        path = fresh(source, tmp_path / "store")
+def test_all_pairs_of_caches_swapped(store, few):
+    source, path, state = store
+    ends = (("faiss",), ("json",), ("faiss", "json", "ids.npy"), ("columns.npy",), ("faiss", "columns.npy", "ids.npy"))
+    for swapped, (one, other) in few([*product(ends, (KINDS[:2], KINDS[1:], KINDS[::2]))]):
+        fresh(source, path)
         for end in swapped:
             shutil.copy(source / f"{one}.{end}", path / f"{other}.{end}")
             shutil.copy(source / f"{other}.{end}", path / f"{one}.{end}")
         assert outcome(path, [state]) == "right", (swapped, one, other)
 
 
-def test_caches_of_another_store_of_as_many_writes(pristine, tmp_path):
-    source, state = pristine
+def test_caches_of_another_store_of_as_many_writes(store, tmp_path):
+    source, path, state = store
     other = make(tmp_path / "other", first=100)
-    path = fresh(source, tmp_path / "store")
-    for file in caches(tmp_path / "other"):
-        shutil.copy(file, path / file.name)
-    for file in caches(source):
-        shutil.copy(file, tmp_path / "other" / file.name)
+    copied(tmp_path / "other", path)
+    copied(source, tmp_path / "other")
     assert outcome(path, [state]) == "right"
     assert outcome(tmp_path / "other", [other]) == "right"
 
 
-def test_caches_of_a_copy_that_went_on_by_itself(pristine, tmp_path):
-    source, state = pristine
-    states, paths = [], [fresh(source, tmp_path / name) for name in ("one", "two")]
+def test_caches_of_a_copy_that_went_on_by_itself(store, tmp_path):
+    source, path, state = store
+    states, paths = [], [path, fresh(source, tmp_path / "two")]
     for number, path in enumerate(paths):
-        with opened(path) as store:
-            states.append(added(store, state, 50 + number, 1))
+        with opened(path) as opened_store:
+            states.append(added(opened_store, state, 50 + number, 1))
         check_again(path, states[-1])
-    for file in caches(paths[0]):
-        shutil.copy(file, paths[1] / file.name)
+    copied(*paths)
     assert outcome(paths[1], [states[1]]) == "right"
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
-def test_caches_from_a_backup(pristine, tmp_path, rounds):
-    source, state = pristine
-    path = fresh(source, tmp_path / "store")
+def test_caches_from_a_backup(store, rounds):
+    source, path, state = store
     for number in range(rounds):
-        with opened(path) as store:
-            state = added(store, state, 60 + number, 2)
+        with opened(path) as opened_store:
+            state = added(opened_store, state, 60 + number, 2)
             state = state.without(["d1", f"d{number + 2}"])
-            store.delete(["d1", f"d{number + 2}"])
+            opened_store.delete(["d1", f"d{number + 2}"])
         check_again(path, state)
-    for file in caches(source):
-        shutil.copy(file, path / file.name)
+    copied(source, path)
     assert outcome(path, [state]) == "right"
     check_again(path, state)
 
 
 @pytest.mark.parametrize("more", [0, 1])
-def test_a_database_from_a_backup_beside_newer_caches(pristine, tmp_path, more):
-    source, state = pristine
-    path = fresh(source, tmp_path / "store")
-    with opened(path) as store:
-        added(store, state, 70, 1)
+def test_a_database_from_a_backup_beside_newer_caches(store, more):
+    source, path, state = store
+    with opened(path) as opened_store:
+        added(opened_store, state, 70, 1)
     shutil.copy(source / "units.sqlite", path / "units.sqlite")
     if more:
-        with opened(path) as store:
-            state = added(store, state, 80, 1)
+        with opened(path) as opened_store:
+            state = added(opened_store, state, 80, 1)
     assert outcome(path, [state]) == "right"
 
 
-@pytest.mark.parametrize("name", cache_names()[::4])
-def test_an_open_store_whose_caches_are_damaged(pristine, tmp_path, name):
-    source, state = pristine
-    path = fresh(source, tmp_path / "store")
-    with opened(path) as store:
+@pytest.mark.parametrize("name", NAMES[::5])
+def test_an_open_store_whose_caches_are_damaged(store, name):
+    _, path, state = store
+    with opened(path) as opened_store:
         for file in caches(path):
             file.write_bytes(b"\0" * 100)
-        state = added(store, state, 90, 1)
+        state = added(opened_store, state, 90, 1)
         (path / name).unlink()
     check_again(path, state)

@@ -1,75 +1,122 @@
-"""Threads and processes that read while one process writes: every answer is that of one generation, and of a fresh one."""
+"""Threads and processes that read while one process writes: every answer is that of one generation, and of a fresh one.
+
+Generation g is one transaction that replaces every unit by one that is tagged with g; an answer that mixes two
+generations shows it. The writer counts g as begun before the write, and as committed after it.
+"""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 
+from factoid import Granularity, Unit
 from factoid.errors import StoreError
 from tests.faults.content import opened, vector_of
-from tests.faults.crowd import PATIENCE, READING, Counter, check_answer, content, read
-from tests.faults.worker import ENVIRONMENT, ROOT
+from tests.faults.model import State, check_hits, require, searched
+from tests.faults.worker import PATIENCE, apart, processes
 
 pytest.importorskip("faiss")
 
 SECONDS = float(os.environ.get("FACTOID_FAULT_SECONDS", "10"))
 THREADS, PROCESSES = 8, 4
+PASSAGES = 12
 
 
-def start(role, folder, number=0, seconds=SECONDS):
-    command = [sys.executable, "-m", "tests.faults.crowd", role, str(folder), str(seconds), str(number)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=ENVIRONMENT, cwd=ROOT, **pipes)
+def content(generation):
+    """Return the state of a generation: its units, more or fewer, all tagged with it."""
+    units = []
+    for number in range(PASSAGES):
+        metadata = {"group": number % 3, "generation": generation}
+        for end in ("", ".p0", ".p1")[: 2 + generation % 2]:  # a passage that is replaced takes its units with it
+            own = f"d.{number}{end}"
+            kind = Granularity.PROPOSITION if end else Granularity.PASSAGE
+            text = f"{own} of generation {generation}."
+            parent = f"d.{number}" if end else "d"
+            units.append(Unit(own, text, kind, "d", parent, 0, len(text), "", "", metadata))
+    return State().with_units(units, [vector_of(each.text) for each in units])
 
 
-def until_committed(folder, generation=1):
-    for _ in range(3000):
-        if Counter(folder / "committed").get() >= generation:
-            return
-        time.sleep(0.01)
-    pytest.fail("the writer does not write")
+def write(folder, clock):
+    """Commit one generation after the other while readers are at work."""
+    store = opened(folder / "store")
+    while clock.reading:
+        clock.begun = generation = clock.begun + 1
+        units, vectors = zip(*content(generation).units.values(), strict=True)
+        store.add(list(units), vectors=list(vectors))
+        clock.committed = generation
+        if generation % 40 == 0:
+            store.close()
+            store = opened(folder / "store")
+        time.sleep(0.002)
+    store.close()
 
 
-def finished(process):
-    output, errors = process.communicate(timeout=SECONDS + PATIENCE)
-    assert process.returncode == 0, errors[-3000:]
-    return [int(number) for number in output.split()]
+def check_answer(store, clock, number):
+    """Search once; raise unless the answer is that of one generation between the start and the end of the search."""
+    first = clock.committed
+    query = vector_of(f"query {number}")
+    options = {
+        "k": 1 + number % 20,
+        "kind": ("proposition", "passage")[number % 2],
+        "group": (None, 0, 1)[number // 3 % 3],
+    }
+    options["parents"] = "passage" if number % 3 else "unit"
+    hits = searched(store, query, **options)
+    last = clock.begun
+    shown = {each.unit.metadata["generation"] for hit in hits for each in (hit, *hit.matches)}
+    require(len(shown) == 1, "an answer of several generations:", shown)
+    (generation,) = shown
+    require(first <= generation <= last, f"an answer of generation {generation}, not of {first} to {last}")
+    check_hits(hits, content(generation), query, **options)
+    return generation
+
+
+def read(folder, clock, start, threads=1):
+    """Search for some seconds in some threads; return how many generations each saw. A wrong answer raises."""
+    end, failures, seen = time.monotonic() + SECONDS, [], []
+
+    def search(number):
+        generations = set()
+        try:
+            while time.monotonic() < end and not failures:
+                generations.add(check_answer(store, clock, number))
+                number += 1
+        except BaseException as error:  # noqa: BLE001 - raised below
+            failures.append(error)
+        seen.append(len(generations))
+
+    with opened(folder / "store") as store:
+        crowd = [threading.Thread(target=search, args=[start + 7919 * at]) for at in range(threads)]
+        for thread in crowd:
+            thread.start()
+        for thread in crowd:
+            thread.join(SECONDS + PATIENCE)
+            assert not thread.is_alive(), "a thread hangs"
+    if failures:
+        raise failures[0]
+    return seen
 
 
 @pytest.mark.slow
 def test_threads_and_processes_read_while_one_process_writes(tmp_path):
-    (tmp_path / READING).touch()
-    writer = start("write", tmp_path)
-    until_committed(tmp_path)
-    readers = [start("read", tmp_path, number) for number in range(PROCESSES)]
-    failures, seen = [], []
-    with opened(tmp_path / "store") as store:
-        threads = [
-            threading.Thread(target=lambda at=at: seen.append(read(store, tmp_path, SECONDS, at * 7919, failures)))
-            for at in range(THREADS)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(SECONDS + PATIENCE)
-            assert not thread.is_alive(), "a thread hangs"
-        seen += [finished(process) for process in readers]
-        (tmp_path / READING).unlink()
-        if failures:
-            raise failures[0]
-        (last,) = finished(writer)
-        assert check_answer(store, tmp_path, 1) == last  # what was committed is seen by the next search
-    assert last > 10
-    for generations, searches in seen:
-        assert searches > 1
-        assert generations > 1, "a reader saw one generation only"
-    with opened(tmp_path / "store") as store:
-        assert check_answer(store, tmp_path, 2) == last
+    with processes.Manager() as manager:
+        clock = manager.Namespace(begun=0, committed=0, reading=True)
+        writer = apart(write, tmp_path, clock)
+        while not clock.committed:
+            time.sleep(0.01)
+            assert not writer.ready(), writer.get()
+        readers = [apart(read, tmp_path, clock, 1000 * number) for number in range(PROCESSES)]
+        seen = read(tmp_path, clock, 7, THREADS)
+        seen += [generations for reader in readers for generations in reader.get(SECONDS + PATIENCE)]
+        clock.reading = False
+        writer.get(PATIENCE)
+        assert clock.committed > 10
+        assert min(seen) > 1, "a reader saw one generation only"
+        with opened(tmp_path / "store") as store:
+            assert check_answer(store, clock, 2) == clock.committed
 
 
 def search_until_closed(store, closed, failures):
@@ -83,27 +130,23 @@ def search_until_closed(store, closed, failures):
 
 
 def test_closed_while_others_search(tmp_path, few):
-    state = content(1)
-    units, vectors = zip(*state.units.values(), strict=True)
+    units, vectors = zip(*content(1).units.values(), strict=True)
     for trial in few(range(15)):
         store = opened(tmp_path / "store")
         store.add(list(units), vectors=list(vectors))
         failures, closed = [], threading.Event()
-
-        threads = [threading.Thread(target=search_until_closed, args=(store, closed, failures)) for _ in range(6)]
-        for thread in threads:
+        searchers = [threading.Thread(target=search_until_closed, args=(store, closed, failures)) for _ in range(6)]
+        closers = [threading.Thread(target=store.close) for _ in range(2)]
+        for thread in searchers:
             thread.start()
         time.sleep(0.01 * (trial % 4))
-        closers = [threading.Thread(target=store.close) for _ in range(2)]
         for thread in closers:
             thread.start()
         for thread in closers:
             thread.join(30)
         closed.set()
-        for thread in threads:
+        for thread in searchers:
             thread.join(30)
             assert not thread.is_alive(), "a thread hangs"
-        assert len(failures) == 6
-        for error in failures:
-            assert type(error) is StoreError, repr(error)
-            assert "the store is closed" in str(error)
+        assert [type(error) for error in failures] == [StoreError] * 6
+        assert all("the store is closed" in str(error) for error in failures)

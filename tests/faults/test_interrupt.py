@@ -1,19 +1,23 @@
-"""Ctrl-C in the middle of a call: KeyboardInterrupt, and the store goes on in the same process with nothing lost."""
+"""KeyboardInterrupt at chosen lines of Python code: what Ctrl-C may do at any moment, the same on every run."""
 
 from __future__ import annotations
 
-import os
+import contextlib
 import random
 import signal
+import sys
 import threading
-import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.faults.content import DIM, add_documents, document, opened
-from tests.faults.damage import make
-from tests.faults.model import State, WrongAnswerError, check, check_search
+import factoid
+from factoid.errors import StoreError
+from tests.faults import operations
+from tests.faults.content import DIM, opened
+from tests.faults.damage import fresh, make
+from tests.faults.model import State, WrongAnswerError, check
 from tests.faults.operations import steps
 from tests.faults.verify import check_again, settle
 
@@ -22,117 +26,146 @@ pytest.importorskip("faiss")
 # A file that was opened when Ctrl-C came is closed by Python, which warns of it.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 
-INTERRUPTS = 25  # of each kind
+SOURCE = str(Path(factoid.__file__).parent)
+LINES = 40  # at most, of each operation
+QUERY = np.ones(DIM, np.float32)
+RECORDS = {
+    "add": {"op": "add", "passages": [[1, 0], [50, 0]], "version": 3, "keep": False},
+    "documents": {"op": "documents", "numbers": [1, 20], "version": 7},
+    "delete": {"op": "delete", "ids": ["d1", "t2"]},
+    "search": {"op": "search"},
+    "copy": {"op": "copy", "to": "copy"},
+    "compact": {"op": "compact"},
+    "clear": {"op": "clear"},
+}
 
 
-class Interrupts:
-    """Sends SIGINT once, in the middle of a call and nowhere else."""
+def do(store, record, folder):
+    if record["op"] == "search":
+        store.search_by_vector(QUERY, filter={"group": 1}, expand=1)
+    else:
+        operations.do(store, record, folder)
 
-    def __init__(self):
-        self.armed = False
 
-    def handler(self, *_):
-        if self.armed:
-            self.armed = False
-            raise KeyboardInterrupt
+def interrupted(call, line, within=SOURCE, events=("line",)):
+    """Call with a KeyboardInterrupt at the nth line that is executed; return how many lines were.
 
-    def during(self, call, seconds):
-        """Call again and again until an interrupt comes; return whether it came out as KeyboardInterrupt."""
-        ended = threading.Event()
+    Args:
+        call: What to call.
+        line: Which line.
+        within: How the names of the files begin whose lines count.
+        events: What counts beside lines: "return" is the moment when a function has done its work.
+    """
+    count = 0
 
-        def send():
-            time.sleep(seconds)
-            while not ended.wait(0.002):
-                os.kill(os.getpid(), signal.SIGINT)
+    def each(frame, event, _argument):
+        nonlocal count
+        if event in events:
+            count += 1
+            if count == line:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return each
 
-        thread = threading.Thread(target=send)
-        thread.start()
-        end = time.monotonic() + 20
-        came_out = False
+    def trace(frame, _event, _argument):
+        return each if frame.f_code.co_filename.startswith(within) else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def some(lines, seed):
+    return sorted(random.Random(seed).sample(range(1, lines + 1), min(lines, LINES)))
+
+
+def fault(source, folder, state, record, line, within):
+    """Return what is wrong with a store and its copy after an interrupt at a line, or None."""
+    states = steps(state, record)
+    with opened(fresh(source, folder / "store")) as store:
+        store.search_by_vector(QUERY)  # so that an index is held, and is to follow the write
+        interrupted(lambda: do(store, record, folder), line, within)
         try:
-            self.armed = True
-            while self.armed and time.monotonic() < end:
-                call()
-        except KeyboardInterrupt:
-            came_out = True
-        finally:
-            self.armed = False
-            ended.set()
-            thread.join()
-        return came_out
-
-
-@pytest.fixture
-def interrupts():
-    interrupts = Interrupts()
-    before = signal.signal(signal.SIGINT, interrupts.handler)
-    yield interrupts
-    signal.signal(signal.SIGINT, before)
-
-
-def test_during_add_documents(tmp_path, interrupts, few):
-    chance = random.Random(41)
-    state = make(tmp_path / "store", count=5)
-    with opened(tmp_path / "store") as store:
-        for trial in few(range(INTERRUPTS)):
-            last = [state]
-
-            def call(last=last):
-                record = {"op": "documents", "numbers": [1, 2, 3, 4, 5], "version": chance.randrange(12)}
-                last[:] = steps(last[-1], record)
-                add_documents(store, [document(number, record["version"]) for number in record["numbers"]])
-
-            assert interrupts.during(call, 0.005 + 0.05 * chance.random())
-            state = last[settle(store, last)]
-            check(store, state, trial)
-    check_again(tmp_path / "store", state)
-
-
-def test_during_search(tmp_path, interrupts, few):
-    chance = random.Random(42)
-    state = make(tmp_path / "store", count=40)
-    for trial in few(range(INTERRUPTS)):
-        with opened(tmp_path / "store") as store:
-            numbers = np.random.default_rng(trial)
-
-            def call(store=store, numbers=numbers):
-                query = numbers.integers(-40, 41, DIM).astype(np.float32)
-                check_search(store, state, query, k=9, kind=chance.choice(["passage", "proposition"]), group=1)
-
-            assert interrupts.during(call, 0.001 + 0.03 * chance.random())
-            check(store, state, trial)
-    check_again(tmp_path / "store", state)
-
-
-def test_during_copy_to(tmp_path, interrupts, few):
-    chance = random.Random(43)
-    state = make(tmp_path / "store", count=40)
-    with opened(tmp_path / "store") as store:
-        for trial in few(range(INTERRUPTS)):
-            assert interrupts.during(lambda: store.copy_to(tmp_path / "copy"), 0.001 + 0.03 * chance.random())
-            check(store, state, trial)
-            if (tmp_path / "copy").exists():
-                with opened(tmp_path / "copy") as copy:
+            found = states[settle(store, states)]
+            check(store, found)
+            record = {"op": "add", "passages": [[70, 0]], "version": 1, "keep": False}
+            do(store, record, folder)
+            check(store, steps(found, record)[-1])
+            if (folder / "copy").exists():
+                with opened(folder / "copy") as copy:
                     settle(copy, [state, State()])
-    check_again(tmp_path / "store", state)
+        except (WrongAnswerError, StoreError) as error:
+            return str(error)[-150:]
+    return None
 
 
-def test_during_close(tmp_path, interrupts, few):
-    chance = random.Random(44)
-    state = make(tmp_path / "store", count=40)
-    path = tmp_path / "store"
-    for trial in few(range(INTERRUPTS)):
+# Of all Python code, to catch what others' code leaves half done; and of the package's own, where most is at stake.
+@pytest.mark.parametrize("within", [SOURCE, ""], ids=["package", "anywhere"])
+@pytest.mark.parametrize("name", RECORDS)
+def test_at_any_line(tmp_path, name, within, few):
+    source = tmp_path / "source"
+    state = make(source, count=4)
+    record = RECORDS[name]
+    with opened(fresh(source, tmp_path / "store")) as store:
+        lines = interrupted(lambda: do(store, record, tmp_path), -1, within)
+    faults = {line: fault(source, tmp_path, state, record, line, within) for line in few(some(lines, name))}
+    assert {line: text for line, text in faults.items() if text} == {}
 
-        def call():
-            store = opened(path)
-            try:
-                store.search_by_vector(np.ones(DIM, np.float32))
-                store.retry_failures()  # a write, after which caches are to be written
-            finally:
-                store.close()
 
-        assert interrupts.during(call, 0.001 + 0.03 * chance.random())
-        try:
-            check_again(path, state, trial)
-        except WrongAnswerError as error:
-            pytest.fail(f"trial {trial}: {error}")
+@contextlib.contextmanager
+def seconds(count):
+    """Raise TimeoutError in a block that takes longer."""
+
+    def late(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(count)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+ANYWHERE = {"within": (SOURCE, threading.__file__, contextlib.__file__), "events": ("line", "return")}
+
+
+def test_ctrl_c_while_a_search_takes_its_locks_leaves_none_of_them_taken(tmp_path, few):
+    make(tmp_path / "store", count=2)
+    with opened(tmp_path / "store") as store:
+        hits = store.search_by_vector(QUERY)
+        lines = interrupted(lambda: store.search_by_vector(QUERY), -1, **ANYWHERE)
+        for line in few(range(1, lines + 1)):
+            interrupted(lambda: store.search_by_vector(QUERY), line, **ANYWHERE)
+            with seconds(20):
+                assert store.search_by_vector(QUERY) == hits, line
+        with seconds(20):
+            store.delete(["d0"])
+            store.search_by_vector(QUERY)  # waits for the searches that were interrupted, were they still counted
+
+
+def test_ctrl_c_in_close_and_close_again(tmp_path, few):
+    state = make(tmp_path / "store", count=1)
+
+    def changed():
+        store = opened(tmp_path / "store")
+        store.search_by_vector(QUERY)
+        store.retry_failures()  # a write, after which caches are to be written
+        return store
+
+    lines = interrupted(changed().close, -1, **ANYWHERE)
+    for line in few(some(lines, 1)):
+        store = changed()
+        interrupted(store.close, line, **ANYWHERE)
+        with seconds(20):
+            store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.ids()
+        check_again(tmp_path / "store", state, line)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from collections import Counter
 
 import pytest
 
 from tests.faults.operations import KINDS
 from tests.faults.verify import History, verify
-from tests.faults.worker import Zygote
+from tests.faults.worker import killed_in
 
 pytest.importorskip("faiss")
 
@@ -22,37 +21,19 @@ LONGEST = 0.03  # seconds that an operation takes at most, roughly
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")]
 
 
-@pytest.fixture(scope="module")
-def zygote(tmp_path_factory):
-    with Zygote(tmp_path_factory.mktemp("zygote") / "errors") as zygote:
-        yield zygote
-
-
-def kill_within(zygote, pid, kind, count, seconds):
-    """Kill a worker some time after it has begun the nth operation of a kind."""
-    while count:
-        line = zygote.line()
-        if line.startswith("="):
-            pytest.fail(f"the worker ended with status {line}: {zygote.errors()}")
-        count -= line == f"+ {kind}"
-    time.sleep(seconds)
-    zygote.kill(pid)
-
-
 @pytest.mark.parametrize("seed", range(max(1, KILLS // A_STORE)))
-def test_killed_at_any_moment(zygote, tmp_path, seed):
+def test_killed_at_any_moment(tmp_path, seed):
     chance = random.Random(seed)
     targets = ["verify", "open", *(kind for kind in KINDS if kind != "clear")]
     caught = Counter()
     done = 0
     for number in range(A_STORE):
-        pid = zygote.start(tmp_path, seed * 1000 + number)
         kind = targets[(seed * A_STORE + number) % len(targets)]
         count = 1 if kind in ("verify", "open") else chance.randint(1, 2)
-        kill_within(zygote, pid, kind, count, LONGEST * chance.random() ** 3)
-        caught[(History(tmp_path / "journal").running or {"op": "none"})["op"]] += 1
+        killed_in(tmp_path, seed * 1000 + number, kind, count, LONGEST * chance.random() ** 3)
+        caught[(History(tmp_path).running or {"op": "none"})["op"]] += 1
         if chance.random() < 0.6:  # else the next worker does it, and may be killed meanwhile
-            _, done = verify(tmp_path, number)
+            done = verify(tmp_path, number)
     verify(tmp_path, seed)
     assert done > A_STORE
     assert len(caught) > 3, f"the kills hit {caught} only"

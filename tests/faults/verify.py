@@ -16,33 +16,26 @@ from tests.faults.model import State, WrongAnswerError, check, check_content, ch
 from tests.faults.operations import steps
 
 NAMES = {"units.sqlite", "lexical.files.npy", "lexical.json", "lexical.columns.npy"}
-NAMES |= {f"{kind}.{end}" for kind in KINDS for end in ("faiss", "json", "columns.npy")}
+NAMES |= {f"{kind}.{end}" for kind in KINDS for end in ("faiss", "json", "columns.npy", "ids.npy")}
 
 
-class Journal:
-    """The journal of a store, written by one process at a time."""
-
-    def __init__(self, path):
-        self.path = path
-        self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
-
-    def write(self, record):
-        os.write(self._file, json.dumps(record).encode() + b"\n")
-        os.fsync(self._file)
-
-    def close(self):
-        os.close(self._file)
+def note(folder, record):
+    """Append a record to the journal of a store, and wait until the disk holds it."""
+    with (folder / "journal").open("ab", buffering=0) as file:
+        file.write(json.dumps(record).encode() + b"\n")
+        os.fsync(file)
 
 
 class History:
     """The states that a journal allows: of the store and of its copies, each a list of candidates."""
 
-    def __init__(self, path):
+    def __init__(self, folder):
         self.states = [State()]
         self.copies = {}
         self.running = None  # the operation in flight
         self.done = 0
-        for line in path.read_text().splitlines() if path.exists() else []:
+        journal = folder / "journal"
+        for line in journal.read_text().splitlines() if journal.exists() else []:
             self._read(json.loads(line))
 
     def _read(self, record):
@@ -85,19 +78,9 @@ def no_leftovers(path):
     require(not extra, "files that nothing needs were left behind:", sorted(extra))
 
 
-def verify(folder, seed, *, journal=None):
-    """Open the store and its copies as the next process would, check all of them, and settle what was in flight.
-
-    Args:
-        folder: Holds `store`, `journal`, and the copies.
-        seed: Of the queries.
-        journal: Open already, or None to open it here.
-
-    Returns:
-        The operation that was in flight, or None, and how many operations have returned.
-    """
-    history = History(folder / "journal")
-    found = {}
+def verify(folder, seed):
+    """Check a store and its copies as the next process would, and settle what was in flight; return how much had ended."""
+    history, found = History(folder), {}
     with opened(folder / "store") as store:
         position = settle(store, history.states)
         check_searches(store, history.states[position], seed)
@@ -111,11 +94,8 @@ def verify(folder, seed, *, journal=None):
             found[name] = settle(copy, candidates)
             check_searches(copy, candidates[found[name]] or State(), seed)
         no_leftovers(folder / name)
-    own = journal or Journal(folder / "journal")
-    own.write({"settled": position, "copies": found})
-    if journal is None:
-        own.close()
-    return history.running, history.done
+    note(folder, {"settled": position, "copies": found})
+    return history.done
 
 
 def check_again(path, state, seed=0):

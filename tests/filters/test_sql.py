@@ -21,7 +21,40 @@ from factoid.filters import (
     passing_rows,
 )
 from tests.filters.stored import connect, passing
-from tests.filters.values import COMPARISONS, METADATA, NUMBERS, TREES, VALUES
+
+KEYS = st.sampled_from(["a", "a", "b", "é", "q\"uo'te", "a.b", "x$.a", "", "A", "row", "😀", "); DROP--", "a\0b"])
+BORDERS = [2**53, 2**53 + 1, 2.0**53, 2**63 - 1, -(2**63), 2**63, 2.0**63, 2**64 + 1, 2.0**64]
+NUMBERS = st.integers(-3, 3) | st.sampled_from(
+    [0.1, 0.1 + 0.2, 1.0, -0.0, 1e300, 5e-324, int(1e300), -(10**400), *BORDERS]
+)
+ODD_STRINGS = ["a\0b", "a\0", "a\ud800", "z" * 256, "z" * 257, "é" * 129, "z" * 256 + "a"]
+STRINGS = st.sampled_from([*"abBéÉ😀1%", "", "ab", "true", "[1,2]", '{"a":1}', "x' OR '1'='1", *ODD_STRINGS])
+SCALARS = st.none() | st.booleans() | NUMBERS | STRINGS
+LISTS = st.lists(SCALARS, max_size=3) | st.sampled_from([[1] * 65, list("ab") * 40])
+VALUES = (
+    SCALARS | LISTS | st.dictionaries(st.sampled_from("ab"), SCALARS | LISTS, max_size=2) | st.lists(LISTS, max_size=2)
+)
+METADATA = st.lists(st.dictionaries(KEYS, VALUES, max_size=4), min_size=1, max_size=6)
+
+TAKE_LISTS = [Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL]
+OTHERS = sorted(set(Operator) - {Operator.EXISTS, *TAKE_LISTS})
+ORDERS = [Operator.GT, Operator.GTE, Operator.LT, Operator.LTE]
+COMPARISONS = st.one_of(
+    st.builds(Comparison, KEYS, st.sampled_from(OTHERS), VALUES),
+    st.builds(Comparison, KEYS, st.sampled_from(TAKE_LISTS), SCALARS | LISTS),
+    st.builds(Comparison, KEYS, st.sampled_from(ORDERS), NUMBERS | STRINGS),
+    st.builds(Comparison, KEYS, st.sampled_from(TAKE_LISTS), LISTS),
+    st.builds(Comparison, KEYS, st.just(Operator.EXISTS), st.booleans()),
+)
+TREES = st.recursive(
+    COMPARISONS,
+    lambda inner: (
+        st.builds(All, st.lists(inner, max_size=3).map(tuple))
+        | st.builds(AnyOf, st.lists(inner, max_size=3).map(tuple))
+        | st.builds(Not, inner)
+    ),
+    max_leaves=6,
+)
 
 
 @settings(max_examples=500, deadline=None)
@@ -38,7 +71,7 @@ def test_every_comparison_on_the_same_key(rows, leaf):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.dictionaries(st.text("ab\"'\\é\u2028\ue000\ud800\0", max_size=3), VALUES, min_size=1), st.data())
+@given(st.dictionaries(st.text("ab\"'\\é\u2028\ue000\0", max_size=3), VALUES, min_size=1), st.data())
 def test_every_key_finds_its_own_value(row, data):
     key = data.draw(st.sampled_from(sorted(row)))
     assert passing([row, {}], Comparison(key, Operator.EQ, row[key])) == [0]
@@ -70,24 +103,24 @@ def test_trees_of_other_meanings_have_other_representations():
     assert len({repr(tree) for tree in [*trees, Comparison("x", Operator.EQ, {"a": 1, "b": 2})]}) == len(trees)
 
 
-def test_long_lists_of_values_and_of_filters():
-    rows = [{"x": value} for value in (0, 19_999, 20_000, "19999", 0.5)]
-    assert passing(rows, parse_filter({"x": {"$in": [*range(20_000), *map(str, range(20_000))]}})) == [0, 1, 3]
-    assert passing(rows, parse_filter({"x": {"$nin": list(range(20_000))}})) == [2, 3, 4]
-    assert passing(rows, parse_filter({"$or": [{"x": value} for value in range(3000)] + [{"x": 0.5}]})) == [0, 4]
-    assert passing(rows, parse_filter({"x": {"$in": [value / 2 for value in range(3000)]}})) == [0, 4]
-    assert passing(rows, parse_filter({"$or": [{"x": {"$gt": value}} for value in range(900, 0, -1)]})) == [1, 2]
-    assert passing(rows, parse_filter({"$or": [{"x": {"$gt": value}} for value in range(5000, 0, -1)]})) == [1, 2]
-    assert passing(rows, parse_filter({"$and": [{"x": {"$gt": value}} for value in range(900)]})) == [1, 2]
-    assert passing(rows, parse_filter({"$and": [{"x": {"$ne": value}} for value in range(900)]})) == [1, 2, 3, 4]
-    assert passing(rows, Comparison("x", Operator.ANY, [str(value) for value in range(900)])) == [3]
-    several = All(
-        tuple(AnyOf((Comparison("x", Operator.GT, i), Comparison(str(i), Operator.EQ, 1))) for i in range(400))
-    )
-    assert passing(rows, several) == [1, 2]
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ({"x": {"$in": [*range(20_000), *map(str, range(20_000))]}}, [0, 1, 3]),
+        ({"x": {"$nin": list(range(20_000))}}, [2, 3, 4]),
+        ({"$or": [{"x": value} for value in range(3000)] + [{"x": 0.5}]}, [0, 4]),
+        ({"$or": [{"x": {"$gt": value}} for value in range(5000, 0, -1)]}, [1, 2]),
+        ({"$and": [{"x": {"$gt": value}} for value in range(900)]}, [1, 2]),
+        ({"$and": [{"x": {"$ne": value}} for value in range(900)]}, [1, 2, 3, 4]),
+        ({"x": {"$any": [str(value) for value in range(20_000)]}}, [3]),
+        ({"$and": [{"$or": [{"x": {"$gt": value}}, {str(value): 1}]} for value in range(400)]}, [1, 2]),
+    ],
+)
+def test_long_lists_of_values_and_of_filters(condition, expected):
+    assert passing([{"x": value} for value in (0, 19_999, 20_000, "19999", 0.5)], parse_filter(condition)) == expected
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 7, 15, 30, 48, 70])
+@pytest.mark.parametrize("depth", [1, 2, 7, 70])
 def test_deep_filters(depth):
     condition, tree = {"x": 0}, Comparison("x", Operator.EQ, 0)
     for level in range(depth):
@@ -95,8 +128,7 @@ def test_deep_filters(depth):
         condition = {name: [condition, {"x": {"$gte": level, "$lt": level + 1}}, {"$not": {"x": level}}]}
         between = All((Comparison("x", Operator.GTE, level), Comparison("x", Operator.LT, level + 1)))
         tree = join((tree, between, Not(Comparison("x", Operator.EQ, level))))
-    if depth < 50:
-        assert parse_filter(condition) == tree
+    assert parse_filter(condition) == tree
     rows = [{"x": value} for value in range(50)]
     assert passing(rows, tree) == [i for i, row in enumerate(rows) if matches(tree, row)]
 

@@ -49,6 +49,21 @@ def clustered(count=COUNT, dim=DIM, *, seed=0):
     return ids, vectors.astype(np.float32)
 
 
+def make_index(kind, similarity="inner_product", shards=1):
+    """Return an index that had all vectors in two steps and lost some of both, and the ids and vectors that are left."""
+    from factoid.index import VectorIndex
+
+    ids, vectors = clustered()
+    gone = np.random.default_rng(1).choice(ids, 800, replace=False)
+    keep = ~np.isin(ids, gone)
+    index = VectorIndex(DIM, kind=kind, similarity=similarity, shards=shards)
+    index.train(vectors)
+    index.add(ids[:2500], vectors[:2500])
+    index.add(ids[2500:], vectors[2500:])
+    index.remove(gone)
+    return index, ids[keep], vectors[keep]
+
+
 def normalised(vectors):
     norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     return vectors / np.where(norms > 0, norms, 1)

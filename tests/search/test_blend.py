@@ -104,22 +104,28 @@ def oracle(cases, kinds, query, words, weights, scale, metadata=None, level="pas
     has_words=st.booleans(),
     has_passages=st.booleans(),
     least=st.sampled_from([None, 5.0]),
+    depth=st.sampled_from([256, 4, 1]),
 )
-def test_against_the_definition(seed, k, level, kinds, weights, metadata, complete, has_words, has_passages, least):
+def test_against_the_definition(
+    seed, k, level, kinds, weights, metadata, complete, has_words, has_passages, least, depth
+):
     has_passages = has_passages or PASSAGE in kinds
-    cases, queries, words = corpus(seed, complete=complete)
+    cases, queries, words = corpus(seed, complete=complete, passages=60)
     views = {kind: case.filtered(case.view(kind), metadata if kind in kinds else None) for kind, case in cases.items()}
-    results = best_blended(
-        [views[kind] for kind in kinds],
-        views[PASSAGE] if has_passages else None,
-        queries.astype(np.float32),
-        k,
-        level=level,
-        weights=weights,
-        lexical=ScriptedLexical(words) if has_words else None,
-        texts=range(3),
-        min_score=least,
-    )
+    with pytest.MonkeyPatch.context() as patch:  # a shallow start is deepened until the best are proven
+        patch.setattr(blend, "_LEAST_DEPTH", depth)
+        patch.setattr(blend, "_DEPTH", 2)
+        results = best_blended(
+            [views[kind] for kind in kinds],
+            views[PASSAGE] if has_passages else None,
+            queries.astype(np.float32),
+            k,
+            level=level,
+            weights=weights,
+            lexical=ScriptedLexical(words) if has_words else None,
+            texts=range(3),
+            min_score=least,
+        )
     for number, groups in enumerate(results):
         of_words, of_query = words[number] if has_words else None, scale(views[kinds[0]], queries[number])
         expected = oracle(cases, kinds, queries[number], of_words, weights, of_query, metadata, level, has_passages)
@@ -129,23 +135,6 @@ def test_against_the_definition(seed, k, level, kinds, weights, metadata, comple
         assert abs(len(groups) - len(expected)) <= sum(abs(score - (least or 1e9)) < 1e-4 for score in expected)
         assert all(scores[group.key] == pytest.approx(group.score, abs=1e-4) for group in groups)
         assert len({group.key for group in groups}) == len(groups)
-
-
-@pytest.mark.parametrize("depth", [1, 4])
-def test_a_shallow_start_is_deepened_until_the_best_are_proven(monkeypatch, depth):
-    monkeypatch.setattr(blend, "_LEAST_DEPTH", depth)
-    monkeypatch.setattr(blend, "_DEPTH", 2)
-    cases, queries, words = corpus(3, complete=True, passages=300)
-    views = {kind: case.view(kind) for kind, case in cases.items()}
-    kinds, weights, lexical = [SENTENCE, PROPOSITION], Weights(0.5, 0.5), ScriptedLexical(words)
-    options = {"level": "passage", "weights": weights, "lexical": lexical, "texts": range(3)}
-    for k in (1, 3):
-        searched = [views[kind] for kind in kinds]
-        results = best_blended(searched, views[PASSAGE], queries.astype(np.float32), k, **options)
-        for number, groups in enumerate(results):
-            of_query = scale(views[SENTENCE], queries[number])
-            expected = oracle(cases, kinds, queries[number], words[number], weights, of_query)[:k]
-            np.testing.assert_allclose([group.score for group in groups], [score for score, _ in expected], atol=1e-4)
 
 
 def test_parts_and_matches_say_why():

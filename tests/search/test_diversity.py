@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from factoid import Granularity
-from factoid.search import best_fused, best_groups, diverse_groups
+from factoid.search import best_fused, diverse_groups
 from tests.search.oracle import Case
 
 
@@ -30,34 +30,24 @@ def marginal_relevance(query, vectors, k, weight):
     return chosen
 
 
-def two_views(seed=2):
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize("level", ["passage", "unit"])
+def test_groups_are_chosen_by_the_vectors_of_their_best_units(level, weight):
+    rng = np.random.default_rng(2)
     views, vectors = [], {}
     for start, kind in ((0, Granularity.SENTENCE), (100, Granularity.PROPOSITION)):
         own = {row: tuple(rng.integers(-9, 9, 5).tolist()) for row in range(start, start + 40)}
-        units = [(row, row - row % 2, 500 + row % 15, 1, 1) for row in own]
-        case = Case(units, {row: vector for row, vector in own.items() if row % 2 == 0})
         own[start] = (0,) * 5  # of no direction, and so near nothing
-        views.append(case.view(kind))
+        units = [(row, row - row % 2, 500 + row % 15, 1, 1) for row in own]
+        views.append(Case(units, {row: vector for row, vector in own.items() if row % 2 == 0}).view(kind))
         vectors |= {row: own[row - row % 2] for row in own}
-    return views, vectors, rng.integers(-9, 9, (1, 5)).astype(np.float32)
-
-
-def test_parents_are_chosen_by_the_vector_of_their_best_unit():
-    views, vectors, query = two_views()
-    (groups,) = best_fused(views, query, 12, level="passage")
+    query = rng.integers(-9, 9, (1, 5)).astype(np.float32)
+    (groups,) = best_fused(views, query, 20, level=level)
     assert {group.matches[0].row < 100 for group in groups} == {True, False}
-    chosen = diverse_groups(views, query[0], groups, 5)
     candidates = np.array([vectors[group.matches[0].row] for group in groups], float)
-    assert chosen == [groups[place] for place in marginal_relevance(query[0], candidates, 5, 0.5)]
-
-
-@pytest.mark.parametrize("weight", [0.0, 0.3, 0.4, 1.0])
-def test_units_are_chosen_by_their_own_vectors(weight):
-    views, vectors, query = two_views()
-    (units,) = best_groups(views[1], query, 20, level="unit")
-    candidates = np.array([vectors[unit.key] for unit in units], float)
-    chosen = diverse_groups(views, query[0], units, 6, lambda_mult=weight)
-    assert chosen == [units[place] for place in marginal_relevance(query[0], candidates, 6, weight)]
-    assert {unit.key for unit in diverse_groups(views, query[0], units, 99)} == {unit.key for unit in units}
+    chosen = diverse_groups(views, query[0], groups, 6, lambda_mult=weight)
+    assert chosen == [groups[place] for place in marginal_relevance(query[0], candidates, 6, weight)]
+    for some in (groups, [group for group in groups if group.matches[0].row < 100]):  # of both views, of one
+        everything = diverse_groups(views, query[0], some, 99)
+        assert {group.key for group in everything} == {group.key for group in some}
     assert diverse_groups(views, query[0], [], 6) == []

@@ -6,22 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from factoid import Granularity
-from factoid.search import Scored, best_children, best_groups, rollup
-from tests.search.oracle import Case, check_groups, check_units
+from factoid.search import best_groups, rollup
+from tests.search.oracle import Case, check_groups
 
 WHOLE = st.integers(-3, 3)  # exact in float32, with many ties
 VECTOR = st.tuples(WHOLE, WHOLE, WHOLE)
 LEVELS = st.sampled_from(["unit", "passage", "document"])
-
-
-def best_units(view, queries, k, **options):
-    found = best_groups(view, queries, k, level="unit", **options)
-    assert all(group.matches == (Scored(group.key, group.score),) for groups in found for group in groups)
-    return [[group.matches[0] for group in groups] for groups in found]
 
 
 @st.composite
@@ -48,79 +42,42 @@ def path(request, monkeypatch):
     monkeypatch.setattr(rollup, "few", lambda *_: request.param == "by itself")
 
 
-# What the fixture patches is the same for all examples.
 def against(**options):
-    from hypothesis import HealthCheck
-
+    """What the fixture patches is the same for all examples."""
     return settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], **options)
 
 
+QUERIES = st.lists(VECTOR, min_size=1, max_size=4)
+MINIMA = st.none() | st.integers(-20, 20)
+# With as many candidates as there are vectors, a refined search is exact, however wrong the index's scores are.
+EXACT = {"exact": {}, "refined": {"exact": False, "lossy": True, "noise": 50.0}}
+
+
+@pytest.mark.parametrize("options", EXACT.values(), ids=EXACT)
 @against(max_examples=150)
-@given(cases(), st.lists(VECTOR, min_size=1, max_size=4), st.integers(1, 80), FILTERS, LEVELS, st.integers(1, 4))
-def test_exact_indexes(path, case, queries, k, metadata, level, matches):
-    view = case.filtered(case.view(), metadata)
+@given(cases(), QUERIES, st.integers(1, 80), FILTERS, LEVELS, MINIMA, st.integers(1, 4))
+def test_searches_that_must_be_exact(path, options, case, queries, k, metadata, level, least, matches):
+    view = replace(case.filtered(case.view(**options), metadata), refine=60)
     vectors = np.array(queries, np.float32)
-    units = best_units(view, vectors, k)
-    groups = best_groups(view, vectors, k, level=level, matches=matches)
+    settings = {"level": level, "matches": matches, "min_score": least}
+    found = best_groups(view, vectors, k, **settings)
     for number, query in enumerate(queries):
-        check_units(units[number], case, query, k, metadata)
-        check_groups(groups[number], case, query, k, metadata, level, matches)
-        alone = vectors[number : number + 1]
-        assert best_units(view, alone, k) == [units[number]]
-        assert best_groups(view, alone, k, level=level, matches=matches) == [groups[number]]
-
-
-@against(max_examples=80)
-@given(cases(), VECTOR, st.integers(1, 30), FILTERS, LEVELS, st.integers(-20, 20))
-def test_thresholds(path, case, query, k, metadata, level, least):
-    view = case.filtered(case.view(), metadata)
-    vectors = np.array([query], np.float32)
-    (units,) = best_units(view, vectors, k, min_score=least)
-    check_units(units, case, query, k, metadata, least)
-    (groups,) = best_groups(view, vectors, k, level=level, min_score=least)
-    check_groups(groups, case, query, k, metadata, level, min_score=least)
+        check_groups(found[number], case, query, k, metadata, **settings)
+        assert best_groups(view, vectors[number : number + 1], k, **settings) == [found[number]]
 
 
 @against(max_examples=120)
-@given(
-    cases(),
-    st.lists(VECTOR, min_size=1, max_size=3),
-    st.integers(1, 80),
-    FILTERS,
-    LEVELS,
-    st.sets(st.integers(0, 60)),
-    st.booleans(),
-)
-def test_approximate_indexes_that_miss_vectors_still_give_k(path, case, queries, k, metadata, level, seen, padded):
-    view = case.filtered(case.view(exact=False, seen=np.array(sorted(seen), np.int64), padded=padded), metadata)
-    vectors = np.array(queries, np.float32)
-    units = best_units(view, vectors, k)
-    groups = best_groups(view, vectors, k, level=level)
-    for number, query in enumerate(queries):
-        scores = {unit[0]: score for score, unit in case.scored(query, metadata)}
-        assert len(units[number]) == min(k, len(scores))
-        assert all(unit.score == scores[unit.row] for unit in units[number])
-        assert units[number] == sorted(units[number], key=lambda unit: (-unit.score, unit.row))
+@given(cases(), QUERIES, st.integers(1, 80), FILTERS, LEVELS, st.sets(st.integers(0, 60)))
+def test_approximate_indexes_that_miss_vectors_still_give_k(path, case, queries, k, metadata, level, seen):
+    view = case.filtered(case.view(exact=False, seen=np.array(sorted(seen), np.int64)), metadata)
+    found = best_groups(view, np.array(queries, np.float32), k, level=level)
+    for groups, query in zip(found, queries, strict=True):
         under = case.groups(query, metadata, level)
-        assert len({group.key for group in groups[number]}) == len(groups[number]) == min(k, len(under))
-        for group in groups[number]:
-            assert [(match.score, match.row) for match in group.matches] == under[group.key][
-                : 1 if level == "unit" else 3
-            ]
+        assert len({group.key for group in groups}) == len(groups) == min(k, len(under))
+        assert groups == sorted(groups, key=lambda group: (-group.score, group.key))
+        for group in groups:
+            assert [(match.score, match.row) for match in group.matches] == under[group.key][:3]
             assert group.score == under[group.key][0][0]
-
-
-@against(max_examples=80)
-@given(cases(), st.lists(VECTOR, min_size=1, max_size=3), st.integers(1, 80), FILTERS, LEVELS)
-def test_lossy_indexes_are_refined(path, case, queries, k, metadata, level):
-    """With as many candidates as there are vectors, a refined search is exact, however wrong the index's scores are."""
-    view = replace(case.filtered(case.view(exact=False, lossy=True, noise=50.0), metadata), refine=60)
-    vectors = np.array(queries, np.float32)
-    units = best_units(view, vectors, k)
-    groups = best_groups(view, vectors, k, level=level)
-    for number, query in enumerate(queries):
-        check_units(units[number], case, query, k, metadata)
-        check_groups(groups[number], case, query, k, metadata, level)
 
 
 def crowd(passages=40, each=60, seed=5):
@@ -189,8 +146,8 @@ def test_a_small_selection_never_reaches_the_index():
 
 
 def test_parameters_reach_the_index():
-    view = Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view()
-    best_units(replace(view, parameters={"nprobe": 4}), np.ones((1, 3), np.float32), 5)
+    view = replace(Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view(), parameters={"nprobe": 4})
+    best_groups(view, np.ones((1, 3), np.float32), 5, level="unit")
     assert view.index.asked == [(1, 1, {"nprobe": 4})]
 
 
@@ -203,43 +160,17 @@ def test_a_passage_is_its_own_passage_whatever_its_parent():
     assert [group[:3] for group in groups] == [(9, 2.0, ())]
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("metadata", [None, {1}])
-def test_scores_beyond_float32_are_left_out(path, metadata):
-    case = Case(
-        [(1, 1, 1, 1, 1), (2, 2, 2, 1, 1), (3, 3, 3, 1, 2)], {1: (-3e38,) * 3, 2: (1, 1, 1), 3: (3e38, -3e38, 0)}
-    )
-    view = case.filtered(case.view(), metadata)
-    (units,) = best_units(view, np.full((1, 3), 3e38, np.float32), 5, min_score=-1)
-    assert [unit.row for unit in units] == []  # 9e38 is beyond float32, too
-    (units,) = best_units(view, np.full((1, 3), 1e38, np.float32), 5)
-    assert [unit.row for unit in units] == [2]
-
-
-def test_the_best_units_of_known_parents():
-    case, rng = crowd()
-    queries = rng.integers(-9, 9, (2, 6))
-    keys = np.array([10_003, 77, 10_003])
-    units = best_children(
-        case.view(), queries.astype(np.float32), np.array([0, 0, 1]), keys, level="passage", matches=5
-    )
-    expected = [case.groups(query, None, "passage")[10_003][:5] for query in queries.tolist()]
-    assert units[0].tolist() == [0] * 5 + [2] * 5
-    assert list(zip(units[2].tolist(), units[1].tolist(), strict=True)) == [*expected[0], *expected[1]]
-
-
-def test_nothing_to_search():
-    view = Case([], {}).view()
-    assert best_units(view, np.ones((2, 3), np.float32), 3) == [[], []]
-    assert best_groups(view, np.ones((2, 3), np.float32), 3, level="passage") == [[], []]
+@pytest.mark.parametrize("level", ["unit", "passage"])
+def test_nothing_to_search(level):
+    assert best_groups(Case([], {}).view(), np.ones((2, 3), np.float32), 3, level=level) == [[], []]
     view = Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view()
-    assert best_units(view, np.empty((0, 3), np.float32), 3) == []
+    assert best_groups(view, np.empty((0, 3), np.float32), 3, level=level) == []
 
 
 def test_vectors_of_the_index_that_no_unit_has_any_more_are_passed_over():
     case = Case([(1, 1, 50, 1, 1)], {1: (1, 0, 0), 2: (2, 0, 0), 3: (3, 0, 0)})
-    (units,) = best_units(case.view(), np.array([[1, 0, 0]], np.float32), 1)
-    assert units == [(1, 1.0)]
+    ((group,),) = best_groups(case.view(), np.array([[1, 0, 0]], np.float32), 1, level="unit")
+    assert group[:2] == (1, 1.0)
 
 
 @pytest.mark.parametrize("least", [35, 36, 37])
@@ -251,11 +182,3 @@ def test_a_threshold_ends_the_search_no_sooner_than_it_must(least):
     (groups,) = best_groups(view, np.array([[1, 0, 0]], np.float32), 2, level="passage", min_score=least)
     check_groups(groups, case, (1, 0, 0), 2, None, "passage", min_score=least)
     assert view.index.asked[0][1] == 64
-
-
-def test_matches_beyond_float32_are_left_out(path):
-    case = Case([(1, 1, 9, 1, 1), (2, 2, 9, 1, 1), (3, 3, 8, 1, 2)], {1: (1, 0, 0), 2: (-3e38, -3e38, 0), 3: (0, 0, 0)})
-    query = np.full((1, 3), 2, np.float32)
-    for metadata in (None, {1}):
-        (groups,) = best_groups(case.filtered(case.view(), metadata), query, 1, level="passage")
-        assert [group[:3] for group in groups] == [(9, 2.0, ((1, 2.0),))]

@@ -69,31 +69,22 @@ def test_against_the_definition(seed, k, level, method, metadata, matches):
             assert [(match.score, match.row) for match in group.matches] == expected
 
 
-def test_depth_is_how_far_ranks_count(monkeypatch):
+@pytest.mark.parametrize("method", ["rrf", "max"])
+@pytest.mark.parametrize(("depth", "least"), [(5, None), (100, 40)])
+def test_depth_is_how_far_ranks_count_and_thresholds_are_scores_of_units(monkeypatch, method, depth, least):
     monkeypatch.setattr(fusion, "_DEPTH", 1)
-    monkeypatch.setattr(fusion, "_LEAST_DEPTH", 5)
+    monkeypatch.setattr(fusion, "_LEAST_DEPTH", depth)
     cases, queries = mixed(3)
     views = [case.view(kind) for case, kind in zip(cases, (SENTENCE, PROPOSITION), strict=True)]
-    found = best_fused(views, queries.astype(np.float32), 3, level="passage")
+    k = 3 if least is None else 99
+    options = {"level": "passage", "method": method, "min_score": least}
+    found = best_fused(views, queries.astype(np.float32), k, **options)
     for groups, query in zip(found, queries.tolist(), strict=True):
         scores = {}
         for ranking in rankings(cases, query, None, "passage"):
-            for rank, (key, _) in enumerate(ranking[:5], 1):
-                scores[key] = scores.get(key, 0) + 1 / (60 + rank)
-        best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:3]
-        assert [(group.key, group.score) for group in groups] == best
-
-
-def test_thresholds_are_scores_of_units():
-    cases, queries = mixed(4)
-    views = [case.view(kind) for case, kind in zip(cases, (SENTENCE, PROPOSITION), strict=True)]
-    for method in ("rrf", "max"):
-        found = best_fused(views, queries.astype(np.float32), 99, level="passage", method=method, min_score=40)
-        for groups, query in zip(found, queries.tolist(), strict=True):
-            expected = {
-                key
-                for ranking in rankings(cases, query, None, "passage")
-                for key, units in ranking
-                if units[0][0] >= 40
-            }
-            assert {group.key for group in groups} == expected
+            passing = [(key, units[0][0]) for key, units in ranking if least is None or units[0][0] >= least]
+            for rank, (key, best) in enumerate(passing[: max(k, depth) if method == "rrf" else k], 1):
+                former = scores.get(key, 0)
+                scores[key] = former + 1 / (60 + rank) if method == "rrf" else max(former, best)
+        expected = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
+        assert [(group.key, group.score) for group in groups] == expected

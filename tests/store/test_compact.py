@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
-from unittest.mock import DEFAULT, Mock
 
 import numpy as np
 import pytest
 
-from factoid.errors import StoreError
 from factoid.index import load
 from factoid.store.indexes.build import VectorBuilder
 from tests.store.content import DIM, answers, change, filled, opened, put, rows, state, unit, units
@@ -133,28 +129,3 @@ def test_readers_in_other_processes_stay_right(tmp_path, mode):
         assert theirs() == str(answers(store))
         reader.stdin.close()
         assert reader.wait(30) == 0
-
-
-def vacuum_fails(sql, *_):
-    if sql == "VACUUM":
-        raise sqlite3.OperationalError("database or disk is full")
-    return DEFAULT
-
-
-def test_a_full_disk_is_told_with_the_space_that_is_needed(tmp_path, monkeypatch):
-    before = thinned(tmp_path / "s", 300)
-    with opened(tmp_path / "s") as store:
-        whole = store.connections.alone
-
-        @contextmanager
-        def alone():
-            with whole() as connection:
-                full = Mock(wraps=connection)
-                full.execute.side_effect = vacuum_fails
-                yield full
-
-        monkeypatch.setattr(store.connections, "alone", alone)
-        with pytest.raises(StoreError, match=r"is full: compact needs about [\d,]+ free bytes, .* free some space"):
-            store.compact()
-        assert (state(store), answers(store)) == before
-        assert store.verify().ok

@@ -30,7 +30,9 @@ def expected(path):
 
 def test_a_store_opens_as_it_was_closed(path, expected, monkeypatch):
     endings = {
-        (kind, end) for kind in ("passage", "sentence", "proposition") for end in ("faiss", "json", "columns.npy")
+        (kind, end)
+        for kind in ("passage", "sentence", "proposition")
+        for end in ("faiss", "json", "ids.npy", "columns.npy")
     }
     endings |= {("units", "sqlite"), *(("lexical", end) for end in ("json", "columns.npy", "files.npy"))}
     assert {tuple(file.name.split(".", 1)) for file in path.iterdir()} == endings

@@ -78,18 +78,16 @@ def test_what_cannot_be_mended_is_told_with_what_to_do(folder, damage, problem):
 @pytest.mark.parametrize(
     ("damages", "problem"),
     [
-        (["DELETE FROM fields WHERE key = 'year'"], r"filters would miss \d+ fields of metadata, and find 0 too many"),
+        (["DELETE FROM fields WHERE key = 'year'"], "filters would miss fields of metadata"),
         (
             ["INSERT INTO fields VALUES ('year', 0, 77, 1)", "INSERT INTO fields VALUES ('x', 0, 1, 12345)"],
-            "miss 0 fields of metadata, and find 2 too many",
+            "or find some that are not there",
         ),
         (["UPDATE fields SET value = value + 1 WHERE key = 'year'"], "filters would miss"),
         (["INSERT INTO metadata (json) VALUES ('{\"left\": 1}')"], r"no unit uses \(1 of metadata\)"),
         (["INSERT INTO metadata (json) VALUES ('broken')"], r"no unit uses \(1 of metadata\)"),
         ([("INSERT INTO vectors (digest, vector) VALUES (x'00', ?)", (BLOB,))], r"no unit uses \(1 of vectors\)"),
         (["INSERT INTO documents (id) VALUES ('left')"], r"no unit uses \(1 of documents\)"),
-        (["UPDATE sqlite_sequence SET seq = 2 WHERE name = 'units'"], "row numbers of units would be given a second"),
-        (["DELETE FROM sqlite_sequence"], "row numbers of documents, metadata, vectors, units would be"),
     ],
 )
 def test_what_follows_from_the_rest_is_mended(folder, before, damages, problem):

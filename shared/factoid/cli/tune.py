@@ -17,8 +17,7 @@ from factoid.terminal import count
 from factoid.units import check_text
 
 if TYPE_CHECKING:
-    from factoid.index.tune import TuneRow
-    from factoid.store import TuneReport, WeightsReport
+    from factoid.store import TuneReport, TuneRow, WeightsReport
 
 _REFINE = 10  # of a search that is not told
 

@@ -25,7 +25,7 @@ DELETE_FIELD = "DELETE FROM fields WHERE key = ? AND kind = ? AND value = ? AND 
 _LONGEST = 256  # UTF-8 bytes of a string in `fields`; longer ones are text rather than labels, and would make it grow
 _LARGEST = 64  # elements of a list in `fields`; longer ones are data rather than tags
 
-Field = tuple[str | bytes, int, str | int | float]
+Field = tuple[str, int, str | int | float]
 
 
 class FieldKind(IntEnum):
@@ -47,7 +47,7 @@ _IN_LIST = {FieldKind.NUMBER: FieldKind.NUMBER_IN_LIST, FieldKind.STRING: FieldK
 def field_rows(metadata: Mapping[str, Any]) -> list[Field]:
     """Return `(key, kind, value)` of every row that this metadata has in `fields`: the primary key, without the metadata."""
     rows = ((key, row) for key, value in with_paths(metadata).items() for row in _rows(value))
-    return [(bound_key(key), int(kind), scalar) for key, (kind, scalar) in rows]
+    return [(key, int(kind), scalar) for key, (kind, scalar) in rows]
 
 
 def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,11 +59,6 @@ def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:
         for name, element in with_paths(value).items()
     }
     return nested | dict(metadata)
-
-
-def bound_key(key: str) -> str | bytes:
-    """Return a key as it stands in `fields`: as bytes where it holds lone surrogates, which no text of SQLite can."""
-    return key if is_text(key) else key.encode("utf-8", "surrogatepass")
 
 
 def is_text(value: str) -> bool:

@@ -24,8 +24,6 @@ from typing import Any
 from factoid.errors import InvalidInputError
 from factoid.filters.tree import LIST_OPERATORS, ORDERS, All, AnyOf, Comparison, Not, Operator, Tree
 
-_DEEPEST = 50  # levels of $and, $or and $not, far above what anybody writes by hand
-
 _ON_KEYS = {f"${name}": Operator(name) for name in "eq ne gt gte lt lte in nin exists contains any all".split()}
 _ON_KEYS["$neq"] = Operator.NE  # as LangChain's FAISS spells it
 _OPERANDS: dict[Operator, tuple[Any, str]] = {Operator.EXISTS: (bool, "True or False")}
@@ -37,47 +35,43 @@ def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
     """Return the tree of a filter that is a dict, or is one already. An empty dict lets everything pass.
 
     Raises:
-        InvalidInputError: An unknown operator, a value that its operator does not take, or more than 50 levels.
+        InvalidInputError: An unknown operator, or a value that its operator does not take.
     """
-    return conditions if isinstance(conditions, Comparison | All | AnyOf | Not) else _parse(conditions, 0)
-
-
-def _parse(conditions: Any, depth: int) -> Tree:
+    if isinstance(conditions, Comparison | All | AnyOf | Not):
+        return conditions
     if not isinstance(conditions, Mapping):
         raise InvalidInputError(f"a filter must be a dict of conditions or a callable, got {type(conditions).__name__}")
-    _check_depth(depth)
-    return _all([_clause(key, value, depth + 1) for key, value in conditions.items()])
+    return _all([_clause(key, value) for key, value in conditions.items()])
 
 
-def _clause(key: Any, value: Any, depth: int) -> Tree:
+def _clause(key: Any, value: Any) -> Tree:
     if key in ("$and", "$or"):
         if not isinstance(value, list | tuple):
             raise InvalidInputError(f"{key} takes a list of filters, got {value!r}")
-        parts = [_parse(part, depth) for part in value]
+        parts = [parse_filter(part) for part in value]
         return _all(parts) if key == "$and" else AnyOf(tuple(parts))
     if key == "$not":
-        return Not(_parse(value, depth))
+        return Not(parse_filter(value))
     if not isinstance(key, str) or key.startswith("$"):
         raise InvalidInputError(
             f"unknown operator {key!r} at the top of a filter: expected a metadata key, $and, $or or $not"
         )
-    return _on_key(key, value, depth)
+    return _on_key(key, value)
 
 
-def _on_key(key: str, value: Any, depth: int) -> Tree:
-    _check_depth(depth)
+def _on_key(key: str, value: Any) -> Tree:
     if isinstance(value, Mapping) and any(str(name).startswith("$") for name in value):
-        return _all([_operator(key, name, operand, depth) for name, operand in value.items()])
+        return _all([_operator(key, name, operand) for name, operand in value.items()])
     if isinstance(value, list | tuple):
         return AnyOf((_compared(key, Operator.IN, value), Comparison(key, Operator.EQ, value)))
     return _compared(key, Operator.EQ, value)
 
 
-def _operator(key: str, name: Any, operand: Any, depth: int) -> Tree:
+def _operator(key: str, name: Any, operand: Any) -> Tree:
     if name == "$not":
         if not isinstance(operand, Mapping) or not any(str(operator).startswith("$") for operator in operand):
             raise InvalidInputError(f'$not on a key takes operators, like {{"$gt": 1}}, got {operand!r}')
-        return Not(_on_key(key, operand, depth + 1))
+        return Not(_on_key(key, operand))
     if name not in _ON_KEYS:
         raise InvalidInputError(f"unknown operator {name!r}: expected {' '.join(_ON_KEYS)} or $not")
     operator = _ON_KEYS[name]
@@ -100,10 +94,3 @@ def _compared(key: str, operator: Operator, operand: Any) -> Tree:
 
 def _all(parts: list[Tree]) -> Tree:
     return parts[0] if len(parts) == 1 else All(tuple(parts))
-
-
-def _check_depth(depth: int) -> None:
-    if depth > _DEEPEST:
-        raise InvalidInputError(
-            f"a filter may nest {_DEEPEST} levels of $and, $or and $not, and this one nests more: write it flatter"
-        )

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.filters.fields import FieldKind, bound_key, is_integer, is_short, is_text, with_paths
+from factoid.filters.fields import FieldKind, is_integer, is_short, is_text, with_paths
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree, comparable, holds, matches
 
@@ -91,7 +91,7 @@ def mismatch(connection: sqlite3.Connection, tree: Tree) -> tuple[Comparison, An
             for kind in _NOT_NULL:
                 row = connection.execute(
                     f"SELECT json FROM metadata WHERE row = ({sql})",  # noqa: S608
-                    [bound_key(tree.key), kind.value],
+                    [tree.key, kind.value],
                 ).fetchone()
                 stored = with_paths(_metadata(row[0])).get(tree.key) if row else None
                 if stored is not None and not comparable(stored, tree):
@@ -177,7 +177,7 @@ def _read(connection: sqlite3.Connection, leaves: Sequence[Any], ranges: Iterabl
         by_value = span.compared and span.kind in (_NUMBER, _STRING)
         columns = "metadata, value" if by_value else "metadata"
         sql = f"SELECT {columns} FROM fields WHERE key = ? AND kind = {span.kind.value} AND {span.condition}"  # noqa: S608
-        rows = connection.execute(sql, [bound_key(leaves[0].key), *span.parameters])
+        rows = connection.execute(sql, [leaves[0].key, *span.parameters])
         if by_value:
             leaf = leaves[0]
             in_text = span.kind is _STRING and leaf.operator in _IN_TEXT and isinstance(leaf.value, str)

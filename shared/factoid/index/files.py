@@ -7,13 +7,13 @@ or counts it as missing, and builds it again: after a crash, between the files o
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import logging
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.files.atomic import HashingWriter, sweep, write_file
-from factoid.index.kinds import Kind, check_kind
+from factoid.index.kinds import check_kind
 from factoid.index.part import Part
 from factoid.index.vector_index import VectorIndex
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """An index, and the stamp and arrays with which it was saved; arrays are read-only where they lie in mapped files."""
+    """An index, and the stamp and arrays with which it was saved."""
 
     index: VectorIndex
     stamp: dict[str, Any]
@@ -56,10 +56,10 @@ def save(
         RuntimeError: The same, where FAISS was writing.
     """
     files = zip(_index_files(path, index.shards), index.parts, strict=True)
-    manifest = {name: getattr(index, name) for name in ("kind", "similarity", "dim", "shards", "hidden")}
-    manifest |= {"count": len(index), "stamp": dict(stamp)}
-    writers = {file.name: lambda out, part=part: write_part(part, out.write) for file, part in files}
-    save_files(path, writers, arrays or {}, manifest)
+    manifest = {name: getattr(index, name) for name in ("kind", "similarity", "dim", "shards")} | {"stamp": dict(stamp)}
+    writers = {file.name: partial(_write_part, part) for file, part in files}
+    ids = np.concatenate([part.ids.by_position for part in index.parts])
+    save_files(path, writers, {"ids": ids, **(arrays or {})}, manifest)
 
 
 def save_files(
@@ -68,7 +68,7 @@ def save_files(
     arrays: Mapping[str, NDArray[Any]],
     manifest: Mapping[str, Any],
 ) -> None:
-    """Write files and arrays by name, and last the manifest that vouches for them; remove those of an earlier manifest."""
+    """Write files and arrays by name, and last the manifest that vouches for them; remove all others of that name."""
     sweep(path)
     written = {name: write_file(path.with_name(name), writer) for name, writer in writers.items()}
     for name, array in arrays.items():
@@ -77,16 +77,15 @@ def save_files(
     complete = {"format": _FORMAT, **manifest, "arrays": sorted(arrays), "files": written}
     text = json.dumps(complete | {"sha256": _digest(complete)}, indent=1, allow_nan=False).encode()
     write_file(path.with_name(f"{path.name}.json"), lambda out: out.write(text))
-    ours = re.compile(rf"{re.escape(path.name)}\.((\d+\.)?faiss|[a-z_]+\.npy)")
-    for file in path.parent.iterdir():
-        if file.name not in written and ours.fullmatch(file.name):  # of an index of other shards or arrays
+    for file in path.parent.glob(f"{glob.escape(path.name)}.*"):
+        if file.name not in {*written, f"{path.name}.json"}:  # of an index of other shards or arrays
             file.unlink(missing_ok=True)
 
 
 def load(path: Path, *, mmap: bool = False) -> Loaded | None:
     """Read what `save` wrote, or return None, with a line in the log, where there is none that can be trusted.
 
-    With `mmap` files are mapped into memory where FAISS can: processes share them. An index that changes is copied first.
+    With `mmap` vectors are mapped into memory where FAISS can: processes share them. An index that changes is copied first.
     """
     return load_files(path, partial(_read, path, mmap=mmap))
 
@@ -95,11 +94,8 @@ def load_files(path: Path, read: Callable[[dict[str, Any]], T]) -> T | None:
     """Return what a function reads by the manifest that `save_files` wrote, or None as `load` does."""
     try:
         manifest = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
-        if manifest["format"] != _FORMAT:
-            logger.info("%s is of format %s, not %s: it is built again", path, manifest["format"], _FORMAT)
-            return None
-        if manifest.pop("sha256") != _digest(manifest):
-            raise ValueError("the manifest is damaged")
+        if manifest.pop("sha256") != _digest(manifest) or manifest["format"] != _FORMAT:
+            raise ValueError("the manifest is damaged, or of another version")
         return read(manifest)
     except FileNotFoundError as error:
         logger.info("%s has no cache (%s): it is built", path, error.filename)
@@ -109,45 +105,39 @@ def load_files(path: Path, read: Callable[[dict[str, Any]], T]) -> T | None:
 
 
 def _read(path: Path, manifest: dict[str, Any], *, mmap: bool) -> Loaded:
-    dim, kind, parts = manifest["dim"], manifest["kind"], []
+    kind, parts = check_kind(manifest["kind"], manifest["dim"]), []
+    arrays = read_arrays(path, manifest)
+    ids = arrays.pop("ids")
     for file in _index_files(path, manifest["shards"]):
         with _checked(file, manifest["files"]) as source:
-            parts.append(_read_part(check_kind(kind, dim), file, source, mmap=mmap))
-    index = VectorIndex(dim, kind=kind, similarity=manifest["similarity"], _parts=parts)
-    if (len(index), index.hidden) != (manifest["count"], manifest["hidden"]):
-        raise ValueError(f"the manifest counts {manifest['count']} vectors, the index {len(index)}")
-    return Loaded(index, manifest["stamp"], read_arrays(path, manifest, mmap=mmap))
+            index, mapped = _read_index(file, source, mmap=mmap)
+        parts.append(Part(kind, index, ids[: index.ntotal], mapped=mapped))
+        ids = ids[index.ntotal :]
+    if any(part.index.d != kind.dim for part in parts):
+        raise ValueError(f"the vectors are not of {kind.dim} dimensions")
+    index = VectorIndex(kind.dim, kind=kind.name, similarity=manifest["similarity"], _parts=parts)
+    return Loaded(index, manifest["stamp"], arrays)
 
 
-def read_arrays(path: Path, manifest: Mapping[str, Any], *, mmap: bool = False) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, manifest: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Return the arrays of a manifest; raise OSError or ValueError where a file is not the one that was written."""
     arrays = {}
     for name in manifest["arrays"]:
-        file = path.with_name(f"{path.name}.{name}.npy")
-        with _checked(file, manifest["files"]) as source:
-            array = np.load(file, mmap_mode="r", allow_pickle=False) if mmap else None
-            if array is None or not _is_same(file, source):
-                array = np.load(source, allow_pickle=False)
-            arrays[name] = array
+        with _checked(path.with_name(f"{path.name}.{name}.npy"), manifest["files"]) as source:
+            arrays[name] = np.load(source, allow_pickle=False)
     return arrays
 
 
-def _read_part(kind: Kind, file: Path, source: BinaryIO, *, mmap: bool) -> Part:
+def _read_index(file: Path, source: BinaryIO, *, mmap: bool) -> tuple[Any, bool]:
+    """Return what FAISS reads of a file that was checked, and whether it was mapped."""
     import faiss
 
-    if mmap and hasattr(faiss, "IO_FLAG_MMAP_IFC"):
-        try:
+    if mmap:
+        with suppress(RuntimeError):  # of a kind that cannot be mapped
             mapped = faiss.read_index(str(file), faiss.IO_FLAG_MMAP_IFC)
-            if _is_same(file, source):
-                return Part.restored(kind, mapped, mapped=True)
-        except RuntimeError as error:
-            logger.info("%s is read and not mapped: %s", file, str(error).split("\n")[0])
-    return Part.restored(kind, faiss.read_index(faiss.PyCallbackIOReader(source.read, _BLOCK)), mapped=False)
-
-
-def _is_same(file: Path, checked: BinaryIO) -> bool:
-    """Tell whether the file under a name, which was just mapped, is the one that was checked, and no later one."""
-    return os.path.samestat(file.stat(), os.fstat(checked.fileno()))
+            if os.path.samestat(file.stat(), os.fstat(source.fileno())):  # and not replaced since
+                return mapped, True
+    return faiss.read_index(faiss.PyCallbackIOReader(source.read, _BLOCK)), False
 
 
 @contextmanager
@@ -162,11 +152,10 @@ def _checked(file: Path, files: Mapping[str, Any]) -> Iterator[BinaryIO]:
         yield source
 
 
-def write_part(part: Part, write: Callable[[bytes], object]) -> None:
-    """Give what `load` reads of a part to a function, block by block."""
+def _write_part(part: Part, out: HashingWriter) -> None:
     import faiss
 
-    faiss.write_index(part.stored(), faiss.PyCallbackIOWriter(write, _BLOCK))
+    faiss.write_index(part.index, faiss.PyCallbackIOWriter(out.write, _BLOCK))
 
 
 def _digest(manifest: Mapping[str, Any]) -> str:

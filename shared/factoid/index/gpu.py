@@ -51,9 +51,8 @@ def check_device(device: str | Sequence[str]) -> list[int]:
     """
     if device == "cpu":
         return []
-    devices = [device] if isinstance(device, str) else device
-    names = [str(name) for name in devices] if isinstance(devices, Sequence) else []
-    matches = [re.fullmatch(r"cuda(?::(\d+))?", name) for name in names]
+    names = [device] if isinstance(device, str) or not isinstance(device, Sequence) else device
+    matches = [re.fullmatch(r"cuda(?::(\d+))?", str(name)) for name in names]
     numbers = [int(match[1] or 0) for match in matches if match]
     if not numbers or len(numbers) < len(matches) or len(set(numbers)) < len(numbers):
         raise InvalidInputError(

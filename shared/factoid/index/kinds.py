@@ -37,6 +37,7 @@ _QUERY_BITS = 8
 _EXACT_COMPONENTS = 200_000_000
 _SMALL_COMPONENTS = 20_000_000  # 80 MB: exact whatever the memory
 _LINKS = 32
+_SMALLEST = "RaBitQ"  # the codes that take the least room
 _SHARE = 0.5  # of the memory: the rest is for the encoder, SQLite's pages and a copy while the index is rebuilt
 _MOST_LISTS = 65_536
 _FEWEST_IN_LISTS = 1_000  # vectors below which lists are not worth a try
@@ -66,14 +67,11 @@ class Kind:
     family: str  # "flat", "codes", "graph" or "lists": how it is searched
     exact: bool  # every vector is compared, and as it is
     lossy: bool  # it holds codes that are not the vectors, so its scores should be refined with the exact ones
-    trained: bool  # it must see a sample of the vectors before it can hold any
-    removable: bool  # vectors can be taken out; where not, they are hidden
     filterable: bool  # a search can be restricted to a selection; where not, it is widened and its results are filtered
     parameters: tuple[str, ...]  # names of what a search can be told
     lists: int  # number of inverted lists, 0 if it has none
     min_training: int  # vectors below which training is refused, because its centroids would be poor. 0 if not trained
     max_training: int  # vectors above which training takes a sample. 0 if not trained
-    code_bytes: int  # bytes for each vector, without links and ids
     holds_vectors: bool  # the vectors can be read back as they were added
 
 
@@ -85,11 +83,8 @@ def make(kind: str, dim: int) -> Any:
             raise ValueError
         index = faiss.index_factory(dim, kind, faiss.METRIC_INNER_PRODUCT)
     except (RuntimeError, TypeError, ValueError) as error:
-        hint = ""
-        if "rabitq" in kind.lower() and not hasattr(faiss, "IndexRaBitQ"):
-            hint = f" RaBitQ came with FAISS 1.11, this is {faiss.__version__}: pip install -U faiss-cpu."
         raise InvalidInputError(
-            f"{kind!r} is no FAISS factory string for {dim} dimensions.{hint} Expected for example {_EXAMPLES}; "
+            f"{kind!r} is no FAISS factory string for {dim} dimensions. Expected for example {_EXAMPLES}; "
             "a product quantiser's bytes must divide the dimensions"
         ) from error
     _, core = unwrap(index)
@@ -135,14 +130,11 @@ def check_kind(kind: str, dim: int) -> Kind:
         family=family,
         exact=unchanged and family == "flat",
         lossy=not unchanged,
-        trained=trained,
-        removable=family != "graph",
         filterable=name not in ("IndexPQ", "IndexPQFastScan", "IndexRaBitQFastScan"),
         parameters=tuple(parameters),
         lists=lists,
         min_training=least if trained else 0,
         max_training=max(_SMALLEST_SAMPLE, _SAMPLED_PER_CENTROID * centroids, least) if trained else 0,
-        code_bytes=int(holder.code_size),
         holds_vectors=unchanged and family != "lists",
     )
 
@@ -175,12 +167,12 @@ def choose_kind(count: int, dim: int, memory_bytes: int) -> str:
         return EXACT
     if exact_bytes + count * (2 * 4 * _LINKS + 8) <= room:
         return f"HNSW{_LINKS}"
-    return f"{_lists(count)},{'SQ8' if count * (dim + 16) <= room else _smallest(dim)}"
+    return f"{_lists(count)},{'SQ8' if count * (dim + 16) <= room else _SMALLEST}"
 
 
-def kinds_to_try(count: int, dim: int) -> list[str]:
+def kinds_to_try(count: int) -> list[str]:
     """Return kinds that are worth comparing on so many vectors: one of each family and size, `Flat` first."""
-    codes = [EXACT, "SQ8", _smallest(dim)]
+    codes = [EXACT, "SQ8", _SMALLEST]
     in_lists = [f"{_lists(count)},{code}" for code in codes] if count >= _FEWEST_IN_LISTS else []
     return [*codes, f"HNSW{_LINKS}", *in_lists]
 
@@ -201,13 +193,6 @@ def usable_memory() -> int:
         with suppress(ValueError, OSError):
             memory = min(memory, int(Path(limit).read_text(encoding="ascii")))
     return memory
-
-
-def _smallest(dim: int) -> str:
-    """Return the codes that take the least room."""
-    if hasattr(require("faiss", extra="cpu"), "IndexIVFRaBitQ"):
-        return "RaBitQ"
-    return f"PQ{math.gcd(dim, 2 * (dim // 8)) if dim % 4 else dim // 4}x4fs"
 
 
 def _lists(count: int) -> str:

@@ -46,7 +46,7 @@ class IdTable:
         self.by_position: RowIds = np.array(ids, dtype=np.int64)  # the id of each position, -1 where it is hidden
         self.hidden = int((self.by_position < 0).sum())
         self.highest = int(self.by_position.max(initial=-1))  # no id was ever above it
-        self._ranked: tuple[RowIds, RowIds | None] | None = None
+        self._ranked: tuple[RowIds, RowIds] | None = None
 
     def __len__(self) -> int:
         return len(self.by_position) - self.hidden
@@ -79,13 +79,7 @@ class IdTable:
         if not len(live):
             return np.full(len(ids), -1, dtype=np.int64)
         ranks = np.minimum(np.searchsorted(live, ids), len(live) - 1)
-        return np.where(live[ranks] == ids, ranks if order is None else order[ranks], -1)
-
-    def known(self, ids: RowIds) -> NDArray[np.bool_]:
-        """Return which ids are there. Rows that grow, as a database gives them, need no look-up."""
-        if len(ids) and ids.min() > self.highest:
-            return np.zeros(len(ids), dtype=bool)
-        return self.positions(ids) >= 0
+        return np.where(live[ranks] == ids, order[ranks], -1)
 
     def select(self, ids: RowIds) -> RowIds:
         """Return the positions of those of some ids, ascending and each once, that are there; ascending, too."""
@@ -98,67 +92,28 @@ class IdTable:
         """Return the positions that are not hidden, ascending."""
         return np.flatnonzero(self.by_position >= 0)
 
-    def _lookup(self) -> tuple[RowIds, RowIds | None]:
-        """Return the ids ascending, and the position of each; None where that is its rank. Threads may both make it."""
+    def _lookup(self) -> tuple[RowIds, RowIds]:
+        """Return the ids ascending, and the position of each. Threads may both make it."""
         if self._ranked is None:
-            positions = self.live_positions() if self.hidden else None
-            live = self.by_position if positions is None else self.by_position[positions]
-            if not (live[1:] > live[:-1]).all():
-                order = np.argsort(live, kind="stable")
-                live, positions = live[order], order if positions is None else positions[order]
-            self._ranked = live, positions
+            order = np.argsort(self.by_position, kind="stable")[self.hidden :]
+            self._ranked = self.by_position[order], order
         return self._ranked
 
 
 class Part:
     """A FAISS index. Its labels are positions, but ids where it has inverted lists, which do not move up.
 
-    One that is `mapped` lies in a file that is mapped into memory, and has to be copied before it can change; `owner` keeps
-    alive a FAISS index that is part of another.
+    One that is `mapped` lies in a file that is mapped into memory, and has to be copied before it can change.
     """
 
     def __init__(
-        self,
-        kind: Kind,
-        index: Any = None,
-        ids: RowIds | Iterable[int] = (),
-        *,
-        mapped: bool = False,
-        owner: Any = None,
+        self, kind: Kind, index: Any = None, ids: RowIds | Iterable[int] = (), *, mapped: bool = False
     ) -> None:
         self.kind = kind
         self.index = make(kind.name, kind.dim) if index is None else index
         self.ids = IdTable(ids)
         self.gpu: GpuCopy | None = None
-        self._mapped, self._owner = mapped, owner
-
-    def stored(self) -> Any:
-        """Return what FAISS writes: the index, in an `IndexIDMap` that holds the ids of positions, -1 for hidden ones."""
-        import faiss
-
-        if self.kind.family == "lists":
-            return self.index
-        # An IndexIDMap is only made around an empty index. It does not own what it points to: this part does.
-        wrapped = faiss.IndexIDMap(faiss.IndexFlatIP(self.kind.dim))
-        wrapped.index, wrapped.own_fields = self.index, False
-        wrapped.ntotal, wrapped.is_trained = self.index.ntotal, self.index.is_trained
-        faiss.copy_array_to_vector(np.ascontiguousarray(self.ids.by_position), wrapped.id_map)
-        return wrapped
-
-    @classmethod
-    def restored(cls, kind: Kind, stored: Any, *, mapped: bool) -> Part:
-        """Take over what `stored` gave for this kind; raise ValueError where it is something else."""
-        import faiss
-
-        if kind.family == "lists":
-            index = stored
-            lists = unwrap(stored)[1].invlists
-            ids = np.concatenate([np.empty(0, np.int64), *(_list(lists, number) for number in range(lists.nlist))])
-        else:
-            index, ids = faiss.downcast_index(stored.index), faiss.vector_to_array(stored.id_map)
-        if (index.d, index.ntotal) != (kind.dim, len(ids)):
-            raise ValueError(f"expected {len(ids)} vectors of {kind.dim} dimensions, got {index.ntotal} of {index.d}")
-        return cls(kind, index, ids, mapped=mapped, owner=stored)
+        self._mapped = mapped
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
         """Add vectors that are prepared, under ids that are not there."""
@@ -177,7 +132,7 @@ class Part:
         positions = positions[positions >= 0]
         if not len(positions):
             return
-        if not self.kind.removable:
+        if self.kind.family == "graph":
             self.ids.hide(positions)
             return
         self._make_changeable()
@@ -327,14 +282,4 @@ class Part:
             import faiss
 
             self.index = faiss.deserialize_index(faiss.serialize_index(self.index))
-            self._mapped, self._owner = False, None
-
-
-def _list(lists: Any, number: int) -> RowIds:
-    """Copy the ids of one inverted list."""
-    import faiss
-
-    pointer, size = lists.get_ids(number), lists.list_size(number)
-    ids: RowIds = faiss.rev_swig_ptr(pointer, size).copy() if size else np.empty(0, np.int64)
-    lists.release_ids(number, pointer)
-    return ids
+            self._mapped = False

@@ -16,6 +16,7 @@ from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.index.kinds import EXACT, Parameters, check_kind, check_parameters
 from factoid.index.part import Part
 from factoid.index.scan import RowIds, pool
+from factoid.units import whole_number
 
 _CHUNK = 65_536  # vectors that are prepared, and copied, at a time
 
@@ -34,13 +35,11 @@ class Similarity(StrEnum):
 def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
     """Return vectors as contiguous float32 whose inner product is the similarity; a zero vector stays zero. Shape: (n, dim)."""
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-    if similarity is Similarity.INNER_PRODUCT or not len(vectors):
+    if similarity is Similarity.INNER_PRODUCT:
         return vectors
-    # Divided by the largest component first: the square of a large or tiny float32 is infinite or zero.
-    largest = np.abs(vectors).max(axis=1, keepdims=True)
-    scaled = vectors / np.where(largest > 0, largest, 1)
-    norms = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return np.ascontiguousarray(scaled / np.where(norms > 0, norms, 1), dtype=np.float32)
+    # In double precision: the square of a large or tiny float32 is infinite or zero.
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    return np.ascontiguousarray(vectors / np.where(norms > 0, norms, 1), dtype=np.float32)
 
 
 class VectorIndex:
@@ -66,8 +65,6 @@ class VectorIndex:
         shards: int = 1,
         _parts: Sequence[Part] | None = None,
     ) -> None:
-        if isinstance(shards, bool) or not isinstance(shards, int) or shards < 1:
-            raise InvalidInputError(f"shards must be a whole number of 1 or more, got {shards!r}")
         self.ability = check_kind(kind, dim)
         self.dim = dim
         self.kind = kind
@@ -122,21 +119,9 @@ class VectorIndex:
 
         Raises:
             EncoderMismatchError: Vectors of another dimension, or with components that are not finite.
-            InvalidInputError: Ids that cannot be added, or an index that is not trained.
         """
         check_vectors(vectors, self.dim)
-        if len(ids) and np.asarray(ids).dtype.kind not in "iu":
-            raise InvalidInputError(f"expected whole numbers as ids, got {ids!r:.80}")
         ids = np.ascontiguousarray(ids, dtype=np.int64)
-        if ids.shape != vectors.shape[:1] or len(np.unique(ids)) < len(ids) or ids.min(initial=0) < 0:
-            raise InvalidInputError(f"expected {len(vectors)} distinct ids of 0 or more, got {ids}")
-        if len(ids) and not self.trained:
-            raise InvalidInputError(
-                f"the index {self.kind!r} must be trained before vectors are added: call train with a sample"
-            )
-        known = [ids[rows][part.ids.known(ids[rows])] for part, rows in self._split(ids)]
-        if present := np.concatenate(known).tolist():
-            raise InvalidInputError(f"the id {present[0]} is in the index already: remove it first")
         for part, rows in self._split(ids):
             for start in range(0, len(rows), _CHUNK):
                 block = rows[start : start + _CHUNK]
@@ -180,7 +165,7 @@ class VectorIndex:
             InvalidInputError: k or a parameter is out of its range, or the kind has no such parameter.
         """
         if not prepared:
-            check_k(k)
+            k = whole_number("k", k)
             queries = self.prepare(queries)
         if parameters:
             check_parameters(self.ability, parameters)
@@ -212,9 +197,6 @@ class VectorIndex:
 
     def _split(self, ids: RowIds) -> Iterator[tuple[Part, RowIds]]:
         """Yield each part and the positions in `ids` of the vectors that lie in it."""
-        if self.shards == 1:
-            yield self.parts[0], np.arange(len(ids))
-            return
         for number, part in enumerate(self.parts):
             yield part, np.flatnonzero(ids % self.shards == number)
 
@@ -250,9 +232,3 @@ def check_vectors(vectors: Vectors, dim: int) -> None:
     for start in range(0, len(vectors), _CHUNK):
         if not np.isfinite(vectors[start : start + _CHUNK]).all():
             raise EncoderMismatchError("a vector is not finite: the encoder failed on it")
-
-
-def check_k(k: int) -> None:
-    """Raise InvalidInputError for a k that is not a whole number of 1 or more."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InvalidInputError(f"k must be a whole number of 1 or more, got {k!r}")

@@ -155,7 +155,6 @@ def best_children(
     scores = pair_scores(view, queries, which[parents], view.columns.vectors[positions])
     rows = view.columns.rows[positions]
     order = np.lexsort((rows, -scores, parents))
-    order = order[np.isfinite(scores[order])]
     ordered = parents[order]
     order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < matches]
     return parents[order], rows[order], scores[order]
@@ -273,8 +272,7 @@ class _Search:
     def _rolled_up(self, which: Ids, scores: Vectors, ids: Ids) -> Parents:
         """Group all allowed units that have these vectors, and keep the k best parents of each query."""
         columns, mask = self.view.columns, self.view.allowed
-        # FAISS leaves -1 where a score is beyond float32; what else is no number is left out, too.
-        at, place = np.nonzero((ids >= 0) & np.isfinite(scores))
+        at, place = np.nonzero(ids >= 0)
         positions, pair = columns.positions_of_vectors(ids[at, place])
         queries, values = at[pair], scores[at, place][pair]
         if mask is not None:
@@ -306,7 +304,6 @@ def _largest(scores: Vectors, ids: Ids, count: int) -> tuple[Vectors, Ids]:
     """Return the largest scores of each row, in no order, and the ids they belong to. Shapes: (n, count) both."""
     if count >= len(ids):
         return scores, np.broadcast_to(ids, scores.shape)
-    # What is no number is left behind: it sorts after all numbers.
     places = np.argpartition(-scores, count - 1, axis=1)[:, :count]
     return np.take_along_axis(scores, places, axis=1), ids[places]
 

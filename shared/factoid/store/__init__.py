@@ -12,7 +12,7 @@ from factoid.store.transfer.merge import MergeReport
 from factoid.store.unit_store import UnitStore
 from factoid.store.upkeep.compact import CompactReport
 from factoid.store.upkeep.stats import StoreStats
-from factoid.store.upkeep.tune import TuneReport, WeightsReport
+from factoid.store.upkeep.tune import TuneReport, TuneRow, WeightsReport
 from factoid.store.upkeep.verify import VerifyReport
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "SearchOptions",
     "StoreStats",
     "TuneReport",
+    "TuneRow",
     "UnitStore",
     "VerifyReport",
     "WeightsReport",

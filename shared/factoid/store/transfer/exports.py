@@ -14,7 +14,7 @@ from factoid.errors import EncoderMismatchError, StoreError, UnreadableFileError
 from factoid.files.atomic import part_beside, sync_file, sync_folder
 from factoid.progress import progress_bar
 from factoid.store.database.snapshot import StoredUnit
-from factoid.store.transfer.formats import FORMAT, About, Files, T, blocks
+from factoid.store.transfer.formats import FORMAT, Files, T, blocks, read_about
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -115,8 +115,8 @@ def import_from(
     """
     encoder: str | None = getattr(store.encoder, "name", None)
     files = Files.of(path, format)
-    about = About.read(files.about)
-    name, template = (about.encoder, about.embed_template) if about is not None and about.vectors else (None, None)
+    about = read_about(files.about) or {}
+    name, template = (about["encoder"], about["embed_template"]) if about.get("vectors") else (None, None)
     with store.connections.reading() as snapshot:
         meta = snapshot.meta
     identity = {"encoder": (name, encoder), "embed_template": (template, store.requested_template)}
@@ -131,7 +131,7 @@ def import_from(
         with store.connections.transaction() as writing:
             writing.put("embed_template", template)
     counts = {"units": 0, "documents": 0, "encoded": 0}
-    with progress_bar(show=show_progress, unit=" units", total=None if about is None else about.units) as bar:
+    with progress_bar(show=show_progress, unit=" units", total=about.get("units")) as bar:
         for block in blocks(files.read_units()):
             units = [stored for stored, _ in block]
             missing = [position for position, (_, has_vector) in enumerate(block) if not has_vector]
@@ -155,10 +155,10 @@ def import_from(
                 writing.put_document(document, digest)
         counts["documents"] += len(group)
     report = ImportReport(**counts)
-    if about is not None and (report.units, report.documents) != (about.units, about.documents):
+    if about and (report.units, report.documents) != (about["units"], about["documents"]):
         raise UnreadableFileError(
             f"{files.units} and {files.documents} hold {report.units:,} units and {report.documents:,} documents, and "
-            f"{files.about} tells of {about.units:,} and {about.documents:,}: files were cut short or belong to another "
+            f"{files.about} tells of {about['units']:,} and {about['documents']:,}: files were cut short or belong to another "
             "export. What is there was added; export or copy them again"
         )
     return report

@@ -36,6 +36,7 @@ _ENDINGS = {".parquet": "parquet", ".jsonl.gz": "jsonl", ".jsonl": "jsonl"}
 _UNIT_FIELDS = tuple(field.name for field in fields(Unit))
 _UNIT_REQUIRED = _UNIT_FIELDS[: _UNIT_FIELDS.index("title")]
 _DOCUMENT_FIELDS = ("id", "text", "title", "section", "metadata", "digest")
+_ABOUT = {"units", "documents", "encoder", "embed_template", "vectors"}
 _GZIP_LEVEL = 6
 
 
@@ -103,31 +104,18 @@ class Files:
             _write_jsonl(part, names, blocks, compressed=self.units.suffix == ".gz")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class About:
-    """What an export says about its store: counts, what made the vectors of which text, and whether they are in the file."""
-
-    units: int
-    documents: int
-    encoder: str | None
-    embed_template: str | None = None
-    dim: int | None
-    similarity: str
-    vectors: bool
-
-    @classmethod
-    def read(cls, file: Path) -> Self | None:
-        """Read the file, or return None where there is none: files may be made by others."""
-        try:
-            record = json.loads(file.read_text(encoding="utf-8"))
-            if record.pop("format") != FORMAT:
-                raise ValueError
-            return cls(**record)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            remedy = f"factoid export writes format {FORMAT}. Export again, or delete this file"
-            raise UnreadableFileError(f"{file} is not what was exported ({error!r}): {remedy}") from error
+def read_about(file: Path) -> Record | None:
+    """Return what an export says about its store, or None where there is no such file: exports may be made by others."""
+    try:
+        about: Record = json.loads(file.read_text(encoding="utf-8"))
+        if about["format"] != FORMAT or not about.keys() >= _ABOUT:
+            raise ValueError("another format, or a field is missing")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        remedy = f"factoid export writes format {FORMAT}. Export again, or delete this file"
+        raise UnreadableFileError(f"{file} is not what was exported ({error!r}): {remedy}") from error
+    return about
 
 
 def blocks(items: Iterable[T]) -> Iterator[list[T]]:

@@ -16,16 +16,14 @@ import re
 import secrets
 import sqlite3
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError, StoreFormatError
 from factoid.files.atomic import sync_file
 from factoid.files.sqlite import FILE, explain
-from factoid.progress import progress_bar
 from factoid.store.database.schema import open_reader
 from factoid.store.indexes.build import INDEXES
 from factoid.store.transfer.copies import new_folder, snapshot
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 MANIFEST = "manifest.json"
 
-_CHUNK = 1 << 20
 _FOLDER = re.compile(r"[0-9a-f]{16}")
 _INDEX = re.compile(rf"({'|'.join(INDEXES)})\.(json|(\d+\.)?faiss|[a-z_]+\.npy)")
 
@@ -51,6 +48,11 @@ class _Sent(NamedTuple):
     name: str
     size: int
     sha256: str
+
+    @classmethod
+    def of(cls, file: Path) -> Self:
+        with file.open("rb") as content:
+            return cls(file.name, file.stat().st_size, hashlib.file_digest(content, "sha256").hexdigest())
 
 
 def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> None:
@@ -68,18 +70,15 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
     system, root = _resolve(url, fs)
     try:
         with tempfile.TemporaryDirectory(prefix="factoid-") as temporary:
-            files = snapshot(store.connections, Path(temporary))
-            total = sum(file.stat().st_size for file in files)
-            with progress_bar(show=show_progress, unit="B", total=total, unit_scale=True) as bar:
-                former = _send(system, root, files, bar.update)
-        if former is not None:
-            try:
-                system.rm(f"{root}/{former}", recursive=True)
-            except OSError as error:
-                logger.warning("%s/%s is of no use any more and could not be removed: %s", root, former, error)
+            former = _send(system, root, snapshot(store.connections, Path(temporary)), show_progress=show_progress)
     except (OSError, sqlite3.Error) as error:
         reason = explain(error) if isinstance(error, sqlite3.Error) else error.strerror or error
         raise StoreError(f"cannot send the store to {url}: {reason}. What was there before is as it was") from error
+    if former is not None:
+        try:
+            system.rm(f"{root}/{former}", recursive=True)
+        except OSError as error:
+            logger.warning("%s/%s is of no use any more and could not be removed: %s", root, former, error)
 
 
 def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> Path:
@@ -98,22 +97,17 @@ def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = Non
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInputError(f"{target} is there: name a new folder to fetch the store into, or delete it first")
     folder, files = _manifest(system, root, url)
-    total = sum(sent.size for sent in files)
     try:
-        with (
-            new_folder(target) as part,
-            progress_bar(show=show_progress, unit="B", total=total, unit_scale=True) as bar,
-        ):
+        with new_folder(target) as part:
             for sent in files:
-                path = f"{root}/{folder}/{sent.name}"
-                with system.open(path, "rb") as source, (part / sent.name).open("xb") as copy:
-                    arrived = _copy(source, copy, bar.update)
-                if arrived != (sent.size, sent.sha256):
+                source, copy = f"{root}/{folder}/{sent.name}", part / sent.name
+                with _progress(sent.name, show=show_progress) as callback:
+                    system.get_file(source, str(copy), callback=callback)
+                if _Sent.of(copy) != sent:
                     raise StoreFormatError(
-                        f"{path} is damaged: it has {arrived[0]:,} bytes of {sent.size:,}, or others than were sent. Send "
-                        "the store again"
+                        f"{source} is damaged: it has other bytes than were sent. Send the store again"
                     )
-                sync_file(part / sent.name)
+                sync_file(copy)
             open_reader(part, read_only=True).close()
     except FileNotFoundError as error:
         raise StoreFormatError(
@@ -131,8 +125,6 @@ def _resolve(url: str, fs: AbstractFileSystem | None) -> tuple[Any, str]:
             fs, path = require("fsspec.core", extra="remote").url_to_fs(str(url))
         else:
             path = fs._strip_protocol(str(url))
-    except MissingDependencyError:
-        raise
     except ImportError as error:
         raise MissingDependencyError(f"{url} cannot be used: {error}") from error
     except ValueError as error:
@@ -140,44 +132,35 @@ def _resolve(url: str, fs: AbstractFileSystem | None) -> tuple[Any, str]:
     return fs, str(path).rstrip("/")
 
 
-def _send(system: Any, root: str, files: list[Path], progress: Callable[[int], object]) -> str | None:
+def _send(system: Any, root: str, files: list[Path], *, show_progress: bool) -> str | None:
     """Send files to a new folder, and have the manifest name it; return the folder that it named before.
 
     Whatever fails, the manifest names what was sent or what it named before, never half of either; a folder that it does
     not name is removed, as far as that is possible then.
     """
     folder, former = secrets.token_hex(8), _named_folder(system, root)
-    sent = []
     try:
         system.makedirs(f"{root}/{folder}", exist_ok=True)
         for file in files:
-            with file.open("rb") as source, system.open(f"{root}/{folder}/{file.name}", "wb") as target:
-                sent.append(_Sent(file.name, *_copy(source, target, progress)))
-            if "file" in (system.protocol if isinstance(system.protocol, tuple) else (system.protocol,)):
-                sync_file(Path(root, folder, file.name))
-        manifest = {"format": FORMAT, "folder": folder, "files": [file._asdict() for file in sent]}
+            with _progress(file.name, show=show_progress) as callback:
+                system.put_file(str(file), f"{root}/{folder}/{file.name}", callback=callback)
+        manifest = {"format": FORMAT, "folder": folder, "files": [_Sent.of(file)._asdict() for file in files]}
         part = f"{root}/{folder}/{MANIFEST}"
         system.pipe_file(part, json.dumps(manifest, indent=2).encode())
         system.mv(part, f"{root}/{MANIFEST}")
-    except BaseException as error:
-        complete = _named_folder(system, root) == folder
-        if not complete:
+    except BaseException:
+        if _named_folder(system, root) != folder:
             with suppress(OSError):
                 system.rm(f"{root}/{folder}", recursive=True)
-        if not (complete and isinstance(error, OSError)):  # else something failed after the manifest was in its place
-            raise
+        raise
     return former
 
 
-def _copy(source: Any, target: Any, progress: Callable[[int], object]) -> tuple[int, str]:
-    """Copy a file, and return its size and SHA-256."""
-    digest, size = hashlib.sha256(), 0
-    while chunk := source.read(_CHUNK):
-        target.write(chunk)
-        digest.update(chunk)
-        size += len(chunk)
-        progress(len(chunk))
-    return size, digest.hexdigest()
+def _progress(name: str, *, show: bool) -> Any:
+    """Return a progress bar over the bytes of a file, as fsspec takes it, or one that shows nothing."""
+    from fsspec.callbacks import Callback, TqdmCallback
+
+    return TqdmCallback({"desc": name, "unit": "B", "unit_scale": True}) if show else Callback()
 
 
 def _named_folder(system: Any, root: str) -> str | None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from factoid.errors import StoreError
 from factoid.files.sqlite import FILE
 from factoid.store.indexes.build import INDEXES, index_files
 from factoid.store.token_vectors import TokenVectorCache
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactReport:
-    """What `UnitStore.compact` did: the bytes of the database, the index files and the token vectors before and after."""
+    """What `UnitStore.compact` did: the bytes of database, index files and token vectors before and after; 0 in memory."""
 
     before: int
     after: int
@@ -40,37 +37,28 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
             folder of temporary files (SQLITE_TMPDIR) and once beside the store.
     """
     connections, views = store.connections, store.views
-    with connections.reading() as snapshot:
-        before = _size(snapshot.connection, connections.path)
+    before = _size(store)
     with connections.transaction() as writing:
         writing.drop_all_unused()
         writing.forget_changes()
     views.refresh(renew=True, show_progress=show_progress)
     views.save()
-    tokens = None if connections.path is None else TokenVectorCache(connections.path)
+    tokens = None if store.path is None else TokenVectorCache(store.path)
     if tokens and tokens.size():
         with connections.reading() as snapshot:
             passages = snapshot.connection.execute("SELECT text FROM units WHERE granularity = 'passage'")
             tokens.keep_only(text for (text,) in passages)
     with connections.alone() as connection:
-        try:
-            connection.execute("VACUUM")
-        except sqlite3.OperationalError as error:
-            if "full" not in str(error):
-                raise
-            raise StoreError(
-                f"{error}: compact needs about {_size(connection, connections.path):,} free bytes, both where the store is "
-                "and where temporary files go (SQLITE_TMPDIR). The store is as it was: free some space and run again"
-            ) from error
+        connection.execute("VACUUM")
         # Readers at work keep the log from being emptied now; the next checkpoint then does it.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return CompactReport(before=before, after=_size(connection, connections.path))
+    return CompactReport(before=before, after=_size(store))
 
 
-def _size(connection: sqlite3.Connection, folder: Path | None) -> int:
-    """Return the bytes of a store; of one in memory, those of its database."""
-    if folder is None:
-        pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-        return int(pages) * int(size)
-    indexes = [file for kind in INDEXES for file in index_files(folder, kind)]
-    return total_size([folder / FILE, folder / f"{FILE}-wal", *indexes]) + TokenVectorCache(folder).size()
+def _size(store: UnitStore) -> int:
+    """Return the bytes of a store on disk."""
+    if store.path is None:
+        return 0
+    indexes = [file for name in INDEXES for file in index_files(store.path, name)]
+    files = [store.path / FILE, store.path / f"{FILE}-wal", *indexes]
+    return total_size(files) + TokenVectorCache(store.path).size()

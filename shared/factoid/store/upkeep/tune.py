@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index import Similarity, check_kind, kinds_to_try
-from factoid.index.tune import TuneRow
-from factoid.index.tune import tune as tune_kinds
+from factoid.index import Similarity, VectorIndex, check_kind, kinds_to_try, prepare
+from factoid.index.scan import scan
+from factoid.inner_products import products
 from factoid.progress import progress
 from factoid.search import LEXICAL, Weights
 from factoid.units import Granularity, Hit, check_text, whole_number
@@ -22,6 +24,7 @@ from factoid.words import stands_in
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
 
+_SETTINGS = {"nprobe": (1, 4, 16, 64, 256, 1024), "efSearch": (16, 32, 64, 128, 256, 512)}
 _HELD_OUT = 10  # at least so many vectors are searched for each that is held out as a query
 
 # The best passages by these are ranked again with other weights.
@@ -33,6 +36,19 @@ _LEAST = 20  # questions: with fewer, chance decides
 _RESAMPLES = 2000
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TuneRow:
+    """What one kind gave with one setting."""
+
+    kind: str  # the factory string
+    parameters: Mapping[str, int]  # what the searches were told
+    recall: float  # share of the k best vectors that was found; a vector as good as the k-th counts as one
+    median_ms: float  # median time of a single query, with refinement, in milliseconds
+    p95_ms: float  # time that 95 % of the single queries stay below, in milliseconds
+    bytes_per_vector: float  # size of the index for each vector, without the exact vectors that refine it
+    build_s: float  # time to train it and to add all vectors, in seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,15 +114,13 @@ def tune(
             of its range.
         StoreError: The store is closed.
     """
-    whole_number("queries", queries)
-    whole_number("limit", limit)
+    queries, limit, k = whole_number("queries", queries), whole_number("limit", limit), whole_number("k", k)
     whole_number("refine", refine, least=0)
     granularity = Granularity(granularity)
     vectors = None
     if questions is not None:
-        if store.encoder is None:
-            message = "this store has no encoder for questions: give UnitStore an encoder, or no questions"
-            raise InvalidInputError(message)
+        if store.encoder is None or not questions:
+            raise InvalidInputError("questions need an encoder, and one question at least: give both, or no questions")
         questions = list(questions)[:queries]
         for question in questions:
             check_text(question, "question")
@@ -124,21 +138,61 @@ def tune(
         if vectors is None:
             vectors = snapshot.vectors(chosen[:withheld])
     count, dim = indexed.shape
-    known = [check_kind(kind, dim) for kind in kinds or kinds_to_try(count, dim)]
+    known = [check_kind(kind, dim) for kind in kinds or kinds_to_try(count)]
     left_out = {kind.name: kind.min_training for kind in known if kind.min_training > count}
     able = [kind.name for kind in known if kind.name not in left_out]
-    options: dict[str, Any] = {"k": k, "similarity": store.similarity, "refine": refine}
+    # Compared as the store does, and from here on by the inner product.
+    vectors = VectorIndex(dim, similarity=store.similarity).prepare(vectors)
+    indexed, best = prepare(indexed, store.similarity), min(k, count)
+    least = scan(indexed, vectors, best)[0][:, -1]
+    rows: list[TuneRow] = []
+    for kind in progress(able, show=show_progress, unit=" kinds"):
+        rows += _measured(kind, indexed, vectors, least, best, refine)
     return TuneReport(
         granularity=granularity,
         total=len(ids),
         vectors=count,
         dim=dim,
+        similarity=store.similarity,
         queries=len(vectors),
         held_out=questions is None,
-        rows=tuple(tune_kinds(indexed, vectors, able, show_progress=show_progress, **options)),
+        k=k,
+        refine=refine,
+        rows=tuple(rows),
         left_out=left_out,
-        **options,
     )
+
+
+def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: int, refine: int) -> Iterator[TuneRow]:
+    """Build an index, and search it with each setting that is worth a try; `least` is the k-th score of each query."""
+    import faiss
+
+    start = time.perf_counter()
+    index = VectorIndex(vectors.shape[1], kind=kind)
+    index.train(vectors)
+    index.add(np.arange(len(vectors)), vectors)
+    build_s = time.perf_counter() - start
+    (part,), ability = index.parts, index.ability
+    ids_bytes = 0 if ability.lists else part.ids.by_position.nbytes  # lists hold their ids themselves
+    size = (faiss.serialize_index(part.index).nbytes + ids_bytes) / len(vectors)
+    factor = max(refine, 1) if ability.lossy else 1
+    settings = [{name: value} for name, values in _SETTINGS.items() if name in ability.parameters for value in values]
+    for parameters in settings or [{}]:
+        if parameters.get("nprobe", 0) > ability.lists:
+            continue
+        index.search(queries[:1], k, parameters=parameters)  # the first one starts threads, and is not timed
+        hits, times = 0, []
+        for query, threshold in zip(queries, least, strict=True):
+            start = time.perf_counter()
+            _, ids = index.search(query[None], k * factor, parameters=parameters)
+            scores = products(vectors[ids[0][ids[0] >= 0]], query)
+            if factor > 1:
+                scores = -np.sort(-scores, kind="stable")[:k]
+            times.append(time.perf_counter() - start)
+            # The same product may be rounded another way.
+            hits += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
+        median, p95 = (float(np.percentile(times, share)) * 1000 for share in (50, 95))
+        yield TuneRow(kind, parameters, hits / (k * len(queries)), median, p95, size, build_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

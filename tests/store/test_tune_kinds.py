@@ -1,0 +1,78 @@
+"""The table of recall, time and memory of kinds of index, against numbers known beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from factoid import Granularity, Unit, UnitStore
+from factoid.errors import EncoderMismatchError, InvalidInputError
+from tests.index.cases import clustered
+
+pytest.importorskip("faiss")
+
+
+class Questions:
+    """Returns the vectors of some questions, whatever they are."""
+
+    name = "questions"
+
+    def __init__(self, vectors):
+        self.vectors = vectors
+
+    def encode_queries(self, texts):
+        return self.vectors[: len(texts)]
+
+    encode_units = encode_queries
+
+
+def tuned(vectors, queries, *kinds, similarity="inner_product", **options):
+    with UnitStore(encoder=Questions(queries), similarity=similarity) as store:
+        units = [Unit(str(at), "A fact.", Granularity.PROPOSITION, "d", "d", 0, 7) for at in range(len(vectors))]
+        store.add(units, vectors=vectors)
+        return store.tune(kinds=kinds, questions=["Which?"] * len(queries), **options)
+
+
+@pytest.mark.parametrize("similarity", ["inner_product", "cosine"])
+def test_rows_say_what_each_setting_gave(similarity):
+    kinds = ["Flat", "SQ8", "IVF16,Flat", "HNSW16", "PQ8x4fs", "IVF4096,Flat"]
+    report = tuned(clustered(3000)[1], clustered(20, seed=8)[1], *kinds, k=5, similarity=similarity)
+    assert report.left_out == {"IVF4096,Flat": 159_744}
+    assert [(row.kind, dict(row.parameters)) for row in report.rows] == [
+        ("Flat", {}),
+        ("SQ8", {}),
+        *(("IVF16,Flat", {"nprobe": probes}) for probes in (1, 4, 16)),
+        *(("HNSW16", {"efSearch": width}) for width in (16, 32, 64, 128, 256, 512)),
+        ("PQ8x4fs", {}),
+    ]
+    by_kind = {(row.kind, *row.parameters.values()): row for row in report.rows}
+    assert by_kind["Flat",].recall == by_kind["IVF16,Flat", 16].recall == 1
+    assert by_kind["IVF16,Flat", 1].recall < by_kind["IVF16,Flat", 4].recall
+    assert by_kind["SQ8",].recall > 0.99  # refined
+    for kind, size in (("Flat", 64 + 8), ("SQ8", 16 + 8), ("IVF16,Flat", 64 + 8), ("PQ8x4fs", 4 + 8)):
+        assert size <= next(row for row in report.rows if row.kind == kind).bytes_per_vector < size + 2
+    for row in report.rows:
+        assert 0 < row.median_ms <= row.p95_ms
+        assert row.build_s > 0
+
+
+def test_refinement_raises_the_recall_of_codes_only():
+    case = (clustered(3000)[1], clustered(50, seed=8)[1], "PQ8x4fs", "HNSW16")
+    without, refined = (tuned(*case, refine=refine).rows for refine in (0, 8))
+    assert without[0].recall + 0.2 < refined[0].recall
+    assert [row.recall for row in without[1:]] == [row.recall for row in refined[1:]]
+
+
+def test_vectors_as_good_as_the_last_count_as_found_and_few_are_enough():
+    vectors = np.array([[1, 0, 0, 0], [1, 0, 0, 1e-7], [1, 1e-7, 0, 0], [1, 0, 1e-7, 0]], np.float32)
+    assert tuned(vectors, vectors[:1, ::-1].copy(), "Flat", k=2).rows[0].recall == 1
+    assert tuned(vectors, vectors[:1], "Flat", k=10).rows[0].recall == 1
+
+
+def test_nothing_to_measure_is_refused():
+    vectors = np.eye(4, dtype=np.float32)
+    for wrong in ((vectors[:0], vectors), (vectors, vectors[:0])):
+        with pytest.raises(InvalidInputError, match=r"holds 0 distinct vectors|one question at least"):
+            tuned(*wrong, "Flat")
+    with pytest.raises(EncoderMismatchError, match="4 dimensions, got shape"):
+        tuned(vectors, vectors[:, :3], "Flat")

@@ -103,13 +103,9 @@ def test_formats_are_told_by_name_and_first_line(tmp_path):
         ("a", '{"wikipedia_title": "A", "text": []}', "kilt"),
         ("b", '\n{"id": 1, "url": "", "title": "A", "text": ""}', "wikiextractor"),
         ("c", '{"title": "A", "text": ""}', "jsonl"),
-        ("d", '{"A": "text"}', "titles"),
-        ("e", '{"name": "A", "target": "B"}', "redirects"),
         ("f.tsv", "A\tB", "redirects"),
         ("g", '<mediawiki xmlns="x">', "dump"),
         ("h.parquet", "", "parquet"),
-        ("i", "PAR1", "parquet"),
-        ("j", '{"A": "x"}\n{"B": "x"}\n{"A": "x"}\n', "titles"),
     ]:
         path = tmp_path / name
         path.write_text(content)
@@ -121,8 +117,7 @@ def test_formats_are_told_by_name_and_first_line(tmp_path):
         ('[{"title": "A"}]', "expected one JSON object per line, got [{"),
         ('{"title": "\xe9"}', "not UTF-8"),
         ("{}", "its first line has no fields"),
-        ('{"A": "x"}\n{"A": "y"}\n', "its first line has 'A'"),
-        ('{"A": 1}', "its first line has 'A'; expected 'title' and 'text'"),
+        ('{"A": "x"}', "its first line has 'A'; expected 'title' and 'text'"),
     ]:
         (tmp_path / "z").write_bytes(content.encode("latin-1"))
         with pytest.raises(UnreadableFileError, match=f"z .*{re.escape(said)}"):
@@ -149,12 +144,10 @@ def test_what_stays_after_bad_lines(tmp_path, lines, fails, run):
     bad.write_text("nothing\n")
     message = fails("build-articles", tmp_path / "store", bad, "--format", "jsonl")
     assert "bad.jsonl:1: not JSON: " in message
-    assert "stays in" not in message
     assert sorted(tmp_path.iterdir()) == [bad, lines, tmp_path / "store.lock"]
     message = fails("build-articles", tmp_path / "store", lines, "--redirects", bad)
     assert "bad.jsonl:1: expected a name, a tab and a target" in message
-    assert f"stays in {tmp_path / 'store.building'}" in message
-    assert "--restart" in message
+    assert "--restart" in fails("build-articles", tmp_path / "store", lines)
     assert run("build-articles", tmp_path / "store", lines, "--restart")[0] == 0
     assert not (tmp_path / "store.building").exists()
 

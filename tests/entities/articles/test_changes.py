@@ -26,7 +26,7 @@ def entry(number, title, text="A text.", **metadata):
 def dump(path):
     """Return what a store's file says of each title, without the numbers of the articles."""
     with closing(sqlite3.connect(path)) as connection:
-        tables = [
+        return [
             sorted(connection.execute(sql), key=repr)
             for sql in (
                 "SELECT key, kind, title, form, count FROM name JOIN article ON article.id = name.article",
@@ -34,40 +34,31 @@ def dump(path):
                 "SELECT key, value FROM meta WHERE key IN ('articles', 'names')",
             )
         ]
-        ranks = connection.execute("SELECT MAX(rank) + 1, COUNT(*) FROM name GROUP BY key").fetchall()
-    assert all(most == count for most, count in ranks)
-    return tables
 
 
-def test_an_entry_is_added_replaced_and_deleted(tmp_path):
-    store = build_own_articles([entry(1, "Tern 40", aliases=["T40"]), entry(2, "Seal")], tmp_path / "glossary.sqlite")
-    with store:
+def test_an_entry_is_added_replaced_and_deleted(path):
+    with build_own_articles([entry(1, "Tern 40", aliases=["T40"]), entry(2, "Seal")], path) as store:
         retriever = EntityRetriever(store)
         add_own_articles(store, [entry(3, "Kite 7"), entry(1, "Tern 41", "New.", aliases=["T41"])])
-        assert [hit.text for hit in retriever.retrieve("is the t41 heavier than the kite 7?")] == [
-            "Tern 41\nNew.",
-            "Kite 7\nA text.",
-        ]
+        texts = [hit.text for hit in retriever.retrieve("is the t41 heavier than the kite 7?")]
+        assert texts == ["Tern 41\nNew.", "Kite 7\nA text."]
         assert retriever.retrieve("is the t40 or the tern 40 heavy?") == []
         store.delete(["d1"])
         assert retriever.retrieve("how heavy is the t41?") == []
         assert len(store) == 2
-    with ArticleStore(tmp_path / "glossary.sqlite") as store:
+    with ArticleStore(path) as store:
         assert list(store.titles()) == ["Seal", "Kite 7"]
 
 
 def test_a_changed_file_is_the_one_that_would_be_built(tmp_path):
     chance = random.Random(0)
     names = TITLES.split("|")
-    documents = {}
-    start = [entry(number, title) for number, title in enumerate(names)]
-    with build_own_articles(start, tmp_path / "changed") as store:
-        documents = {document.id: document for document in start}
+    documents = {f"d{number}": entry(number, title) for number, title in enumerate(names)}
+    with build_own_articles(documents.values(), tmp_path / "changed") as store:
         for step in range(12):
             gone = chance.sample(sorted(documents), 2)
             store.delete(gone)
-            for document_id in gone:
-                del documents[document_id]
+            documents = {document_id: documents[document_id] for document_id in documents.keys() - {*gone}}
             more = [
                 entry(f"{step}-{at}", f"{chance.choice(names)} {step}{at}", f"{step}.", aliases=[chance.choice(names)])
                 for at in range(2)
@@ -95,35 +86,31 @@ def test_title_and_aliases_are_read_where_they_were(tmp_path):
     [
         (lambda store: store.delete(["d1", "x"]), "no article has the id 'x'"),
         (lambda store: store.delete([""]), "no article has the id ''"),
-        (lambda store: store.delete("d1"), "several ids, got the string 'd1'"),
-        (lambda store: add_own_articles(store, [entry(9, "Tern 40")]), "'Tern 40' is that of .* 'd1'"),
-        (lambda store: add_own_articles(store, [entry(9, "Kite", " ")]), "'Kite' has no text"),
+        (lambda store: add_own_articles(store, [entry(9, "Tern 40")]), "'Tern 40' .* ids d1, d9"),
+        (lambda store: add_own_articles(store, [entry(9, "Kite", " ")]), "and a text, got .*'Kite'"),
         (lambda store: add_own_articles(store, [entry(9, "K"), entry(9, "L")]), "'d9' was given twice"),
     ],
 )
-def test_what_cannot_be_changed_changes_nothing(tmp_path, change, message):
-    with build_own_articles([entry(1, "Tern 40")], tmp_path / "s") as store:
-        before = (tmp_path / "s").read_bytes()
+def test_what_cannot_be_changed_changes_nothing(path, change, message):
+    with build_own_articles([entry(1, "Tern 40")], path) as store:
+        before = path.read_bytes()
         with pytest.raises(InvalidInputError, match=message):
             change(store)
-    assert (tmp_path / "s").read_bytes() == before
-    assert leftovers(tmp_path / "s") == []
+    assert path.read_bytes() == before
+    assert leftovers(path) == []
 
 
-def test_readers_go_on_while_it_changes(tmp_path):
-    path = tmp_path / "s"
+def test_readers_go_on_while_it_changes(path):
     done = threading.Event()
     with (
         build_own_articles([entry(1, "Tern"), entry(2, "Kite")], path) as store,
         ArticleStore(path) as other,
         ThreadPoolExecutor(8) as executor,
     ):
-        retriever = EntityRetriever(store)
 
         def read():
             while not done.is_set():
-                hits = retriever.retrieve("Is the Tern older than the Kite?")
-                assert [hit.unit.title for hit in hits][:1] == ["Tern"]
+                assert store.get("tern").title == "Tern"
 
         readers = [executor.submit(read) for _ in range(3)]
         writers = [executor.submit(add_own_articles, store, [entry(number, f"W{number}")]) for number in range(10, 14)]
@@ -195,7 +182,7 @@ def test_articles_of_one_title_without_a_filter(tenants):
     assert texts == {"first": [north], "all": [north, south], "skip": []}
 
 
-def test_what_is_no_filter(tenants):
-    for condition in (3, {"tenant": {"$near": 1}}):
-        with pytest.raises(InvalidInputError, match=r"filter|operator"):
-            EntityRetriever(tenants, filter=condition)
+@pytest.mark.parametrize("condition", [3, {"tenant": {"$near": 1}}])
+def test_what_is_no_filter(tenants, condition):
+    with pytest.raises(InvalidInputError, match=r"filter|operator"):
+        EntityRetriever(tenants, filter=condition)

@@ -8,7 +8,7 @@ import pytest
 
 from factoid import Document
 from factoid.entities import Match, TitleLinker, build_own_articles
-from factoid.entities.articles.name_index import name_parts
+from factoid.entities.articles.names import name_parts
 from factoid.errors import MissingDependencyError
 from tests.entities.linkers.stores import links
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
@@ -13,10 +13,10 @@ from typing import get_args
 from filelock import FileLock, Timeout
 
 from factoid.entities.articles.article import Source
-from factoid.entities.articles.file import check_format, connect_immutable
+from factoid.entities.articles.file import APPLICATION_ID, identify
 from factoid.entities.articles.finish import Duplicates, write_store
-from factoid.entities.articles.staging import Staging, remove_staging, staging_path
-from factoid.errors import InvalidInputError, StoreError, StoreFormatError, UnreadableFileError
+from factoid.entities.articles.staging import Staging
+from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.progress import progress_bar
 from factoid.units import whole_number
 
@@ -102,37 +102,21 @@ def build_articles(
         StoreError: Another process builds this path, the disk is full or cannot be written.
     """
     started = time.perf_counter()
-    path = Path(path)
-    several: list[Source] = list(sources) if isinstance(sources, Iterable) else [sources]
+    path, several = Path(path), list(sources) if isinstance(sources, Iterable) else [sources]
     if not several or not all(hasattr(source, "read") and hasattr(source, "name") for source in several):
         raise InvalidInputError(f"expected a source of articles, such as ArticleJsonl(file), got {sources!r:.200}")
     words = whole_number("words", words)
     if duplicates not in get_args(Duplicates):
         raise InvalidInputError(f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}")
     _check_replaceable(path)
-    with builder_lock(path):
-        if not resume:
-            remove_staging(path)
-        staging = Staging(path, [source.name for source in several], words)
-        state = staging.state
-        try:
-            with closing(staging):
-                _read(staging, several, show_progress=show_progress)
-                keys = filter(None, (getattr(source, "keys", None) for source in several))
-                outcome = write_store(staging, duplicates, next(keys, {}), show_progress=show_progress)
-        except (InvalidInputError, UnreadableFileError) as error:
-            if state.articles and all(state.sources):
-                raise type(error)(
-                    f"{error}. What was read before stays in {staging_path(path)}: the same sources go on from there; with "
-                    "others, or changed ones, start over with resume=False, on the command line with --restart"
-                ) from error
-            remove_staging(path)
-            raise
-        remove_staging(path)
+    with builder_lock(path), Staging(path, [source.name for source in several], words, resume=resume) as staging:
+        _read(staging, several, show_progress=show_progress)
+        keys = filter(None, (getattr(source, "keys", None) for source in several))
+        outcome = write_store(staging, duplicates, next(keys, {}), show_progress=show_progress)
     report = BuildReport(
         **outcome,
-        **{name: getattr(state, name) for name in ("aliases", "links", "empty", "left_out")},
-        empty_examples=tuple(state.empty_examples),
+        **{name: getattr(staging.state, name) for name in ("aliases", "links", "empty", "left_out")},
+        empty_examples=tuple(staging.state.empty_examples),
         seconds=time.perf_counter() - started,
         bytes=path.stat().st_size,
     )
@@ -159,12 +143,8 @@ def _check_replaceable(path: Path) -> None:
     """Refuse to replace what is no article store."""
     if path.is_dir():
         raise StoreFormatError(f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}")
-    if path.exists():
-        with closing(connect_immutable(path)) as connection:
-            try:
-                check_format(connection, path, any_version=True)
-            except StoreFormatError as error:
-                raise StoreFormatError(f"{path} is not replaced: {error}. Move it, or build another file") from error
+    if path.exists() and identify(path).application_id != APPLICATION_ID:
+        raise StoreFormatError(f"{path} is no article store, and is not replaced: move it, or build another file")
 
 
 def _read(staging: Staging, sources: Sequence[Source], *, show_progress: bool) -> None:

@@ -8,49 +8,79 @@ import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from factoid.entities.articles.names import NameKind
 from factoid.errors import StoreError, StoreFormatError, UnreadableFileError
-from factoid.files.sqlite import connect, identify
+from factoid.files.lines import refuse
+from factoid.files.sqlite import connect
 
 APPLICATION_ID = 0x0FAC7A27
 STAGING_ID = 0x0FAC7A28  # of what a build has read so far
 FORMAT = 1
 _CACHE = 16 << 10  # KiB of pages that a reader keeps
 
-# `body.text` is zlib of UTF-8, apart from titles, so that looking names up reads no text. Within a key, names stand by `rank`.
-# `name.form` is NULL where it follows: for a title and its base from the article, for other kinds where it is the key.
-# `outside` has the redirects whose articles are not in the store.
+# `body.text` is zlib of UTF-8, apart from titles, so that looking names up reads no text. Within a key, names stand by `rank`,
+# from 1 on; `name.form` is NULL where it is the key. `outside` has the redirects whose articles are not in the store.
 TABLES = f"""
 PRAGMA store.application_id = {APPLICATION_ID};
 PRAGMA store.user_version = {FORMAT};
 CREATE TABLE store.article (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, metadata TEXT, document_id TEXT);
 CREATE TABLE store.body (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE store.name (
-    key TEXT NOT NULL, rank INTEGER NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT,
-    count INTEGER NOT NULL, PRIMARY KEY (key, rank)
+    key TEXT NOT NULL, rank INTEGER NOT NULL, kind INTEGER NOT NULL, count INTEGER NOT NULL, article INTEGER NOT NULL,
+    form TEXT, PRIMARY KEY (key, rank)
 ) WITHOUT ROWID;
 CREATE TABLE store.outside (
     key TEXT NOT NULL, form TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (key, form)
 ) WITHOUT ROWID;
 CREATE TABLE store.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
+# Names before they are ranked, and their ranks: within a key, the most telling first. Of the forms of one article, the most
+# telling has the sum of the counts. Others stay, since how a name is written may decide; but not the texts of links.
+NAME_FORMS = "name_form (key TEXT NOT NULL, kind INTEGER, count INTEGER, article INTEGER NOT NULL, form TEXT NOT NULL)"
+RANK_NAMES = f"""
+INSERT INTO name
+WITH form AS (
+    SELECT key, MIN(kind) AS kind, SUM(count) AS count, article, form
+    FROM name_form WHERE key != '' GROUP BY key, article, form
+), placed AS (
+    SELECT *, ROW_NUMBER() OVER of_article AS place, SUM(count) OVER (PARTITION BY key, article) AS total
+    FROM form WINDOW of_article AS (PARTITION BY key, article ORDER BY kind, count DESC, form)
+), counted AS (
+    SELECT key, kind, total * (place = 1) AS count, article, form FROM placed
+    WHERE place = 1 OR kind < {NameKind.ANCHOR:d}
+)
+SELECT key, ROW_NUMBER() OVER (PARTITION BY key ORDER BY kind, count DESC, article, form), kind, count, article,
+    NULLIF(form, key)
+FROM counted
+"""  # noqa: S608
 
 
-def connect_immutable(path: Path) -> sqlite3.Connection:
-    """Open a file that nobody changes, without locks."""
-    return connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
+class Identity(NamedTuple):
+    """What the head of a file says that it is; zeros where it is no SQLite database, or an empty one."""
+
+    application_id: int
+    format: int
 
 
-def check_format(connection: sqlite3.Connection, path: Path, *, any_version: bool = False) -> None:
-    """Refuse a database that is no article store of this version, or of any."""
+def identify(file: Path) -> Identity:
+    """Read what a file is (https://www.sqlite.org/fileformat.html, §1.3)."""
     try:
-        identity = identify(connection)
-    except sqlite3.DatabaseError as error:
-        again = "Build it again with factoid build-articles"
-        raise StoreFormatError(f"{path} is no article store, or is damaged: {error}. {again}") from error
-    if identity.application_id != APPLICATION_ID or (identity.format != FORMAT and not any_version):
+        with file.open("rb") as raw:
+            head = raw.read(72)
+    except OSError as error:
+        refuse(file, error)
+    is_sqlite = head.startswith(b"SQLite format 3\0")
+    return Identity(int.from_bytes(head[68:]), int.from_bytes(head[60:64])) if is_sqlite else Identity(0, 0)
+
+
+def check_format(path: Path) -> None:
+    """Refuse a file that is no article store of this version."""
+    if not path.is_file():
+        raise UnreadableFileError(f"there is no article store {path}. Build one with factoid build-articles")
+    identity = identify(path)
+    if identity != (APPLICATION_ID, FORMAT):
         reasons = {
             STAGING_ID: "is an article store that is not finished: run what builds it again",
             APPLICATION_ID: f"is an article store of format {identity.format}, this factoid reads {FORMAT}: build it again",
@@ -120,18 +150,14 @@ class ArticleFile:
             self._process, self._lock, self.version = os.getpid(), threading.Lock(), self.version + 1
 
     def _open(self) -> None:
-        if not self.path.is_file():
-            raise UnreadableFileError(f"there is no article store {self.path}. Build one with factoid build-articles")
-        connection = connect_immutable(self.path)
+        check_format(self.path)
+        connection = connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1")  # nobody changes it: without locks
         try:
-            check_format(connection, self.path)
             connection.execute(f"PRAGMA cache_size = -{_CACHE}")
             self.meta, self.size = read_meta(connection), self.path.stat().st_size
-        except BaseException as error:
+        except (sqlite3.Error, ValueError) as error:
             connection.close()
-            if isinstance(error, sqlite3.Error | ValueError):
-                raise self._damaged(error) from error
-            raise
+            raise self._damaged(error) from error
         self._connection = connection
 
     def _damaged(self, error: Exception) -> StoreFormatError:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from factoid.entities.articles.file import TABLES, count_names, write_meta
-from factoid.entities.articles.name_index import find_names, write_names
-from factoid.entities.articles.names import name_key
+from factoid.entities.articles.file import NAME_FORMS, RANK_NAMES, TABLES, count_names, write_meta
+from factoid.entities.articles.names import NameForm, NameKind, name_key, part_names, spelled_names
 from factoid.entities.articles.staging import EXAMPLES, Staging, compress
-from factoid.errors import InvalidInputError, StoreError
+from factoid.errors import InvalidInputError
 from factoid.files.atomic import move_into_place, part_beside, sync_file
 from factoid.files.sqlite import committing
 from factoid.progress import progress_bar
@@ -30,6 +29,19 @@ UPDATE led SET article = (
 ) WHERE article IS NULL
 """
 _OPEN = "SELECT COUNT(*) FROM led WHERE article IS NULL"
+_ALIASES = """
+SELECT COALESCE(stays, article), form FROM alias LEFT JOIN duplicate ON duplicate.id = article WHERE stays IS NULL OR ?
+"""
+# Links come sorted by their targets, so that what the targets are is looked up in the order in which it lies. Those that
+# lead to no article are ignored, since NULL is refused.
+_LINKED = """
+INSERT OR IGNORE INTO name_form SELECT name_key(COALESCE(form, target)), ?, SUM(count), COALESCE(
+    (SELECT id FROM title WHERE title.title = link.target),
+    (SELECT led.article FROM led WHERE led.name = link.target AND led.article > 0 ORDER BY led.rowid LIMIT 1)
+), COALESCE(form, target) FROM link GROUP BY target, form
+"""
+_CACHE = 64 << 10  # KiB
+_MOST_IN_PARTS = 100_000  # articles of a store that knows parts of titles: in a larger one nearly every word is a part
 
 
 def write_store(
@@ -43,7 +55,7 @@ def write_store(
         raise InvalidInputError(f"there is no article to store in {read}{empty}")
     connection.create_function("name_key", 1, name_key, deterministic=True)
     with (
-        progress_bar(show=show_progress, unit=" steps", desc="finishing", total=4) as bar,
+        progress_bar(show=show_progress, unit=" steps", desc="finishing", total=3) as bar,
         part_beside(staging.path) as part,
         staging.explained(),
     ):
@@ -59,18 +71,13 @@ def write_store(
             bar.update(1)
             report |= _follow_redirects(connection)
             bar.update(1)
-            find_names(connection, with_duplicates=duplicates == "join")
-            bar.update(1)
-            write_names(connection)
+            _index_names(connection, with_duplicates=duplicates == "join")
             bar.update(1)
             names = count_names(connection)
             (outside,) = connection.execute("SELECT COUNT(*) FROM outside").fetchone()
             counts = {"articles": state.articles - report["duplicates"], "outside": outside, "links": state.links}
             read_from = {"words": state.words, "sources": state.sources, "duplicates": duplicates}
             write_meta(connection, {**counts, "names": names, **read_from, **options})
-        faults = [row[0] for row in connection.execute("PRAGMA store.quick_check(3)") if row[0] != "ok"]
-        if faults:
-            raise StoreError(f"{staging.path} was damaged while it was built: {'; '.join(faults)}. Build it again")
         connection.execute("DETACH store")
         sync_file(part)
         move_into_place(part, staging.path)
@@ -147,3 +154,27 @@ def _follow_redirects(connection: sqlite3.Connection) -> dict[str, Any]:
         sql = f"SELECT name || ' → ' || target FROM led WHERE {condition} ORDER BY rowid LIMIT ?"  # noqa: S608
         report[f"{kind}_examples"] = tuple(example for (example,) in connection.execute(sql, [EXAMPLES]))
     return report
+
+
+def _index_names(connection: sqlite3.Connection, *, with_duplicates: bool) -> None:
+    """Fill the table `name`; with duplicates, also with the aliases of those left out."""
+    connection.execute(f"CREATE TABLE main.{NAME_FORMS}")
+    forms = _name_forms(connection, with_duplicates=with_duplicates)
+    connection.executemany("INSERT INTO name_form VALUES (?, ?, ?, ?, ?)", forms)
+    connection.execute(_LINKED, [NameKind.ANCHOR])
+    connection.execute(f"PRAGMA main.cache_size = -{_CACHE}")  # which bounds each of the several sorts that follow
+    connection.execute(RANK_NAMES)
+
+
+def _name_forms(connection: sqlite3.Connection, *, with_duplicates: bool) -> Iterator[NameForm]:
+    for article, title in connection.execute("SELECT id, title FROM store.article"):
+        yield from spelled_names(article, title, NameKind.TITLE)
+    for article, name in connection.execute("SELECT article, name FROM led WHERE article > 0"):
+        yield from spelled_names(article, name, NameKind.REDIRECT)
+    for article, form in connection.execute(_ALIASES, [with_duplicates]):
+        yield from spelled_names(article, form, NameKind.ALIAS)
+    (count,) = connection.execute("SELECT COUNT(*) FROM store.article").fetchone()
+    if count <= _MOST_IN_PARTS:
+        sql = "SELECT id, title, body.text FROM store.article JOIN store.body AS body USING (id)"
+        for article, title, body in connection.execute(sql):
+            yield from part_names(article, title, zlib.decompress(body).decode())

@@ -12,13 +12,11 @@ from typing import Any, Self
 
 from factoid.entities.articles.article import Article, Name
 from factoid.entities.articles.changes import change_articles
-from factoid.entities.articles.file import FORMAT, ArticleFile
-from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key, split_title
-from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.entities.articles.file import ArticleFile
+from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key
+from factoid.errors import StoreFormatError
 from factoid.filters import Filter, matches, parse_filter
 from factoid.units import check_text
-
-_MOST_KEYS = 200  # of one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,6 @@ class ArticleStats:
     links: int  # that the articles had where it was built
     words: int  # that it keeps of each article
     sources: tuple[str, ...]  # what it was built from
-    format: int  # version of its tables
     bytes: int  # size of the file
 
 
@@ -78,8 +75,6 @@ class ArticleStore:
 
     def delete(self, document_ids: Iterable[str]) -> None:
         """Delete the articles that were made of some documents, as `add` does; an unknown id is an InvalidInputError."""
-        if isinstance(document_ids, str):
-            raise InvalidInputError(f"expected several ids, got the string {document_ids!r}")
         change_articles(self.path, (), set(document_ids))
         self.reload()
 
@@ -147,22 +142,17 @@ class ArticleStore:
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
         """Return the names of some keys (see `name_key`), by key, in the order of their `NameKind`; within it by links."""
         names: dict[str, list[Name]] = {}
-        for start in range(0, len(keys), _MOST_KEYS):
-            some = keys[start : start + _MOST_KEYS]
-            sql = (
-                "SELECT key, form, kind, count, article, title, metadata FROM name JOIN article ON id = article "  # noqa: S608
-                f"WHERE key IN ({','.join('?' * len(some))}) ORDER BY key, rank"
-            )
-            try:
-                for key, form, kind, count, article, title, metadata in self._file.query(sql, some):
-                    if self._passes(metadata):
-                        if form is None:  # it follows
-                            base = split_title(title)[0]
-                            form = title if kind == NameKind.TITLE else base if kind == NameKind.BASE else key
-                        check_text(form, "name")
-                        names.setdefault(key, []).append(Name(form, NameKind(kind), count, article, title))
-            except (ValueError, TypeError) as error:
-                raise StoreFormatError(f"damaged names in {self.path}: {error}. Build the store again") from error
+        sql = (
+            "SELECT key, COALESCE(form, key), kind, count, article, title, metadata FROM name JOIN article ON id = article "
+            "WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key, rank"
+        )
+        try:
+            for key, form, kind, count, article, title, metadata in self._file.query(sql, [json.dumps([*keys])]):
+                if self._passes(metadata):
+                    check_text(form, "name")
+                    names.setdefault(key, []).append(Name(form, NameKind(kind), count, article, title))
+        except (ValueError, TypeError) as error:
+            raise StoreFormatError(f"damaged names in {self.path}: {error}. Build the store again") from error
         return names
 
     def find(self, article_id: int) -> Article | None:
@@ -198,7 +188,7 @@ class ArticleStore:
         """Return what the store holds, in numbers."""
         meta = self._file.meta
         counts = {name: meta[name] for name in ("articles", "names", "outside", "links", "words")}
-        return ArticleStats(**counts, sources=tuple(meta["sources"]), format=FORMAT, bytes=self._file.size)
+        return ArticleStats(**counts, sources=tuple(meta["sources"]), bytes=self._file.size)
 
     def __len__(self) -> int:
         """Return how many articles there are, or pass the filter: then each is read."""

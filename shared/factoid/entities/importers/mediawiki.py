@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 
 from factoid._optional import require
 from factoid.entities.articles.article import Article, Record, Redirect
-from factoid.entities.importers.mediawiki_xml import CutOffError, Page, read_pages
+from factoid.entities.importers.mediawiki_xml import Page, read_pages
 from factoid.entities.importers.source_files import FileSource, Paths
 from factoid.entities.wikitext.clean import clean, links
 from factoid.entities.wikitext.prepare import prepare
-from factoid.errors import FactoidError, InvalidInputError, UnreadableFileError
+from factoid.errors import FactoidError, UnreadableFileError
 
 _log = logging.getLogger(__name__)
 
@@ -78,9 +78,6 @@ class MediaWikiDump(FileSource):
         words: int | None = 1000,
         allow_truncated: bool = False,
     ) -> None:
-        for name, number in (("workers", workers), ("words", words)):
-            if number is not None and number < 1:
-                raise InvalidInputError(f"{name} must be at least 1, got {number}")
         self._workers, self._words, self._allow_truncated = workers, words, allow_truncated
         self._namespaces = frozenset(namespaces)
         super().__init__(paths, words=words, namespaces=sorted(self._namespaces))
@@ -95,18 +92,16 @@ class MediaWikiDump(FileSource):
         require("mwparserfromhell", extra="wikipedia")
         self.left_out.clear()
         faults: list[UnreadableFileError] = []
-        batches = _batches(islice(self._pages(faults), skip, None))
-        to_records = partial(_to_records, words=self._words, namespaces=self._namespaces)
-        if self._workers == 1:
-            yield from chain.from_iterable(map(to_records, batches))
-        else:
-            yield from _clean_batches(to_records, batches, self._workers)
+        pages = islice(self._pages(faults), skip, None)
+        to_record = partial(_to_record, words=self._words, namespaces=self._namespaces)
+        yield from map(to_record, pages) if self._workers == 1 else _clean_batches(to_record, pages, self._workers)
         if faults:
             raise faults[0]
 
     def _pages(self, faults: list[UnreadableFileError]) -> Iterator[Page | Redirect]:
         """Yield what gives a record, each exactly one, and count what gives none. Note an error, and end."""
         for path in self._files():
+            page = None
             try:
                 for page in read_pages(path):
                     record = self._record(page)
@@ -115,7 +110,7 @@ class MediaWikiDump(FileSource):
                     else:
                         yield record
             except UnreadableFileError as error:
-                if not (self._allow_truncated and isinstance(error, CutOffError)):
+                if page is None or not self._allow_truncated:
                     faults.append(error)
                     return
                 self.left_out["rests of files that are cut off or damaged"] += 1
@@ -156,17 +151,17 @@ def _batches(pages: Iterable[Page | Redirect]) -> Iterator[Batch]:
 
 
 def _clean_batches(
-    to_records: Callable[[Batch], list[Record]], batches: Iterable[Batch], workers: int
+    to_record: Callable[[Page | Redirect], Record], pages: Iterable[Page | Redirect], workers: int
 ) -> Iterator[Record]:
-    """Yield the records of batches in order, cleaned in several processes."""
+    """Yield the records of pages in order, cleaned in several processes."""
     # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
     executor = ProcessPoolExecutor(
         workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
     )
     waiting: deque[Future[list[Record]]] = deque()
     try:
-        for batch in batches:
-            waiting.append(executor.submit(to_records, batch))
+        for batch in _batches(pages):
+            waiting.append(executor.submit(_to_records, to_record, batch))
             if len(waiting) >= _BATCHES_AHEAD * workers:
                 yield from waiting.popleft().result()
         while waiting:
@@ -180,14 +175,15 @@ def _clean_batches(
         executor.shutdown(wait=True, cancel_futures=True)
 
 
-def _to_records(pages: Batch, *, words: int | None, namespaces: frozenset[int]) -> list[Record]:
-    def record(page: Page | Redirect) -> Record:
-        if isinstance(page, Redirect):
-            return page
-        prepared = prepare(page.text)
-        text = clean(prepared, page.site, words=words)
-        targets = tuple(links(prepared, page.site, namespaces=namespaces))
-        metadata = {"page_id": page.page_id, "revision_id": page.revision_id}
-        return Article(page.title, text, links=targets, metadata=metadata)
+def _to_records(to_record: Callable[[Page | Redirect], Record], pages: Batch) -> list[Record]:
+    return list(map(to_record, pages))
 
-    return list(map(record, pages))
+
+def _to_record(page: Page | Redirect, *, words: int | None, namespaces: frozenset[int]) -> Record:
+    if isinstance(page, Redirect):
+        return page
+    prepared = prepare(page.text)
+    text = clean(prepared, page.site, words=words)
+    targets = tuple(links(prepared, page.site, namespaces=namespaces))
+    metadata = {"page_id": page.page_id, "revision_id": page.revision_id}
+    return Article(page.title, text, links=targets, metadata=metadata)

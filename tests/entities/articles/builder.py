@@ -11,7 +11,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from factoid.entities.articles import build_articles, finish, staging
+from factoid.entities.articles import build, build_articles, staging
 from tests.entities.articles.records import Listed, seeded
 
 
@@ -30,7 +30,7 @@ def kill_at(moment, number):
 
         staging.connect = traced
     elif moment == "written":
-        finish.move_into_place = kill_self
+        build.move_into_place = kill_self
     elif moment == "moved":
         staging.Staging.__exit__ = kill_self
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from factoid.entities.articles import Article, ArticleStore, build_articles, finish, staging
+from factoid.entities.articles import Article, ArticleStore, build, build_articles, staging
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from tests.entities.articles.records import Listed, contents, leftovers, seeded
 from tests.faults.worker import ENVIRONMENT, ROOT
@@ -126,11 +126,11 @@ def test_a_folder_that_cannot_be_made(path):
 
 
 @pytest.mark.parametrize(
-    ("module", "limit"), [(staging, "PRAGMA max_page_count = 9"), (finish, "PRAGMA store.max_page_count = 9")]
+    ("module", "limit"), [(staging, "PRAGMA max_page_count = 9"), (build, "PRAGMA store.max_page_count = 9")]
 )
 def test_a_full_disk(path, monkeypatch, module, limit):
     """SQLite takes a limit on the pages of a file as a full disk."""
-    tables = "TABLES" if module is finish else "_TABLES"
+    tables = "TABLES" if module is build else "_TABLES"
     monkeypatch.setattr(staging, "_MOST_RECORDS", 40)
     with monkeypatch.context() as patch:
         patch.setattr(module, tables, f"{limit};{getattr(module, tables)}")

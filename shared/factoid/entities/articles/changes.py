@@ -11,7 +11,7 @@ from pathlib import Path
 
 from factoid.entities.articles.article import Article
 from factoid.entities.articles.build import builder_lock
-from factoid.entities.articles.file import NAME_FORMS, RANK_NAMES, check_format, count_names, read_meta, write_meta
+from factoid.entities.articles.file import ADD_NAMES, NAME_FORMS, check_format, count_names, read_meta, write_meta
 from factoid.entities.articles.names import NameForm, NameKind, clean_name, part_names, spelled_names
 from factoid.entities.articles.staging import compress, metadata_json
 from factoid.errors import InvalidInputError, StoreError
@@ -62,22 +62,18 @@ def _change(connection: sqlite3.Connection, articles: Sequence[Article], deleted
         _check_titles(connection)
     connection.execute(f"CREATE TEMP TABLE {NAME_FORMS}")
     connection.executemany("INSERT INTO name_form VALUES (?, ?, ?, ?, ?)", forms)
-    # All names of these keys are ranked anew.
-    these = "FROM name WHERE key IN (SELECT key FROM name_form)"
-    connection.execute(f"INSERT INTO name_form SELECT key, kind, count, article, COALESCE(form, key) {these}")
-    connection.execute(f"DELETE {these}")
-    connection.execute(RANK_NAMES)
+    connection.execute(ADD_NAMES)
     (count,) = connection.execute("SELECT COUNT(*) FROM article").fetchone()
     write_meta(connection, {"articles": count, "names": count_names(connection)})
 
 
 def _delete_articles(connection: sqlite3.Connection, gone: Sequence[int], replaced: Sequence[int]) -> list[NameForm]:
     """Delete articles. Return the names that stay for those that are replaced: of redirects and links."""
-    listed, columns = "(SELECT value FROM json_each(?))", "key, kind, count, article, COALESCE(form, key)"
-    sql = f"SELECT {columns} FROM name WHERE article IN {listed} AND kind IN (?, ?)"  # noqa: S608
+    listed = "(SELECT value FROM json_each(?))"
+    sql = f"SELECT key, kind, article, form, count FROM name WHERE article IN {listed} AND kind IN (?, ?)"  # noqa: S608
     forms: list[NameForm] = []
     for name in connection.execute(sql, [json.dumps(replaced), NameKind.REDIRECT, NameKind.ANCHOR]):
-        _, kind, _, article, form = name
+        _, kind, article, form, _ = name
         forms += spelled_names(article, form, NameKind.REDIRECT) if kind == NameKind.REDIRECT else [name]
     for table, column in (("name", "article"), ("body", "id"), ("article", "id")):
         connection.execute(f"DELETE FROM {table} WHERE {column} IN {listed}", [json.dumps(gone)])  # noqa: S608

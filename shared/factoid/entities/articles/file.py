@@ -8,7 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from factoid.entities.articles.names import NameKind
 from factoid.errors import StoreError, StoreFormatError, UnreadableFileError
@@ -20,72 +20,64 @@ STAGING_ID = 0x0FAC7A28  # of what a build has read so far
 FORMAT = 1
 _CACHE = 16 << 10  # KiB of pages that a reader keeps
 
-# `body.text` is zlib of UTF-8, apart from titles, so that looking names up reads no text. Within a key, names stand by `rank`,
-# from 1 on; `name.form` is NULL where it is the key. `outside` has the redirects whose articles are not in the store.
+# `body.text` is zlib of UTF-8, apart from titles, so that looking names up reads no text. `outside` has the redirects whose
+# articles are not in the store.
 TABLES = f"""
 PRAGMA store.application_id = {APPLICATION_ID};
 PRAGMA store.user_version = {FORMAT};
 CREATE TABLE store.article (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, metadata TEXT, document_id TEXT);
 CREATE TABLE store.body (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE store.name (
-    key TEXT NOT NULL, rank INTEGER NOT NULL, kind INTEGER NOT NULL, count INTEGER NOT NULL, article INTEGER NOT NULL,
-    form TEXT, PRIMARY KEY (key, rank)
+    key TEXT NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (key, kind, count DESC, article, form)
 ) WITHOUT ROWID;
 CREATE TABLE store.outside (
     key TEXT NOT NULL, form TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (key, form)
 ) WITHOUT ROWID;
 CREATE TABLE store.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
-# Names before they are ranked, and their ranks: within a key, the most telling first. Of the forms of one article, the most
-# telling has the sum of the counts. Others stay, since how a name is written may decide; but not the texts of links.
-NAME_FORMS = "name_form (key TEXT NOT NULL, kind INTEGER, count INTEGER, article INTEGER NOT NULL, form TEXT NOT NULL)"
-RANK_NAMES = f"""
-INSERT INTO name
-WITH form AS (
-    SELECT key, MIN(kind) AS kind, SUM(count) AS count, article, form
-    FROM name_form WHERE key != '' GROUP BY key, article, form
-), placed AS (
-    SELECT *, ROW_NUMBER() OVER of_article AS place, SUM(count) OVER (PARTITION BY key, article) AS total
-    FROM form WINDOW of_article AS (PARTITION BY key, article ORDER BY kind, count DESC, form)
-), counted AS (
-    SELECT key, kind, total * (place = 1) AS count, article, form FROM placed
-    WHERE place = 1 OR kind < {NameKind.ANCHOR:d}
-)
-SELECT key, ROW_NUMBER() OVER (PARTITION BY key ORDER BY kind, count DESC, article, form), kind, count, article,
-    NULLIF(form, key)
-FROM counted
+# Names as they come, and as they are stored: of the forms of one article under one key, the most telling has the sum of the
+# counts. Others stay, since how a name is written may decide; but not the texts of links.
+NAME_FORMS = "name_form (key TEXT NOT NULL, kind INTEGER, article INTEGER NOT NULL, form TEXT NOT NULL, count INTEGER)"
+ADD_NAMES = f"""
+INSERT INTO name SELECT key, kind, article, form, total * (form = best) FROM (
+    SELECT *, FIRST_VALUE(form) OVER of_article AS best, SUM(count) OVER of_article AS total
+    FROM (
+        SELECT key, MIN(kind) AS kind, article, form, SUM(count) AS count
+        FROM name_form WHERE key != '' GROUP BY key, article, form
+    )
+    WINDOW of_article AS (
+        PARTITION BY key, article ORDER BY kind, count DESC, form ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    )
+) WHERE form = best OR kind < {NameKind.ANCHOR:d}
 """  # noqa: S608
 
 
-class Identity(NamedTuple):
-    """What the head of a file says that it is; zeros where it is no SQLite database, or an empty one."""
+def identify(file: Path) -> tuple[int, int]:
+    """Return the application id and the format that a file's head names (https://www.sqlite.org/fileformat.html, §1.3).
 
-    application_id: int
-    format: int
-
-
-def identify(file: Path) -> Identity:
-    """Read what a file is (https://www.sqlite.org/fileformat.html, §1.3)."""
+    Both are 0 for one that is no SQLite database.
+    """
     try:
         with file.open("rb") as raw:
             head = raw.read(72)
     except OSError as error:
         refuse(file, error)
     is_sqlite = head.startswith(b"SQLite format 3\0")
-    return Identity(int.from_bytes(head[68:]), int.from_bytes(head[60:64])) if is_sqlite else Identity(0, 0)
+    return (int.from_bytes(head[68:]), int.from_bytes(head[60:64])) if is_sqlite else (0, 0)
 
 
 def check_format(path: Path) -> None:
     """Refuse a file that is no article store of this version."""
     if not path.is_file():
         raise UnreadableFileError(f"there is no article store {path}. Build one with factoid build-articles")
-    identity = identify(path)
-    if identity != (APPLICATION_ID, FORMAT):
+    application_id, version = identify(path)
+    if (application_id, version) != (APPLICATION_ID, FORMAT):
         reasons = {
             STAGING_ID: "is an article store that is not finished: run what builds it again",
-            APPLICATION_ID: f"is an article store of format {identity.format}, this factoid reads {FORMAT}: build it again",
+            APPLICATION_ID: f"is an article store of format {version}, this factoid reads {FORMAT}: build it again",
         }
-        reason = reasons.get(identity.application_id, "is no article store. Build one with factoid build-articles")
+        reason = reasons.get(application_id, "is no article store. Build one with factoid build-articles")
         raise StoreFormatError(f"{path} {reason}")
 
 

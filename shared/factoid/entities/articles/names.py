@@ -43,7 +43,7 @@ _COMPANY = frozenset(
 _PARTICLES = frozenset("van von der den de del della da di du la le ten ter zu zur bin ibn al el y e dos das".split())
 _BEFORE = re.compile(r"(?:^|[\s(])[a-z][a-z'’-]*[,;]?\s\Z")  # inside a sentence, and not inside a longer name
 
-NameForm = tuple[str, int, int, int, str]  # key, kind, count, article, form as it is written
+NameForm = tuple[str, int, int, str, int]  # key, kind, article, form as it is written, count
 
 
 class NameKind(IntEnum):
@@ -153,28 +153,28 @@ def _are_initials(short: str, long: str) -> bool:
 
 def spelled_names(article: int, name: str, kind: NameKind) -> Iterator[NameForm]:
     """Yield a name and what follows from how it is written: without accents, brackets, marks; initials and their words."""
-    yield name_key(name), kind, 0, article, name
+    yield name_key(name), kind, article, name, 0
     forms = [(name, NameKind.UNACCENTED)]
     if kind is NameKind.TITLE:
         base, rest = split_title(name)
         if rest:
-            yield name_key(base), NameKind.BASE, 0, article, base
+            yield name_key(base), NameKind.BASE, article, base, 0
             forms.append((base, NameKind.BASE))
         for alias in spelled_out(name) or ():
-            yield name_key(alias), NameKind.ALIAS, 0, article, alias
+            yield name_key(alias), NameKind.ALIAS, article, alias, 0
             forms.append((alias, NameKind.UNACCENTED))
     for form, plain_kind in forms:
         plain = without_accents(form)
         if plain is not None and name_key(plain) != name_key(form):
-            yield name_key(plain), plain_kind, 0, article, plain
+            yield name_key(plain), plain_kind, article, plain, 0
         if squeezed := squeezed_key(form):
-            yield squeezed, NameKind.SQUEEZED, 0, article, form
+            yield squeezed, NameKind.SQUEEZED, article, form, 0
 
 
 def part_names(article: int, title: str, text: str) -> Iterator[NameForm]:
     """Yield the parts of a title that name its article."""
     for part, needs_capital in name_parts(title, text):
-        yield name_key(part), NameKind.CAPITAL_PART if needs_capital else NameKind.PART, 0, article, part
+        yield name_key(part), NameKind.CAPITAL_PART if needs_capital else NameKind.PART, article, part, 0
 
 
 def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:

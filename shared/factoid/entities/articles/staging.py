@@ -106,7 +106,7 @@ class Staging:
 
     def _remove(self) -> None:
         """Remove the file, but none of that name that is something else."""
-        if self._file.exists() and self._file.stat().st_size and identify(self._file).application_id != STAGING_ID:
+        if self._file.exists() and self._file.stat().st_size and identify(self._file)[0] != STAGING_ID:
             raise StoreFormatError(f"{self._file} is no unfinished article store. Move or remove it")
         for leftover in (self._file, self._file.with_name(f"{self._file.name}-journal")):
             leftover.unlink(missing_ok=True)

@@ -18,6 +18,8 @@ from factoid.errors import StoreFormatError
 from factoid.filters import Filter, matches, parse_filter
 from factoid.units import check_text
 
+_MOST_KEYS = 200  # of one statement
+
 
 @dataclass(frozen=True, slots=True)
 class ArticleStats:
@@ -142,17 +144,19 @@ class ArticleStore:
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
         """Return the names of some keys (see `name_key`), by key, in the order of their `NameKind`; within it by links."""
         names: dict[str, list[Name]] = {}
-        sql = (
-            "SELECT key, COALESCE(form, key), kind, count, article, title, metadata FROM name JOIN article ON id = article "
-            "WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key, rank"
-        )
-        try:
-            for key, form, kind, count, article, title, metadata in self._file.query(sql, [json.dumps([*keys])]):
-                if self._passes(metadata):
-                    check_text(form, "name")
-                    names.setdefault(key, []).append(Name(form, NameKind(kind), count, article, title))
-        except (ValueError, TypeError) as error:
-            raise StoreFormatError(f"damaged names in {self.path}: {error}. Build the store again") from error
+        for start in range(0, len(keys), _MOST_KEYS):
+            some = keys[start : start + _MOST_KEYS]
+            sql = (
+                "SELECT key, form, kind, count, article, title, metadata FROM name JOIN article ON id = article "  # noqa: S608
+                f"WHERE key IN ({','.join('?' * len(some))}) ORDER BY key, kind, count DESC, article, form"
+            )
+            try:
+                for key, form, kind, count, article, title, metadata in self._file.query(sql, some):
+                    if self._passes(metadata):
+                        check_text(form, "name")
+                        names.setdefault(key, []).append(Name(form, NameKind(kind), count, article, title))
+            except (ValueError, TypeError) as error:
+                raise StoreFormatError(f"damaged names in {self.path}: {error}. Build the store again") from error
         return names
 
     def find(self, article_id: int) -> Article | None:
@@ -180,7 +184,7 @@ class ArticleStore:
     def keys(self, kinds: Collection[NameKind]) -> list[str]:
         """Return the keys of all names of some kinds, each once."""
         marks = ",".join("?" * len(kinds))
-        sql = f"SELECT key, metadata FROM name JOIN article ON id = article WHERE kind IN ({marks}) ORDER BY key, rank"  # noqa: S608
+        sql = f"SELECT key, metadata FROM name JOIN article ON id = article WHERE kind IN ({marks}) ORDER BY key"  # noqa: S608
         rows = self._file.query(sql, [*map(int, kinds)])
         return list(dict.fromkeys(key for key, metadata in rows if self._passes(metadata)))
 

@@ -62,7 +62,6 @@ class MediaWikiDump(FileSource):
             or gzip.
         workers: Processes that clean pages; with 1, all is done in this one. Where more are used, a script must guard what
             it runs with `if __name__ == "__main__":`.
-        namespaces: Numbers of the namespaces whose pages are read; 0 holds the articles.
         words: Clean only as much of a page as gives this many words, to the end of a paragraph; None for whole pages.
         allow_truncated: Read a file that is cut off or damaged up to there, with a warning; else it is an error.
     """
@@ -74,13 +73,11 @@ class MediaWikiDump(FileSource):
         paths: Paths,
         *,
         workers: int = 1,
-        namespaces: Iterable[int] = (0,),
         words: int | None = 1000,
         allow_truncated: bool = False,
     ) -> None:
         self._workers, self._words, self._allow_truncated = workers, words, allow_truncated
-        self._namespaces = frozenset(namespaces)
-        super().__init__(paths, words=words, namespaces=sorted(self._namespaces))
+        super().__init__(paths, words=words)
         self.left_out: Counter[str] = Counter()
 
     def read(self, skip: int = 0) -> Iterator[Record]:
@@ -93,7 +90,7 @@ class MediaWikiDump(FileSource):
         self.left_out.clear()
         faults: list[UnreadableFileError] = []
         pages = islice(self._pages(faults), skip, None)
-        to_record = partial(_to_record, words=self._words, namespaces=self._namespaces)
+        to_record = partial(_to_record, words=self._words)
         yield from map(to_record, pages) if self._workers == 1 else _clean_batches(to_record, pages, self._workers)
         if faults:
             raise faults[0]
@@ -118,7 +115,7 @@ class MediaWikiDump(FileSource):
 
     def _record(self, page: Page) -> Page | Redirect | str:
         """Return a page that gives an article, a redirect, or the reason why the page is left out."""
-        if page.namespace not in self._namespaces:
+        if page.namespace:
             return "pages of other namespaces"
         if not page.title:
             return "pages without a title"
@@ -126,7 +123,7 @@ class MediaWikiDump(FileSource):
         link = written[1] if written else page.redirect
         if link is not None:
             target = page.site.target(link)
-            inside = target.namespace in self._namespaces and target.title
+            inside = target.namespace == 0 and target.title
             return Redirect(page.title, target.title) if inside else "redirects to other namespaces"
         if page.model != "wikitext":
             return "pages that are no wikitext"
@@ -179,11 +176,10 @@ def _to_records(to_record: Callable[[Page | Redirect], Record], pages: Batch) ->
     return list(map(to_record, pages))
 
 
-def _to_record(page: Page | Redirect, *, words: int | None, namespaces: frozenset[int]) -> Record:
+def _to_record(page: Page | Redirect, *, words: int | None) -> Record:
     if isinstance(page, Redirect):
         return page
     prepared = prepare(page.text)
     text = clean(prepared, page.site, words=words)
-    targets = tuple(links(prepared, page.site, namespaces=namespaces))
     metadata = {"page_id": page.page_id, "revision_id": page.revision_id}
-    return Article(page.title, text, links=targets, metadata=metadata)
+    return Article(page.title, text, links=tuple(links(prepared, page.site)), metadata=metadata)

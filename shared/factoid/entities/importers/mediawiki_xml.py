@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from io import BufferedReader
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import cast
-from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+from types import SimpleNamespace
+from typing import BinaryIO, cast
+from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from factoid.entities.wikitext.site import Site
 from factoid.errors import UnreadableFileError
@@ -44,7 +46,8 @@ def read_pages(path: Path) -> Iterator[Page]:
                     f"{path} is no MediaWiki XML export: it begins with {start[:60]!r}. Expected XML that begins with "
                     "<mediawiki> and declares no document type, also in bzip2 or gzip"
                 )
-            for last in _pages(start, file):
+            chunks = chain([start], iter(partial(file.read1, _CHUNK), b""))
+            for last in _pages(chunks):
                 yield last
     except UnreadableFileError:
         raise
@@ -57,36 +60,28 @@ def read_pages(path: Path) -> Iterator[Page]:
         raise UnreadableFileError(f"{path} is cut off or damaged {place}: {error}. {again}") from error
 
 
-def _pages(chunk: bytes, file: BufferedReader) -> Iterator[Page]:
-    parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
+def _pages(chunks: Iterator[bytes]) -> Iterator[Page]:
     site = Site()
     ancestors: list[Element] = []
-    while True:
-        if chunk:
-            parser.feed(chunk)
-        else:
-            parser.close()
-        for event, element in cast("Iterator[tuple[str, Element]]", parser.read_events()):
-            if event == "start":
-                ancestors.append(element)
-                continue
-            ancestors.pop()
-            name = element.tag.rpartition("}")[2]
-            if name == "siteinfo":
-                spaces = element.iterfind("{*}namespaces/{*}namespace")
-                site = Site(
-                    {" ".join(space.text.lower().split()): _number(space.get("key")) for space in spaces if space.text}
-                )
-            elif name == "page":
-                page = _page(element, site)
-                ancestors[0].clear()
-                yield page
-            elif name == "revision":
-                for earlier in ancestors[-1].findall("{*}revision")[:-1]:  # only the last is read
-                    ancestors[-1].remove(earlier)
-        if not chunk:
-            return
-        chunk = file.read1(_CHUNK)
+    source = SimpleNamespace(read=lambda _: next(chunks, b""))
+    for event, element in iterparse(cast(BinaryIO, source), ("start", "end")):  # noqa: S314 (no document type)
+        if event == "start":
+            ancestors.append(element)
+            continue
+        ancestors.pop()
+        name = element.tag.rpartition("}")[2]
+        if name == "siteinfo":
+            spaces = element.iterfind("{*}namespaces/{*}namespace")
+            site = Site(
+                {" ".join(space.text.lower().split()): _number(space.get("key")) for space in spaces if space.text}
+            )
+        elif name == "page":
+            page = _page(element, site)
+            ancestors[0].clear()
+            yield page
+        elif name == "revision":
+            for earlier in ancestors[-1].findall("{*}revision")[:-1]:  # only the last is read
+                ancestors[-1].remove(earlier)
 
 
 def _page(element: Element, site: Site) -> Page:

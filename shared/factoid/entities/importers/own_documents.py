@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from factoid.entities.articles.article import Article
-from factoid.entities.articles.build import build_articles
-from factoid.entities.articles.finish import Duplicates
+from factoid.entities.articles.build import Duplicates, build_articles
 from factoid.entities.articles.store import ArticleStore
 from factoid.errors import InvalidInputError
 from factoid.units import Document

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -21,101 +22,65 @@ from factoid.entities.importers import (
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 # What each importer makes of some lines.
+ARTICLES = """\
+{"title": "Sea", "text": "Salt.", "aliases": ["Ocean"], "redirects": ["Main", "Deep"], "metadata": {"n": 1}}
+
+{"id": 5, "title": "Lake", "text": "Sweet.", "metadata": null, "aliases": null}
+ \t
+{"title": "Void", "text": "", "redirects": ["Nothing"]}
+"""
+WIKIEXTRACTOR = r"""
+{"id": "1", "revid": "9", "url": "u", "title": "Sea", "text": "Sea\n\nSalt &amp; <a href=\"hot%20%28H2O%29#Use\">water</a>."}
+{"id": "2", "url": "", "title": "Lake", "text": "A <a href=\"https://x\">site</a> &lt;a href=\"Pond\"&gt;ponds&lt;/a&gt;"}
+"""
+KILT = r"""
+{"wikipedia_title": "Sea", "wikipedia_id": "1", "text": ["Sea", "Salt.\n", "Section::::Seas.:North.", "BULLET::::- North Sea",
+    "BULLET::::1. One"], "anchors": [{"text": "salt", "href": "table%20salt", "paragraph_id": 1, "start": 11, "end": 15},
+    {"text": "here", "href": "#Seas"}, {"text": null, "href": "X"}],
+    "wikidata_info": {"wikidata_id": "Q165", "aliases": {"alias": ["Ocean", "main"]}}}
+{"wikipedia_title": "Lake", "text": ["Lake", "Sweet."], "anchors": [], "wikidata_info": null}
+""".replace("\n    ", " ")
 SAMPLES = {
     ArticleJsonl: (
-        [
-            {
-                "title": "Sea",
-                "text": "Salt.",
-                "aliases": ["Ocean"],
-                "redirects": ["Main", "Deep"],
-                "metadata": {"n": 1},
-            },
-            {"id": 5, "title": "Lake", "text": "Sweet.", "metadata": None, "aliases": None},
-            {"title": "Void", "text": "", "redirects": ["Nothing"]},
-        ],
-        [
-            Article("Sea", "Salt.", ("Ocean",), metadata={"n": 1}),
-            Redirect("Main", "Sea"),
-            Redirect("Deep", "Sea"),
-            Article("Lake", "Sweet.", document_id="5"),
-            Article("Void", ""),
-            Redirect("Nothing", "Void"),
-        ],
+        ARTICLES,
+        Article("Sea", "Salt.", ("Ocean",), metadata={"n": 1}),
+        Redirect("Main", "Sea"),
+        Redirect("Deep", "Sea"),
+        Article("Lake", "Sweet.", document_id="5"),
+        Article("Void", ""),
+        Redirect("Nothing", "Void"),
     ),
     TitleTextJsonl: (
-        [{"Sea": "Salt."}, {"Lake": "Sweet.", "Pond": "Small."}, {}, {"Void": ""}],
-        [Article("Sea", "Salt."), Article("Lake", "Sweet."), Article("Pond", "Small."), Article("Void", "")],
+        '{"Sea": "Salt."}\n{"Lake": "Sweet.", "Pond": "Small."}\n{}\n',
+        *(Article("Sea", "Salt."), Article("Lake", "Sweet."), Article("Pond", "Small.")),
     ),
     WikiExtractorJson: (
-        [
-            {"id": "1", "revid": "9", "url": "https://w.example/?curid=1", "title": "Sea"}
-            | {"text": 'Sea\n\nSalt &amp; <a href="water%20%28matter%29#Use">water</a>.'},
-            {"id": "2", "url": "", "title": "Lake"}
-            | {"text": 'Sweet <a href="https://x.example">site</a> &lt;a href="Pond"&gt;ponds&lt;/a&gt;'},
-        ],
-        [
-            Article(
-                "Sea",
-                "Salt & water.",
-                (),
-                (("water", "Water (matter)"),),
-                {"id": "1", "url": "https://w.example/?curid=1"},
-            ),
-            Article("Lake", "Sweet site ponds", links=(("ponds", "Pond"),), metadata={"id": "2"}),
-        ],
+        WIKIEXTRACTOR,
+        Article("Sea", "Salt & water.", (), (("water", "Hot (H2O)"),), {"id": "1", "url": "u"}),
+        Article("Lake", "A site ponds", (), (("ponds", "Pond"),), {"id": "2"}),
     ),
     KiltJsonl: (
-        [
-            {
-                "wikipedia_title": "Sea",
-                "wikipedia_id": "1",
-                "text": [
-                    "Sea",
-                    "It is salt.\n",
-                    "Section::::Seas.:North.",
-                    "BULLET::::- The North Sea",
-                    "BULLET::::1. One",
-                ],
-                "anchors": [
-                    {"text": "salt", "href": "table%20salt", "paragraph_id": 1, "start": 11, "end": 15},
-                    {"text": "here", "href": "#Seas"},
-                    {"text": None, "href": "X"},
-                ],
-                "wikidata_info": {"wikidata_id": "Q165", "aliases": {"alias": ["Ocean", "main"]}},
-            },
-            {"wikipedia_title": "Lake", "text": ["Lake", "Sweet."], "anchors": [], "wikidata_info": None},
-        ],
-        [
-            Article(
-                "Sea",
-                "It is salt.\nThe North Sea\n1. One",
-                ("Ocean", "main"),
-                (("salt", "Table salt"),),
-                {"id": "1", "wikidata_id": "Q165"},
-            ),
-            Article("Lake", "Sweet."),
-        ],
+        KILT,
+        replace(
+            Article("Sea", "Salt.\nNorth Sea\n1. One", ("Ocean", "main"), (("salt", "Table salt"),)),
+            metadata={"id": "1", "wikidata_id": "Q165"},
+        ),
+        Article("Lake", "Sweet."),
     ),
-    RedirectLines: (["Main\tSea", "Deep\tSea"], [Redirect("Main", "Sea"), Redirect("Deep", "Sea")]),
+    RedirectLines: ("Main\tSea\n\nDeep\tSea\n", Redirect("Main", "Sea"), Redirect("Deep", "Sea")),
 }
 FORMATS = pytest.mark.parametrize("importer", list(SAMPLES), ids=lambda importer: importer.__name__)
 
 
-def text_of(importer):
-    lines = (line if isinstance(line, str) else json.dumps(line) for line in SAMPLES[importer][0])
-    return "\n\n".join(lines) + "\n \n"
-
-
 @FORMATS
 def test_records_from_any_on_in_several_files(tmp_path, importer):
+    text, *records = SAMPLES[importer]
     paths = [tmp_path / "any name", tmp_path / "b", tmp_path / "c"]
     for path, compress in zip(paths, (bytes, gzip.compress, bz2.compress), strict=True):
-        path.write_bytes(compress(text_of(importer).encode()))
-    assert list(importer(str(paths[0])).read()) == SAMPLES[importer][1]
-    expected = SAMPLES[importer][1] * 3
-    for skip in (1, 2, len(expected) - 1, len(expected) + 1):
-        assert list(importer(paths).read(skip)) == expected[skip:]
+        path.write_bytes(compress(text.encode()))
+    assert list(importer(str(paths[0])).read()) == records
+    for skip in (1, 2, 3 * len(records) - 1, 3 * len(records) + 1):
+        assert list(importer(paths).read(skip)) == (records * 3)[skip:]
 
 
 @FORMATS
@@ -123,9 +88,9 @@ def test_records_from_any_on_in_several_files(tmp_path, importer):
     "line", [b"{", b"[1, 2, 3]", b'{"a": NaN}', b'{"title": 3, "text": ""}', b"[" * 100_000, b'{"a": "\xff"}']
 )
 def test_a_damaged_line_is_named(tmp_path, importer, line):
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(text_of(importer).encode() + line + b"\n")
-    number = text_of(importer).count("\n") + 1
+    path, text = tmp_path / "a.jsonl", SAMPLES[importer][0]
+    path.write_bytes(text.encode() + line + b"\n")
+    number = text.count("\n") + 1
     with pytest.raises(UnreadableFileError, match=rf"a\.jsonl:{number}: ."):
         list(importer(path).read())
 
@@ -177,7 +142,7 @@ def test_lines_that_are_no_redirects(tmp_path, line):
 
 def test_into_a_store_with_redirects_beside(tmp_path):
     kilt, redirects = tmp_path / "kilt.json", tmp_path / "redirects.tsv"
-    kilt.write_text(text_of(KiltJsonl))
+    kilt.write_text(KILT)
     redirects.write_text("The_main\tSea\nTable_salt\tLake\n")
     report = build_articles(tmp_path / "store", [KiltJsonl(kilt), RedirectLines(redirects)])
     assert (report.articles, report.redirects, report.aliases, report.links) == (2, 2, 2, 1)
@@ -185,21 +150,19 @@ def test_into_a_store_with_redirects_beside(tmp_path):
         assert (store.get("the main").title, store.names(["salt"])["salt"][0].title) == ("Sea", "Lake")
 
 
+FEE, DEBTOR, DEBT = (
+    {"aliases": ["late fee", "DF"], "page": 3},
+    {"title": "Debtor"},
+    {"aliases": "debts", "title": "other"},
+)
+
+
 @pytest.mark.parametrize(
     ("document", "article"),
     [
-        (
-            Document("A fee.", "Fee", id="1", metadata={"aliases": ["late fee", "DF"], "page": 3}),
-            Article("Fee", "A fee.", ("late fee", "DF"), (), {"aliases": ["late fee", "DF"], "page": 3}, "1"),
-        ),
-        (
-            Document("A debtor.", id="2", metadata={"title": "Debtor"}),
-            Article("Debtor", "A debtor.", metadata={"title": "Debtor"}, document_id="2"),
-        ),
-        (
-            Document("Money.", "Debt", id="3", metadata={"aliases": "liability", "title": "other"}),
-            Article("Debt", "Money.", ("liability",), (), {"aliases": "liability", "title": "other"}, "3"),
-        ),
+        (Document("A fee.", "Fee", id="1", metadata=FEE), Article("Fee", "A fee.", ("late fee", "DF"), (), FEE, "1")),
+        (Document("Owes.", id="2", metadata=DEBTOR), Article("Debtor", "Owes.", (), (), DEBTOR, "2")),
+        (Document("Money.", "Debt", id="3", metadata=DEBT), Article("Debt", "Money.", ("debts",), (), DEBT, "3")),
     ],
 )
 def test_titles_aliases_and_metadata(document, article):

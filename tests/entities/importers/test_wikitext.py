@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.words import cut_words
 from factoid.entities.importers.mediawiki import is_disambiguation
 from factoid.entities.wikitext.clean import clean, links
 from factoid.entities.wikitext.prepare import prepare
 from factoid.entities.wikitext.site import Site
+from factoid.words import cut_words
 
 pytest.importorskip("mwparserfromhell")
 

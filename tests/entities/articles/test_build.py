@@ -102,7 +102,7 @@ def test_counts_of_links_are_those_of_a_counter(path, monkeypatch):
 
 def test_links_through_redirects_count_for_the_article(build):
     links = ("the goal", "Way"), ("The Goal", "Goal"), ("Goal", "Way"), ("gone", "Nothing")
-    store = build([Article("Goal", "x", links=links), Redirect("Way", "Other way"), Redirect("Other way", "Goal")])
+    store = build([Article("Goal", "x", links=links), Redirect("Way", "Other way"), Redirect("Other_way", "Goal")])
     assert names_of(store, "the goal") == [(NameKind.ANCHOR, "The Goal", "Goal", 2)]
     assert names_of(store, "goal") == [(NameKind.TITLE, "Goal", "Goal", 1)]
     assert names_of(store, "gone") == []

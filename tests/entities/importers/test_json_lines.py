@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from factoid import Document
-from factoid.entities.articles import Article, ArticleStore, Redirect, build_articles
+from factoid.entities.articles import Article, Redirect
 from factoid.entities.importers import (
     ArticleJsonl,
     KiltJsonl,
@@ -138,16 +138,6 @@ def test_lines_that_are_no_redirects(tmp_path, line):
     (tmp_path / "redirects.tsv").write_text(f"A\tB\n{line}\n")
     with pytest.raises(UnreadableFileError, match=r"redirects\.tsv:2: "):
         list(RedirectLines(tmp_path).read())
-
-
-def test_into_a_store_with_redirects_beside(tmp_path):
-    kilt, redirects = tmp_path / "kilt.json", tmp_path / "redirects.tsv"
-    kilt.write_text(KILT)
-    redirects.write_text("The_main\tSea\nTable_salt\tLake\n")
-    report = build_articles(tmp_path / "store", [KiltJsonl(kilt), RedirectLines(redirects)])
-    assert (report.articles, report.redirects, report.aliases, report.links) == (2, 2, 2, 1)
-    with ArticleStore(tmp_path / "store") as store:
-        assert (store.get("the main").title, store.names(["salt"])["salt"][0].title) == ("Sea", "Lake")
 
 
 FEE, DEBTOR, DEBT = (

@@ -147,7 +147,10 @@ def build_articles(
     words = whole_number("words", words)
     if duplicates not in get_args(Duplicates):
         raise InvalidInputError(f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}")
-    _check_replaceable(path)
+    if path.is_dir():
+        raise StoreFormatError(f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}")
+    if path.exists() and identify(path)[0] != APPLICATION_ID:
+        raise StoreFormatError(f"{path} is no article store, and is not replaced: move it, or build another file")
     with builder_lock(path), Staging(path, [source.name for source in several], words, resume=resume) as staging:
         _read(staging, several, show_progress=show_progress)
         keys = filter(None, (getattr(source, "keys", None) for source in several))
@@ -176,14 +179,6 @@ def builder_lock(path: Path, *, wait: bool = False) -> Iterator[None]:
         raise StoreError(f"{path} cannot be built there: {error.strerror or error}") from error
     with lock:
         yield
-
-
-def _check_replaceable(path: Path) -> None:
-    """Refuse to replace what is no article store."""
-    if path.is_dir():
-        raise StoreFormatError(f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}")
-    if path.exists() and identify(path)[0] != APPLICATION_ID:
-        raise StoreFormatError(f"{path} is no article store, and is not replaced: move it, or build another file")
 
 
 def _read(staging: Staging, sources: Sequence[Source], *, show_progress: bool) -> None:

@@ -9,7 +9,6 @@ import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
 
@@ -19,7 +18,7 @@ from factoid.entities.importers.mediawiki_xml import Page, read_pages
 from factoid.entities.importers.source_files import FileSource, Paths
 from factoid.entities.wikitext.clean import clean, links
 from factoid.entities.wikitext.prepare import prepare
-from factoid.errors import FactoidError, UnreadableFileError
+from factoid.errors import UnreadableFileError
 
 _log = logging.getLogger(__name__)
 
@@ -163,11 +162,6 @@ def _clean_batches(
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise FactoidError(
-            "a process that cleaned pages died: out of memory, killed, or the script lacks "
-            'if __name__ == "__main__": around what it runs. Use workers=1 to work in this process'
-        ) from error
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from factoid.entities.articles.article import Record
 from factoid.errors import UnreadableFileError
-from factoid.files.lines import refuse, visible_files
+from factoid.files.lines import visible_files
 
 Paths = str | Path | Iterable[str | Path]
 KEYS_HINT = (
@@ -52,10 +52,8 @@ class FileSource:
         """List the files, those of folders in the order of their names."""
         files: dict[Path, None] = {}  # what is named twice is read once
         for path in self._paths:
-            try:
-                path.stat()
-            except OSError as error:
-                refuse(path, error)
+            if not path.exists():
+                raise UnreadableFileError(f"{path} cannot be read: No such file or directory")
             members = visible_files(path) if path.is_dir() else [path]
             files |= dict.fromkeys(file for file in members if file == path or is_named(file, self.patterns))
         if not files:

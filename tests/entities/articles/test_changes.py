@@ -11,7 +11,8 @@ from contextlib import closing
 import pytest
 
 from factoid import Document
-from factoid.entities import ArticleStore, EntityRetriever, TitleLinker, add_own_articles, build_own_articles
+from factoid.entities import Article, ArticleStore, EntityRetriever, TitleLinker, add_own_articles, build_own_articles
+from factoid.entities.articles import Redirect
 from factoid.errors import InvalidInputError
 from tests.entities.articles.records import leftovers
 
@@ -78,6 +79,16 @@ def test_title_and_aliases_are_read_where_they_were(tmp_path):
         swapped = [Document("C.", id=id_, metadata={"term": term}) for id_, term in (("a", "Kite"), ("b", "Tern"))]
         add_own_articles(store, swapped)
         assert [store.get(title).document_id for title in ("Tern", "Kite")] == ["b", "a"]
+
+
+def test_redirects_and_links_to_a_replaced_article_stay(build):
+    old = Article("Sao", "Old.", ("S",), links=(("the city", "Sao"),), document_id="1")
+    store = build([old, Redirect("São Town", "Sao"), Article("Other", "x", document_id="2")])
+    store.add([Article("São", "New.", document_id="1")])
+    titles = {key: [name.title for name in names] for key, names in store.names(["the city", "s", "sao"]).items()}
+    assert titles == {"the city": ["São"], "sao": ["São"]}
+    assert [store.get(name).text for name in ("São Town", "sao town")] == ["New."] * 2
+    assert store.names(["the city"])["the city"][0].count == 1
 
 
 @pytest.mark.parametrize(

@@ -109,14 +109,14 @@ def test_packed_dumps_in_a_folder_read_as_plain_ones(file: Path, pack: Callable[
 
 def test_processes_give_what_one_gives(tmp_path: Path) -> None:
     path = tmp_path / "many.xml"
-    pages = (page(f"Page {number}", f"Text '''{number}''' of [[Page {number - 1}]].") for number in range(450))
+    pages = (page(f"Page {number}", f"Text '''{number}''' of [[Page {number - 1}]].") for number in range(750))
     path.write_bytes(dump(*pages) + b"after the end")
 
     records, message = read_until_error(path)
     assert read_until_error(path, workers=2) == (records, message)
-    assert titles(records) == [f"Page {number}" for number in range(450)]
+    assert titles(records) == [f"Page {number}" for number in range(750)]
     assert records[9].text == "Text 9 of Page 8."
-    assert "after the page 'Page 449'" in message
+    assert "after the page 'Page 749'" in message
     # A reader that stops early leaves no process.
     reader = MediaWikiDump(path, workers=2).read()
     assert next(reader) == records[0]

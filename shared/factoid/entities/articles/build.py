@@ -229,15 +229,20 @@ def _write_store(
             bar.update(1)
             _index_names(connection, with_duplicates=duplicates == "join")
             bar.update(1)
-            names = count_names(connection)
             (outside,) = connection.execute("SELECT COUNT(*) FROM outside").fetchone()
-            counts = {"articles": state.articles - report["duplicates"], "outside": outside, "links": state.links}
-            read_from = {"words": state.words, "sources": state.sources, "duplicates": duplicates}
-            write_meta(connection, {**counts, "names": names, **read_from, **options})
+            names, articles = count_names(connection), state.articles - report["duplicates"]
+            meta = {
+                "articles": articles,
+                "names": names,
+                "outside": outside,
+                "links": state.links,
+                "words": state.words,
+            }
+            write_meta(connection, {**meta, "sources": state.sources, "duplicates": duplicates, **options})
         connection.execute("DETACH store")
         sync_file(part)
         move_into_place(part, staging.path)
-    return {**report, "articles": counts["articles"], "names": sum(names.values())}
+    return {**report, "articles": articles, "names": sum(names.values())}
 
 
 def _copy_articles(connection: sqlite3.Connection, how: Duplicates, words: int) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from typing import Any
 
 from factoid.entities.articles.names import NameKind
 from factoid.errors import StoreError, StoreFormatError, UnreadableFileError
-from factoid.files.lines import refuse
 from factoid.files.sqlite import connect
 
 APPLICATION_ID = 0x0FAC7A27
@@ -54,15 +53,9 @@ INSERT INTO name SELECT key, kind, article, form, total * (form = best) FROM (
 
 
 def identify(file: Path) -> tuple[int, int]:
-    """Return the application id and the format that a file's head names (https://www.sqlite.org/fileformat.html, §1.3).
-
-    Both are 0 for one that is no SQLite database.
-    """
-    try:
-        with file.open("rb") as raw:
-            head = raw.read(72)
-    except OSError as error:
-        refuse(file, error)
+    """Return the application id and the format in a file's head (https://www.sqlite.org/fileformat.html); else zeros."""
+    with file.open("rb") as raw:
+        head = raw.read(72)
     is_sqlite = head.startswith(b"SQLite format 3\0")
     return (int.from_bytes(head[68:]), int.from_bytes(head[60:64])) if is_sqlite else (0, 0)
 

@@ -134,11 +134,10 @@ class ArticleStore:
             return nearest.title if nearest else None
         title: str | None = None
         seen: set[str] = set()
-        while name not in seen:
+        sql = "SELECT form, target FROM outside WHERE key = ? ORDER BY form"
+        while name not in seen and (rows := self._file.query(sql, [name_key(name)])):
             seen.add(name)
-            rows = self._file.query("SELECT form, target FROM outside WHERE key = ? ORDER BY form", [name_key(name)])
-            if rows:
-                title = name = min(rows, key=lambda row: _distance(name, row[0]))[1]
+            title = name = min(rows, key=lambda row: _distance(name, row[0]))[1]
         return title
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
@@ -26,6 +26,7 @@ class FileSource:
     """
 
     patterns: ClassVar[tuple[str, ...]]  # in lower case and without the ending of a compressed file
+    _records: Callable[[Path], Iterator[Record]]  # of one file; for classes without a `read` of their own
 
     def __init__(self, paths: Paths, **options: Any) -> None:
         self._paths = [Path(paths)] if isinstance(paths, str | Path) else [*map(Path, paths)]
@@ -43,10 +44,6 @@ class FileSource:
     def read(self, skip: int = 0) -> Iterator[Record]:
         """Yield the records from number `skip` on, or raise an UnreadableFileError that says where a file is damaged."""
         return islice(chain.from_iterable(map(self._records, self._files())), skip, None)
-
-    def _records(self, file: Path) -> Iterator[Record]:
-        """Yield the records of a file. A class without it has a `read` of its own."""
-        raise NotImplementedError
 
     def _files(self) -> list[Path]:
         """List the files, those of folders in the order of their names."""

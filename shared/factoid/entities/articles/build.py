@@ -59,7 +59,7 @@ INSERT OR IGNORE INTO name_form SELECT name_key(COALESCE(form, target)), ?, COAL
     (SELECT led.article FROM led WHERE led.name = link.target AND led.article > 0 ORDER BY led.rowid LIMIT 1)
 ), COALESCE(form, target), SUM(count) FROM link GROUP BY target, form
 """
-_CACHE = 32 << 10  # KiB
+_CACHE = 16 << 10  # KiB
 _MOST_IN_PARTS = 100_000  # articles of a store that knows parts of titles: in a larger one nearly every word is a part
 
 

@@ -89,7 +89,8 @@ def articles(
     as_json: opts.AsJson = False,
 ) -> None:
     """See what an article store holds, or look a name up in it."""
-    from factoid.entities.articles import ArticleStore, first_words, name_key
+    from factoid.entities.articles import ArticleStore, name_key
+    from factoid.words import cut_words
 
     with ArticleStore(path) as store:
         if title is None:
@@ -112,7 +113,7 @@ def articles(
             raise InvalidInputError(f"{title!r} redirects to {target!r}, which is not in {path}")
         raise InvalidInputError(f"{path} knows nothing of the name {title!r}")
     listed = [(name, name.kind.name.lower()) for name in names[name_key(title)]]
-    text = first_words(article.text, words) if article else ""
+    text = " ".join(cut_words(article.text, words).split()) if article else ""
     if as_json:
         shown = article and {"title": article.title, "text": text, "metadata": dict(article.metadata)}
         opts.print_json({"article": shown, "names": [{**asdict(name), "kind": kind} for name, kind in listed]})

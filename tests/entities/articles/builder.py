@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from itertools import count
 from pathlib import Path
 
-from factoid.entities.articles import build_articles, finish, staging
+from factoid.entities.articles import build, build_articles, staging
 from tests.entities.articles.records import Listed, seeded
-
-build = sys.modules["factoid.entities.articles.build"]
 
 
 def kill_self(*_):
@@ -22,25 +21,18 @@ def kill_self(*_):
 
 def kill_at(moment, number):
     if moment == "commit":
-        remaining = [int(number)]
-        connect = staging.connect
-
-        def count(statement):
-            remaining[0] -= statement == "COMMIT"
-            if remaining[0] == 0:
-                kill_self()
+        connect, commits = staging.connect, count(1)
 
         def traced(path):
             connection = connect(path)
-            connection.set_trace_callback(count)
+            connection.set_trace_callback(lambda sql: sql == "COMMIT" and next(commits) == int(number) and kill_self())
             return connection
 
         staging.connect = traced
     elif moment == "written":
-        finish.move_into_place = kill_self
+        build.move_into_place = kill_self
     elif moment == "moved":
-        remove = build.remove_staging
-        build.remove_staging = lambda path: kill_self() if path.exists() else remove(path)
+        staging.Staging.__exit__ = kill_self
 
 
 def main(path, seed, articles, moment="", number=""):

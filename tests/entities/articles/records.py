@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 import zlib
@@ -51,11 +52,15 @@ def seeded(seed, articles):
 
 
 def contents(path):
-    """Return all rows of a finished store, with texts in place of their compressed form."""
+    """Return what a store's file holds, without the numbers of the articles."""
     with closing(sqlite3.connect(path)) as connection:
-        rows = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("article", "name", "meta")}
-        bodies = connection.execute("SELECT id, text FROM body").fetchall()
-    return rows | {"body": [(number, zlib.decompress(text).decode()) for number, text in bodies]}
+        names = connection.execute(
+            "SELECT key, kind, title, form, count FROM name JOIN article ON id = article"
+        ).fetchall()
+        rows = connection.execute("SELECT title, metadata, document_id, text FROM article JOIN body USING (id)")
+        articles = [(*row, zlib.decompress(text).decode()) for *row, text in rows]
+        meta = {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
+    return sorted(names), sorted(articles, key=repr), meta
 
 
 def leftovers(path):

@@ -14,14 +14,9 @@ from factoid.errors import InvalidInputError, StoreFormatError
 from tests.entities.articles.records import Listed, leftovers, seeded
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "articles.sqlite"
-
-
-def built(path, records, **options):
-    report = build_articles(path, Listed(records), **options)
-    return report, ArticleStore(path)
+def names_of(store, key):
+    """Return the names of a key as their kinds, forms, titles and counts."""
+    return [(name.kind, name.form, name.title, name.count) for name in store.names([key]).get(key, [])]
 
 
 def test_texts_metadata_and_sources_come_back(path):
@@ -38,14 +33,11 @@ def test_texts_metadata_and_sources_come_back(path):
 
 def test_articles_without_text_are_counted(path):
     voids = [Article(f"Void {n}", " \n", ("Alias",)) for n in range(12)]
-    records = [Article("A", "x"), *voids, Redirect("R", "Void 1")]
-    report, store = built(path, records)
-    with store:
-        assert (report.articles, report.empty, len(report.empty_examples)) == (1, 12, 10)
-        assert report.empty_examples[0] == "Void 0"
-        assert (report.dangling, report.dangling_examples) == (1, ("R → Void 1",))
-        assert store.get("Void 1") is None
-        assert store.names(["alias"]) == {}
+    report = build_articles(path, Listed([Article("A", "x"), *voids, Redirect("R", "Void 1")]))
+    assert (report.articles, report.empty, len(report.empty_examples)) == (1, 12, 10)
+    assert (report.empty_examples[0], report.dangling, report.dangling_examples) == ("Void 0", 1, ("R → Void 1",))
+    with ArticleStore(path) as store:
+        assert (store.get("Void 1"), store.names(["alias"])) == (None, {})
 
 
 DUPLICATES = [
@@ -65,12 +57,12 @@ DUPLICATES = [
     ],
 )
 def test_duplicates(path, how, text, metadata, aliases):
-    report, store = built(path, DUPLICATES, duplicates=how, words=4)
-    with store:
-        assert (report.articles, report.duplicates, report.duplicate_examples) == (2, 2, ("A",))
+    report = build_articles(path, Listed(DUPLICATES), duplicates=how, words=4)
+    assert (report.articles, report.duplicates, report.duplicate_examples) == (2, 2, ("A",))
+    with ArticleStore(path) as store:
         assert (store.get("A").text, store.get("A").metadata) == (text, metadata)
         assert sorted(store.names(["first", "second", "third"])) == aliases
-        assert [name.count for name in store.names(["x"])["x"]] == [2]
+        assert names_of(store, "x") == [(NameKind.ANCHOR, "x", "B", 2)]
         assert sorted(store.titles()) == ["A", "B"]
 
 
@@ -78,123 +70,97 @@ def test_duplicates_as_an_error_then_otherwise_without_reading_again(path):
     with pytest.raises(InvalidInputError, match=r"2 articles have a title.*'A'\. Choose"):
         build_articles(path, Listed(DUPLICATES), duplicates="error")
     assert not path.exists()
-
-    class Unread(Listed):
-        def read(self, skip=0):
-            raise AssertionError
-
-    assert build_articles(path, Unread(DUPLICATES), duplicates="join").articles == 2
+    unread = Listed(DUPLICATES)
+    unread.read = None
+    assert build_articles(path, unread, duplicates="join").articles == 2
     assert leftovers(path) == []
 
 
-def test_titles_that_differ_in_case_are_two(path):
-    records = [Article("AIDS", "disease"), Article("Aids", "film"), Redirect("aIDs", "AIDS")]
-    _, store = built(path, records)
-    with store:
-        titles = [store.resolve(name).title for name in ("AIDS", "Aids", "aids", "aIDs")]
-        assert titles == ["AIDS", "Aids", "Aids", "AIDS"]
-        assert store.get("aidS") is None  # nothing tells which
+def test_titles_that_differ_in_case_are_two(build):
+    store = build([Article("AIDS", "disease"), Article("Aids", "film"), Redirect("aIDs", "AIDS")])
+    titles = [store.resolve(name).title for name in ("AIDS", "Aids", "aids", "aIDs")]
+    assert titles == ["AIDS", "Aids", "Aids", "AIDS"]
+    assert store.get("aidS") is None  # nothing tells which
 
 
 def test_counts_of_links_are_those_of_a_counter(path, monkeypatch):
     monkeypatch.setattr("factoid.entities.articles.staging._MOST_RECORDS", 40)  # many batches
     records = seeded(3, 300)
-    report, store = built(path, records)
+    report = build_articles(path, Listed(records))
     articles = [record for record in records if isinstance(record, Article) and record.text]
     titles = {article.title for article in articles}
     links = [link for article in articles for link in article.links]
     expected = Counter((name_key(form), target) for form, target in links if target in titles)
     assert report.links == len(links)
-    with store:
-        keys = sorted({key for key, _ in expected})
-        counts = Counter()
-        for key, names in store.names(keys).items():
+    counts = Counter()
+    with ArticleStore(path) as store:
+        for key, names in store.names(sorted({key for key, _ in expected})).items():
             for name in names:
                 counts[key, name.title] += name.count
     assert +counts == expected
 
 
-def test_links_through_redirects_count_for_the_article(path):
-    records = [
-        Article("Goal", "x", links=(("the goal", "Way"), ("The Goal", "Goal"), ("Goal", "Way"), ("gone", "Nothing"))),
-        Redirect("Way", "Other way"),
-        Redirect("Other way", "Goal"),
+def test_links_through_redirects_count_for_the_article(build):
+    links = ("the goal", "Way"), ("The Goal", "Goal"), ("Goal", "Way"), ("gone", "Nothing")
+    store = build([Article("Goal", "x", links=links), Redirect("Way", "Other way"), Redirect("Other_way", "Goal")])
+    assert names_of(store, "the goal") == [(NameKind.ANCHOR, "The Goal", "Goal", 2)]
+    assert names_of(store, "goal") == [(NameKind.TITLE, "Goal", "Goal", 1)]
+    assert names_of(store, "gone") == []
+    assert store.get("the goal") is None  # the text of a link is no name that is followed
+
+
+def test_of_one_article_the_most_telling_name_comes_first_and_other_spellings_stay(build):
+    title = "Mercury (planet)"
+    store = build(
+        [Article(title, "x", ("Mercury", "mercury planet"), (("mercury", title),)), Redirect("MERCURY", title)]
+    )
+    assert names_of(store, "mercury") == [
+        (NameKind.REDIRECT, "MERCURY", title, 1),
+        (NameKind.ALIAS, "Mercury", title, 0),
     ]
-    _, store = built(path, records)
-    with store:
-        (anchor,) = store.names(["the goal"])["the goal"]
-        assert (anchor.kind, anchor.count, anchor.title) == (NameKind.ANCHOR, 2, "Goal")
-        assert store.names(["goal"])["goal"][0].count == 1
-        assert store.names(["gone"]) == {}
-        assert store.get("the goal") is None  # the text of a link is no name that is followed
+    assert names_of(store, "mercury planet") == [(NameKind.ALIAS, "mercury planet", title, 0)]
 
 
-def test_of_one_article_the_most_telling_name_comes_first_and_other_spellings_stay(path):
-    records = [
-        Article("Mercury (planet)", "x", ("Mercury", "mercury planet"), (("mercury", "Mercury (planet)"),)),
-        Redirect("MERCURY", "Mercury (planet)"),
-    ]
-    _, store = built(path, records)
-    with store:
-        name, other = store.names(["mercury"])["mercury"]
-        assert (name.kind, name.form, name.count) == (NameKind.REDIRECT, "MERCURY", 1)
-        assert (other.kind, other.form, other.count) == (NameKind.ALIAS, "Mercury", 0)
-        assert store.names(["mercury planet"])["mercury planet"][0].form == "mercury planet"
-
-
-def test_names_come_most_telling_first(path):
-    records = [
-        Article("Java (island)", "x", ("Jawa",), (("java", "Java (island)"),) * 2),
-        Article("Java", "x"),
-        Article("Java (language)", "x", links=(("java", "Java (language)"),) * 3),
-        Article("Jawa", "x"),
-        Article("Coffee", "x", ("java",)),
-    ]
-    _, store = built(path, records)
-    with store:
-        names = [(name.title, name.kind, name.count) for name in store.names(["java"])["java"]]
-        assert names == [
-            ("Java", NameKind.TITLE, 0),
-            ("Coffee", NameKind.ALIAS, 0),
-            ("Java (language)", NameKind.ANCHOR, 3),
-            ("Java (island)", NameKind.ANCHOR, 2),
+def test_names_come_most_telling_first(build):
+    store = build(
+        [
+            Article("Java (island)", "x", ("Jawa",), (("java", "Java (island)"),) * 2),
+            Article("Java", "x"),
+            Article("Java (language)", "x", links=(("java", "Java (language)"),) * 3),
+            Article("Jawa", "x"),
+            Article("Coffee", "x", ("java",)),
         ]
-        assert [name.kind for name in store.names(["jawa"])["jawa"]] == [NameKind.TITLE, NameKind.ALIAS]
-
-
-@pytest.mark.parametrize(
-    ("records", "said"),
-    [
-        ([], "there is no article to store in Listed"),
-        ([Article("A", "")], "there is no article to store in Listed: 1 without text"),
-        ([Article("A", "x"), Article(" \u200e", "y")], "record 2 of Listed: an article needs a title"),
-        ([Article("A", "x"), "B"], "record 2 of Listed: a source must give articles and redirects, got str"),
-        (
-            [Article("A", "x", metadata={"page": 1, "day": date(2020, 1, 2)}, document_id="7")],
-            r"record 1 of Listed: the metadata of 'A' \(id '7'\) must hold .*: Object of type date",
-        ),
-        ([Article("A", "x", ("\ud800",))], "lone surrogate"),
-        ([Article("A", "x", links=(("\ud800", "A"),))], "lone surrogate"),
-    ],
-)
-def test_records_that_cannot_be_used(path, records, said):
-    with pytest.raises(InvalidInputError, match=said):
-        build_articles(path, Listed(records))
-    assert not path.exists()
+    )
+    assert names_of(store, "java") == [
+        (NameKind.TITLE, "Java", "Java", 0),
+        (NameKind.ALIAS, "java", "Coffee", 0),
+        (NameKind.ANCHOR, "java", "Java (language)", 3),
+        (NameKind.ANCHOR, "java", "Java (island)", 2),
+    ]
+    assert [kind for kind, *_ in names_of(store, "jawa")] == [NameKind.TITLE, NameKind.ALIAS]
 
 
 @pytest.mark.parametrize(
     ("sources", "options", "said"),
     [
+        (Listed([]), {}, "there is no article to store in Listed"),
+        (Listed([Article("A", "")]), {}, "there is no article to store in Listed: 1 without text"),
+        (Listed([Article("A", "x"), Article(" \u200e", "y")]), {}, "record 2 of Listed: an article needs a title"),
+        (
+            Listed([Article("A", "x", metadata={"page": 1, "day": date(2020, 1, 2)}, document_id="7")]),
+            {},
+            r"record 1 of Listed: the metadata of 'A' \(id '7'\) must hold .*: Object of type date",
+        ),
         (Listed([Article("A", "x")]), {"words": 0}, "words must be"),
         (Listed([Article("A", "x")]), {"duplicates": "none"}, "duplicates must be one of"),
         ([], {}, "expected a source of articles"),
         ([3], {}, "expected a source of articles"),
     ],
 )
-def test_bad_arguments(path, sources, options, said):
+def test_what_cannot_be_built(path, sources, options, said):
     with pytest.raises(InvalidInputError, match=said):
         build_articles(path, sources, **options)
+    assert not path.exists()
 
 
 def test_another_programs_file_is_not_replaced(path, tmp_path):
@@ -205,12 +171,12 @@ def test_another_programs_file_is_not_replaced(path, tmp_path):
     assert path.read_bytes() == before
     with pytest.raises(StoreFormatError, match="is a folder"):
         build_articles(tmp_path, Listed([Article("A", "x")]))
-    other = tmp_path / "b"
-    (tmp_path / "b.building").write_text("my notes on a building")
+    building = tmp_path / "b.building"
+    building.write_text("my notes on a building")
     for resume in (True, False):
         with pytest.raises(StoreFormatError, match=r"b\.building is"):
-            build_articles(other, Listed([Article("A", "x")]), resume=resume)
-    assert (tmp_path / "b.building").read_text() == "my notes on a building"
+            build_articles(tmp_path / "b", Listed([Article("A", "x")]), resume=resume)
+    assert building.read_text() == "my notes on a building"
 
 
 def test_one_warning_of_what_was_not_kept(path, caplog):
@@ -224,13 +190,11 @@ def test_one_warning_of_what_was_not_kept(path, caplog):
         assert part in warning
 
 
-def test_a_store_of_another_version_is_replaced(path):
-    build_articles(path, Listed([Article("A", "x")]))
+def test_a_store_of_another_version_is_replaced(build, path):
+    build([Article("A", "x")]).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 9")
     with pytest.raises(StoreFormatError, match=r"of format 9, .* build it again"):
         ArticleStore(path)
-    build_articles(path, Listed([Article("B", "y")]))
-    with ArticleStore(path) as store:
-        assert list(store.titles()) == ["B"]
+    assert list(build([Article("B", "y")]).titles()) == ["B"]
     assert leftovers(path) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import sqlite3
@@ -34,14 +35,9 @@ RECORDS = [
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory):
+def store(tmp_path_factory):
     path = tmp_path_factory.mktemp("store") / "a b%20?c.sqlite"
     build_articles(path, Listed(RECORDS))
-    return path
-
-
-@pytest.fixture
-def store(path):
     with ArticleStore(path) as store:
         yield store
 
@@ -65,7 +61,6 @@ def store(path):
         ("", None),
         ("\u200e", None),
         ("nothing", None),
-        ("x" * 100_000, None),
         ("\0", None),
     ],
 )
@@ -73,8 +68,6 @@ def test_look_up(store, name, title):
     article = store.get(name)
     assert (article and article.title) == title
     assert (name in store) == (title is not None)
-    assert 3 not in store
-    assert title is None or store.resolve(name).title == title
 
 
 def test_names_of_many_keys(store):
@@ -86,24 +79,21 @@ def test_names_of_many_keys(store):
     assert names["łódź"] == [Name("Łódź", NameKind.TITLE, 0, 2, "Łódź")]
 
 
-def test_counts(store, path):
+def test_counts(store):
     assert list(store.titles()) == [record.title for record in RECORDS if isinstance(record, Article)]
     stats = store.stats()
     assert stats.articles == len(store) == 9
     counts = {"title": 9, "redirect": 2, "alias": 5, "unaccented": 3, "squeezed": 1, "anchor": 0, "base": 2}
     assert stats.names == {**counts, "part": 1, "capital_part": 1}
-    assert (stats.sources, stats.format, stats.bytes) == (("Listed",), 1, path.stat().st_size)
+    assert (stats.sources, stats.bytes) == (("Listed",), store.path.stat().st_size)
 
 
-def test_closed(path):
-    store = ArticleStore(path)
-    titles = store.titles()
-    next(titles)
+def test_closed(build):
+    store = build(RECORDS)
     store.close()
     store.close()
-    for ask in (lambda: store.get("Venus"), lambda: store.names(["venus"]), lambda: "Venus" in store):
-        with pytest.raises(StoreError, match="is closed"):
-            ask()
+    with pytest.raises(StoreError, match="is closed"):
+        store.get("Venus")
 
 
 @pytest.fixture(scope="module")
@@ -157,18 +147,15 @@ def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
                 assert store.title_of(name) is None
 
 
-def test_redirects_out_of_the_store(tmp_path):
-    records = [Redirect("USB stick", "usb drive"), Redirect("usb drive", "Flash memory"), Article("End", "x")]
-    build_articles(tmp_path / "a", Listed(records))
-    with ArticleStore(tmp_path / "a") as store:
-        assert [store.title_of(name) for name in ("USB_stick", "usb stick", "Usb drive")] == ["Flash memory"] * 3
-        assert (store.get("USB stick"), "USB stick" in store, store.stats().outside) == (None, False, 2)
-        assert (store.title_of("End"), store.title_of("end"), store.title_of("Flash memory")) == ("End", "End", None)
+def test_redirects_out_of_the_store(build):
+    store = build([Redirect("USB stick", "usb drive"), Redirect("usb drive", "Flash memory"), Article("End", "x")])
+    assert [store.title_of(name) for name in ("USB_stick", "usb stick", "Usb drive")] == ["Flash memory"] * 3
+    assert (store.get("USB stick"), "USB stick" in store, store.stats().outside) == (None, False, 2)
+    assert (store.title_of("End"), store.title_of("end"), store.title_of("Flash memory")) == ("End", "End", None)
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 5000, b"SQLite format 3\0" + bytes(5000), None])
-def test_another_file(tmp_path, content):
-    path = tmp_path / "a"
+def test_another_file(path, content):
     with pytest.raises(UnreadableFileError, match="there is no article store"):
         ArticleStore(path)
     if content is None:
@@ -180,54 +167,42 @@ def test_another_file(tmp_path, content):
         ArticleStore(path)
 
 
-def read_all(path):
-    with ArticleStore(path) as store:
-        titles = list(store.titles())
-        store.names([name_key(title) for title in titles])
-        return [store.get(title) for title in titles]
-
-
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
-def test_a_file_that_is_cut_short(large, tmp_path, share):
+def test_a_file_that_is_cut_short(large, path, share):
     content = large[0].read_bytes()
-    (tmp_path / "a").write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(StoreFormatError, match=r"malformed|damaged|no article store"):
-        read_all(tmp_path / "a")
+    path.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(StoreFormatError, match=r"malformed|damaged|no article store"), ArticleStore(path) as store:
+        list(map(store.get, store.titles()))
 
 
 @pytest.mark.parametrize("body", [b"", b"no zlib", zlib.compress(b"\xff\xfe"), 7])
-def test_a_damaged_body(tmp_path, body):
-    path = tmp_path / "a"
-    build_articles(path, Listed([Article("Venus", "A planet."), Article("Łódź", "A city.")]))
+def test_a_damaged_body(build, path, body):
+    store = build([Article("Venus", "A planet."), Article("Łódź", "A city.")])
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE body SET text = ? WHERE id = 2", [body])
-    with ArticleStore(path) as store:
-        with pytest.raises(StoreFormatError, match=r"the article 'Łódź' of .* is damaged"):
-            store.get("Łódź")
-        assert store.get("Venus").text
+    store.reload()
+    with pytest.raises(StoreFormatError, match=r"the article 'Łódź' of .* is damaged"):
+        store.get("Łódź")
+    assert store.get("Venus").text
 
 
-def test_bytes_that_are_flipped_give_an_error_or_the_article(large, tmp_path):
+def test_bytes_that_are_flipped_give_an_error_or_the_article(large, path):
     """Never another crash: the file is SQLite's, which checks what it reads, and bodies have a checksum."""
-    path, expected = large
-    content, changed = path.read_bytes(), tmp_path / "a"
+    content, expected = large[0].read_bytes(), large[1]
     chance = random.Random(4)
     for _ in range(60):
         damaged = bytearray(content)
         for _ in range(20):
             damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
-        changed.write_bytes(damaged)
-        with suppress(StoreError), ArticleStore(changed) as store:
+        path.write_bytes(damaged)
+        with suppress(StoreError), ArticleStore(path) as store:
             for title in list(expected)[:40]:
                 store.get(title)
 
 
 def read_at_random(store, expected, seed):
-    chance = random.Random(seed)
-    titles = sorted(expected)
-    for _ in range(200):
-        title = chance.choice(titles)
-        assert store.get(chance.choice([title, title.replace(" ", "_")])).text == expected[title]
+    for title in random.Random(seed).choices(sorted(expected), k=200):
+        assert store.get(title).text == expected[title]
 
 
 def test_eight_threads(large):
@@ -236,41 +211,32 @@ def test_eight_threads(large):
         list(threads.map(lambda seed: read_at_random(store, expected, seed), range(8)))
 
 
-def test_a_file_that_is_replaced_is_read_until_it_is_closed(tmp_path):
-    path = tmp_path / "a"
-    build_articles(path, Listed([Article("Old", "old"), Article("Older", "older")]))
-    with ArticleStore(path) as store, ThreadPoolExecutor(8) as threads:
-        size = store.stats().bytes
-        build_articles(path, Listed([Article("New", "new" * 5000)]))
-        reads = [threads.submit(store.get, "Old") for _ in range(40)]
-        assert [read.result(30).text for read in reads] == ["old"] * 40
-        assert (store.get("New"), store.stats().bytes) == (None, size)
-        path.unlink()
-        assert store.get("Older").text == "older"
+def test_a_file_that_is_replaced_is_read_until_it_is_closed(build, path):
+    store = build([Article("Old", "old"), Article("Older", "older")])
+    size = store.stats().bytes
+    build([Article("New", "new" * 5000)])
+    with ThreadPoolExecutor(8) as threads:
+        assert [article.text for article in threads.map(store.get, ["Old"] * 40)] == ["old"] * 40
+    assert (store.get("New"), store.stats().bytes) == (None, size)
+    path.unlink()
+    assert store.get("Older").text == "older"
 
 
-def passes_in_a_fork(check, *arguments):
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            check(*arguments)
-            status = 0
-        finally:
-            os._exit(status)
-    return os.waitpid(child, 0)[1] == 0
+def is_read_in_a_fork(store, expected):
+    process = multiprocessing.get_context("fork").Process(target=read_at_random, args=(store, expected, 1))
+    process.start()
+    process.join()
+    return process.exitcode == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_fork_reads_the_file_at_the_path(large, tmp_path):
+def test_a_fork_reads_the_file_at_the_path(large, build):
     path, expected = large
     with ArticleStore(path) as store:
         read_at_random(store, expected, 0)
-        assert passes_in_a_fork(read_at_random, store, expected, 1)
+        assert is_read_in_a_fork(store, expected)
         read_at_random(store, expected, 2)
-    replaced = tmp_path / "a"
-    build_articles(replaced, Listed([Article("Old", "old")]))
-    with ArticleStore(replaced) as store:
-        build_articles(replaced, Listed([Article("New", "new")]))
-        assert passes_in_a_fork(read_at_random, store, {"New": "new"}, 0)
-        assert store.get("Old").text == "old"
+    store = build([Article("Old", "old")])
+    build([Article("New", "new")])
+    assert is_read_in_a_fork(store, {"New": "new"})
+    assert store.get("Old").text == "old"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.entities.articles.article import first_words
 from factoid.entities.importers.mediawiki import is_disambiguation
 from factoid.entities.wikitext.clean import clean, links
 from factoid.entities.wikitext.prepare import prepare
 from factoid.entities.wikitext.site import Site
+from factoid.words import cut_words
 
 pytest.importorskip("mwparserfromhell")
 
@@ -155,7 +155,7 @@ def test_reading_stops_when_there_are_enough_words() -> None:
         some = text(page, words)
         assert whole.startswith(some)
         assert words <= len(some.split()) < words + 6
-        assert first_words(some, words) == first_words(whole, words)
+        assert cut_words(some, words).split() == cut_words(whole, words).split()
     assert text(page, 10_000) == whole
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from factoid.entities import Match, TitleLinker
-from factoid.entities.articles.name_index import name_parts
+from factoid.entities.articles.names import name_parts
 from factoid.errors import MissingDependencyError
 from tests.entities.linkers.stores import glossary, links
 

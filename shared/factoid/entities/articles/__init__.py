@@ -1,6 +1,6 @@
 """Articles by the names of what they are about, in one file."""
 
-from factoid.entities.articles.article import Article, Name, Record, Redirect, Source, first_words
+from factoid.entities.articles.article import Article, Name, Record, Redirect, Source
 from factoid.entities.articles.build import BuildReport, build_articles
 from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key, split_title
 from factoid.entities.articles.store import ArticleStats, ArticleStore
@@ -18,7 +18,6 @@ __all__ = [
     "build_articles",
     "canonical_title",
     "clean_name",
-    "first_words",
     "name_key",
     "split_title",
 ]

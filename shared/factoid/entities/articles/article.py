@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from factoid.entities.articles.names import NameKind
 from factoid.errors import InvalidInputError
 from factoid.units import check_text
-from factoid.words import cut_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +77,3 @@ class Name:
     count: int
     article_id: int  # number of the article in its store
     title: str  # of the article
-
-
-def first_words(text: str, words: int) -> str:
-    """Return the first words of a text, with single spaces between them (Entity Retrieval, §3); see `factoid.words`."""
-    if words < 1:
-        raise InvalidInputError(f"words must be at least 1, got {words}")
-    return " ".join(cut_words(text, words).split())

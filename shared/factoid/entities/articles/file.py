@@ -12,50 +12,65 @@ from typing import Any
 
 from factoid.entities.articles.names import NameKind
 from factoid.errors import StoreError, StoreFormatError, UnreadableFileError
-from factoid.files.sqlite import connect, identify
+from factoid.files.sqlite import connect
 
 APPLICATION_ID = 0x0FAC7A27
 STAGING_ID = 0x0FAC7A28  # of what a build has read so far
 FORMAT = 1
 _CACHE = 16 << 10  # KiB of pages that a reader keeps
 
-# `body.text` is zlib of UTF-8, apart from titles, so that looking names up reads no text. Within a key, names stand by `rank`.
-# `name.form` is NULL where it follows: for a title and its base from the article, for other kinds where it is the key.
-# `outside` has the redirects whose articles are not in the store.
+# `body.text` is zlib of UTF-8, apart from titles, so that looking names up reads no text. `outside` has the redirects whose
+# articles are not in the store.
 TABLES = f"""
 PRAGMA store.application_id = {APPLICATION_ID};
 PRAGMA store.user_version = {FORMAT};
 CREATE TABLE store.article (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, metadata TEXT, document_id TEXT);
 CREATE TABLE store.body (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE store.name (
-    key TEXT NOT NULL, rank INTEGER NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT,
-    count INTEGER NOT NULL, PRIMARY KEY (key, rank)
+    key TEXT NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (key, kind, count DESC, article, form)
 ) WITHOUT ROWID;
 CREATE TABLE store.outside (
     key TEXT NOT NULL, form TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (key, form)
 ) WITHOUT ROWID;
 CREATE TABLE store.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
+# Names as they come, and as they are stored: of the forms of one article under one key, the most telling has the sum of the
+# counts. Others stay, since how a name is written may decide; but not the texts of links.
+NAME_FORMS = "name_form (key TEXT NOT NULL, kind INTEGER, article INTEGER NOT NULL, form TEXT NOT NULL, count INTEGER)"
+ADD_NAMES = f"""
+INSERT INTO name SELECT key, kind, article, form, total * (form = best) FROM (
+    SELECT *, FIRST_VALUE(form) OVER of_article AS best, SUM(count) OVER of_article AS total
+    FROM (
+        SELECT key, MIN(kind) AS kind, article, form, SUM(count) AS count
+        FROM name_form WHERE key != '' GROUP BY key, article, form
+    )
+    WINDOW of_article AS (
+        PARTITION BY key, article ORDER BY kind, count DESC, form ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    )
+) WHERE form = best OR kind < {NameKind.ANCHOR:d}
+"""  # noqa: S608
 
 
-def connect_immutable(path: Path) -> sqlite3.Connection:
-    """Open a file that nobody changes, without locks."""
-    return connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
+def identify(file: Path) -> tuple[int, int]:
+    """Return the application id and the format in a file's head (https://www.sqlite.org/fileformat.html); else zeros."""
+    with file.open("rb") as raw:
+        head = raw.read(72)
+    is_sqlite = head.startswith(b"SQLite format 3\0")
+    return (int.from_bytes(head[68:]), int.from_bytes(head[60:64])) if is_sqlite else (0, 0)
 
 
-def check_format(connection: sqlite3.Connection, path: Path, *, any_version: bool = False) -> None:
-    """Refuse a database that is no article store of this version, or of any."""
-    try:
-        identity = identify(connection)
-    except sqlite3.DatabaseError as error:
-        again = "Build it again with factoid build-articles"
-        raise StoreFormatError(f"{path} is no article store, or is damaged: {error}. {again}") from error
-    if identity.application_id != APPLICATION_ID or (identity.format != FORMAT and not any_version):
+def check_format(path: Path) -> None:
+    """Refuse a file that is no article store of this version."""
+    if not path.is_file():
+        raise UnreadableFileError(f"there is no article store {path}. Build one with factoid build-articles")
+    application_id, version = identify(path)
+    if (application_id, version) != (APPLICATION_ID, FORMAT):
         reasons = {
             STAGING_ID: "is an article store that is not finished: run what builds it again",
-            APPLICATION_ID: f"is an article store of format {identity.format}, this factoid reads {FORMAT}: build it again",
+            APPLICATION_ID: f"is an article store of format {version}, this factoid reads {FORMAT}: build it again",
         }
-        reason = reasons.get(identity.application_id, "is no article store. Build one with factoid build-articles")
+        reason = reasons.get(application_id, "is no article store. Build one with factoid build-articles")
         raise StoreFormatError(f"{path} {reason}")
 
 
@@ -120,18 +135,14 @@ class ArticleFile:
             self._process, self._lock, self.version = os.getpid(), threading.Lock(), self.version + 1
 
     def _open(self) -> None:
-        if not self.path.is_file():
-            raise UnreadableFileError(f"there is no article store {self.path}. Build one with factoid build-articles")
-        connection = connect_immutable(self.path)
+        check_format(self.path)
+        connection = connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1")  # nobody changes it: without locks
         try:
-            check_format(connection, self.path)
             connection.execute(f"PRAGMA cache_size = -{_CACHE}")
             self.meta, self.size = read_meta(connection), self.path.stat().st_size
-        except BaseException as error:
+        except (sqlite3.Error, ValueError) as error:
             connection.close()
-            if isinstance(error, sqlite3.Error | ValueError):
-                raise self._damaged(error) from error
-            raise
+            raise self._damaged(error) from error
         self._connection = connection
 
     def _damaged(self, error: Exception) -> StoreFormatError:

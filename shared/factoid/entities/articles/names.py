@@ -1,4 +1,4 @@
-"""Names of articles: how they are written, and the key under which they are found.
+"""Names of articles: how they are written, what follows from it, and the key under which they are found.
 
 MediaWiki writes a title with spaces or underscores, and its first letter in upper case. A key also forgets case, the forms
 of quotes and dashes, full width, and Unicode's several ways to write one character.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from enum import IntEnum
 
 from factoid.words import UNSPACED
@@ -35,6 +36,14 @@ _SQUEEZABLE = re.compile(
 _IN_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _AFTER_COMMA = re.compile(r"([^,&]+), ([^,&]+)")
+_COMPANY = frozenset(
+    """inc incorporated corp corporation co company ltd limited llc llp lp plc gmbh mbh ag kg kgaa ohg se sa sas sarl srl spa
+    bv nv ab as asa oy oyj aps kk pty pte sro doo zrt kft &""".split()
+)
+_PARTICLES = frozenset("van von der den de del della da di du la le ten ter zu zur bin ibn al el y e dos das".split())
+_BEFORE = re.compile(r"(?:^|[\s(])[a-z][a-z'’-]*[,;]?\s\Z")  # inside a sentence, and not inside a longer name
+
+NameForm = tuple[str, int, int, str, int]  # key, kind, article, form as it is written, count
 
 
 class NameKind(IntEnum):
@@ -140,3 +149,71 @@ def _are_initials(short: str, long: str) -> bool:
         return "".join(sign for sign in signs if not unicodedata.combining(sign))
 
     return any("".join(fold(word)[:1] for word in some) == fold(letters) for some in (words, large))
+
+
+def spelled_names(article: int, name: str, kind: NameKind) -> Iterator[NameForm]:
+    """Yield a name and what follows from how it is written: without accents, brackets, marks; initials and their words."""
+    yield name_key(name), kind, article, name, 0
+    forms = [(name, NameKind.UNACCENTED)]
+    if kind is NameKind.TITLE:
+        base, rest = split_title(name)
+        if rest:
+            yield name_key(base), NameKind.BASE, article, base, 0
+            forms.append((base, NameKind.BASE))
+        for alias in spelled_out(name) or ():
+            yield name_key(alias), NameKind.ALIAS, article, alias, 0
+            forms.append((alias, NameKind.UNACCENTED))
+    for form, plain_kind in forms:
+        plain = without_accents(form)
+        if plain is not None and name_key(plain) != name_key(form):
+            yield name_key(plain), plain_kind, article, plain, 0
+        if squeezed := squeezed_key(form):
+            yield squeezed, NameKind.SQUEEZED, article, form, 0
+
+
+def part_names(article: int, title: str, text: str) -> Iterator[NameForm]:
+    """Yield the parts of a title that name its article."""
+    for part, needs_capital in name_parts(title, text):
+        yield name_key(part), NameKind.CAPITAL_PART if needs_capital else NameKind.PART, article, part, 0
+
+
+def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a title that may name its article, and whether only with their capitals.
+
+    * A company's name without its legal form: "Acme Pumps" of "Acme Pumps GmbH".
+    * The first and the last of three or four names: "John Kennedy" of "John Fitzgerald Kennedy".
+    * The end of a title of names ("Coolidge", "V11" of "Dyson V11"), but not of "Bank of America". It needs its capitals
+      unless it has a digit or the article uses it: no rule of form tells "Calvin Coolidge" from "Station Check".
+    """
+    name = split_title(title)[0]
+    words = name.replace(",", " ").split()
+    count = len(words)
+    while len(words) > 1 and words[-1].replace(".", "").casefold() in _COMPANY:
+        words.pop()
+    if len(words) < count:
+        yield " ".join(words), False
+    else:
+        words = name.split()
+    are_names = all(word[0].isupper() or word[0].isdigit() or word in _PARTICLES for word in words)
+    if not 2 <= len(words) <= 6 or not are_names:
+        return
+    if len(words) in (3, 4) and all(word.replace("-", "").replace("'", "").rstrip(".").isalpha() for word in words):
+        yield f"{words[0]} {words[-1]}", False
+    if words[0].casefold() in ("the", "a", "an"):
+        return
+    for first in range(1, len(words)):
+        part = " ".join(words[first:])
+        is_initial = len(words[first].rstrip(".")) == 1
+        if len(part) > 1 and any(map(str.isalpha, part)) and not is_initial:
+            yield part, not (any(map(str.isdigit, part)) or _is_used(part, text))
+
+
+def _is_used(part: str, text: str) -> bool:
+    """Tell whether a text uses a part of its title by itself, inside a sentence."""
+    at = text.find(part)
+    while at >= 0:
+        end = at + len(part)
+        if not text[end : end + 1].isalnum() and _BEFORE.search(text[max(0, at - 24) : at]):
+            return True
+        at = text.find(part, end)
+    return False

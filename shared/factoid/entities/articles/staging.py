@@ -12,13 +12,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from factoid.entities.articles.article import Article, Record, Redirect
-from factoid.entities.articles.file import FORMAT, STAGING_ID
+from factoid.entities.articles.file import FORMAT, STAGING_ID, identify
 from factoid.entities.articles.names import clean_name
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
-from factoid.files.sqlite import committing, connect, explain, identify
+from factoid.files.sqlite import committing, connect, explain, has_table
 from factoid.words import cut_words
 
 EXAMPLES = 10  # of each fault that a report names
@@ -58,17 +58,18 @@ class State:
 
 
 class Staging:
-    """The file of what a build has read so far, opened where an earlier build of the same left off (see `state`)."""
+    """The file of what a build has read so far; with `resume` opened where an earlier build of the same left off."""
 
-    def __init__(self, path: Path, sources: list[str], words: int) -> None:
-        self.path = path
+    def __init__(self, path: Path, sources: list[str], words: int, *, resume: bool) -> None:
+        self.path, self._file = path, path.with_name(f"{path.name}.building")
+        self.state = State(sources, words)
         with self.explained():
-            self.state = self._earlier(State(sources, words))
-            if not self.state.articles:
-                remove_staging(path)
-            self.connection = connect(staging_path(path))
+            is_earlier = resume and self._find_earlier()
+            if not is_earlier:
+                self._remove()
+            self.connection = connect(self._file)
             self.connection.execute(f"PRAGMA cache_size = -{_CACHE}")
-            if not self.state.articles:
+            if not is_earlier:
                 with committing(self.connection):
                     for statement in _TABLES.split(";"):
                         self.connection.execute(statement)
@@ -84,21 +85,31 @@ class Staging:
         self._texts: list[str] = []
         self._bodies: list[Future[list[bytes]]] = []
 
-    def _earlier(self, new: State) -> State:
-        """Return how far an earlier build came; the new state if there was none, or it had read nothing."""
-        with closing(connect(staging_path(self.path))) as connection:
-            if not _check_staging(connection, staging_path(self.path)) or not all(new.sources):
-                return new
-            state = State(**json.loads(connection.execute("SELECT value FROM state").fetchone()[0]))
-        if not state.articles:
-            return new
-        if (state.sources, state.words) != (new.sources, new.words):
+    def _find_earlier(self) -> bool:
+        """Tell whether an earlier build has read something, and take over its state."""
+        if not self._file.exists() or identify(self._file) != (STAGING_ID, FORMAT) or not all(self.state.sources):
+            return False
+        with closing(connect(self._file)) as connection:
+            if not has_table(connection, "state"):  # killed as it was made
+                return False
+            earlier = State(**json.loads(connection.execute("SELECT value FROM state").fetchone()[0]))
+        if not earlier.articles:
+            return False
+        new, self.state = self.state, earlier
+        if (earlier.sources, earlier.words) != (new.sources, new.words):
             raise InvalidInputError(
-                f"the unfinished build of {self.path} was begun with {state.words} words of {'; '.join(state.sources)}. Now it "
-                f"is {new.words} of {'; '.join(new.sources)}. Build from the same again, or start over with resume=False, on "
-                "the command line with --restart"
+                f"the unfinished build of {self.path} was begun with {earlier.words} words of {'; '.join(earlier.sources)}. "
+                f"Now it is {new.words} of {'; '.join(new.sources)}. Build from the same again, or start over with "
+                "resume=False, on the command line with --restart"
             )
-        return state
+        return True
+
+    def _remove(self) -> None:
+        """Remove the file, but none of that name that is something else."""
+        if self._file.exists() and self._file.stat().st_size and identify(self._file)[0] != STAGING_ID:
+            raise StoreFormatError(f"{self._file} is no unfinished article store. Move or remove it")
+        for leftover in (self._file, self._file.with_name(f"{self._file.name}-journal")):
+            leftover.unlink(missing_ok=True)
 
     @property
     def full(self) -> bool:
@@ -111,8 +122,6 @@ class Staging:
         if isinstance(record, Redirect):
             self._rows["redirect"].append((clean_name(record.name), clean_name(record.target)))
             return
-        if not isinstance(record, Article):
-            raise InvalidInputError(f"a source must give articles and redirects, got {type(record).__name__}")
         title, text = clean_name(record.title), cut_words(record.text, self.state.words)
         if not title:
             raise InvalidInputError(f"an article needs a title, got {record.title!r} of {record.text[:60]!r}")
@@ -140,28 +149,30 @@ class Staging:
         rows["body"] = list(enumerate(bodies, start=state.articles + 1))
         links = ((clean_name(target), clean_name(form), count) for (form, target), count in self._links.items())
         rows["link"] = [(to, None if form == to else form, count) for to, form, count in links if to and form]
-        try:
-            with self.explained(), committing(self.connection) as connection:
-                for table, columns in _COLUMNS.items():
-                    values = ", ".join("?" * columns)
-                    connection.executemany(f"INSERT INTO {table} VALUES ({values})", rows[table])  # noqa: S608
-                state.source += last
-                state.records = 0 if last else state.records + records
-                state.articles += len(rows["article"])
-                state.aliases += len(rows["alias"])
-                state.links += self._links.total()
-                state.empty += len(self._empty)
-                state.empty_examples = (state.empty_examples + self._empty)[:EXAMPLES]
-                connection.execute("UPDATE state SET value = ?", [json.dumps(asdict(state))])
-        except UnicodeEncodeError as error:  # titles and texts are checked before, links are too many
-            raise InvalidInputError(f"lone surrogate in {error.object!r}: it was decoded wrongly") from error
+        with self.explained(), committing(self.connection) as connection:
+            for table, columns in _COLUMNS.items():
+                values = ", ".join("?" * columns)
+                connection.executemany(f"INSERT INTO {table} VALUES ({values})", rows[table])  # noqa: S608
+            state.source += last
+            state.records = 0 if last else state.records + records
+            state.articles += len(rows["article"])
+            state.aliases += len(rows["alias"])
+            state.links += self._links.total()
+            state.empty += len(self._empty)
+            state.empty_examples = (state.empty_examples + self._empty)[:EXAMPLES]
+            connection.execute("UPDATE state SET value = ?", [json.dumps(asdict(state))])
         self._begin()
         return records
 
-    def close(self) -> None:
-        """Close the file; what was not committed is lost."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        """Close the file, and remove it unless a build that failed can go on from it."""
         self._executor.shutdown()
         self.connection.close()
+        if not (error and self.state.articles and all(self.state.sources)):
+            self._remove()
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -170,32 +181,6 @@ class Staging:
             yield
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be built: {explain(error)}") from error
-
-
-def staging_path(path: Path) -> Path:
-    """Return where the records of a store lie while it is built."""
-    return path.with_name(f"{path.name}.building")
-
-
-def remove_staging(path: Path) -> None:
-    """Remove what an earlier build of a store left, but no file of that name that is something else."""
-    file = staging_path(path)
-    if file.exists():
-        with closing(connect(file)) as connection:
-            _check_staging(connection, file)
-    for leftover in (file, file.with_name(f"{file.name}-journal")):
-        leftover.unlink(missing_ok=True)
-
-
-def _check_staging(connection: sqlite3.Connection, file: Path) -> bool:
-    """Tell whether a file holds an unfinished build. Refuse one that holds something else."""
-    try:
-        identity = identify(connection)
-    except sqlite3.DatabaseError as error:
-        raise StoreFormatError(f"{file} is damaged, or no unfinished store: {error}. Move or remove it") from error
-    if identity.tables and (identity.application_id, identity.format) != (STAGING_ID, FORMAT):
-        raise StoreFormatError(f"{file} is no unfinished article store of this version. Move or remove it")
-    return bool(identity.tables)
 
 
 def compress(text: str) -> bytes:

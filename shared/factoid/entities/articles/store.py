@@ -12,9 +12,9 @@ from typing import Any, Self
 
 from factoid.entities.articles.article import Article, Name
 from factoid.entities.articles.changes import change_articles
-from factoid.entities.articles.file import FORMAT, ArticleFile
-from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key, split_title
-from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.entities.articles.file import ArticleFile
+from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key
+from factoid.errors import StoreFormatError
 from factoid.filters import Filter, matches, parse_filter
 from factoid.units import check_text
 
@@ -31,7 +31,6 @@ class ArticleStats:
     links: int  # that the articles had where it was built
     words: int  # that it keeps of each article
     sources: tuple[str, ...]  # what it was built from
-    format: int  # version of its tables
     bytes: int  # size of the file
 
 
@@ -78,8 +77,6 @@ class ArticleStore:
 
     def delete(self, document_ids: Iterable[str]) -> None:
         """Delete the articles that were made of some documents, as `add` does; an unknown id is an InvalidInputError."""
-        if isinstance(document_ids, str):
-            raise InvalidInputError(f"expected several ids, got the string {document_ids!r}")
         change_articles(self.path, (), set(document_ids))
         self.reload()
 
@@ -137,11 +134,10 @@ class ArticleStore:
             return nearest.title if nearest else None
         title: str | None = None
         seen: set[str] = set()
-        while name not in seen:
+        sql = "SELECT form, target FROM outside WHERE key = ? ORDER BY form"
+        while name not in seen and (rows := self._file.query(sql, [name_key(name)])):
             seen.add(name)
-            rows = self._file.query("SELECT form, target FROM outside WHERE key = ? ORDER BY form", [name_key(name)])
-            if rows:
-                title = name = min(rows, key=lambda row: _distance(name, row[0]))[1]
+            title = name = min(rows, key=lambda row: _distance(name, row[0]))[1]
         return title
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
@@ -151,14 +147,11 @@ class ArticleStore:
             some = keys[start : start + _MOST_KEYS]
             sql = (
                 "SELECT key, form, kind, count, article, title, metadata FROM name JOIN article ON id = article "  # noqa: S608
-                f"WHERE key IN ({','.join('?' * len(some))}) ORDER BY key, rank"
+                f"WHERE key IN ({','.join('?' * len(some))}) ORDER BY key, kind, count DESC, article, form"
             )
             try:
                 for key, form, kind, count, article, title, metadata in self._file.query(sql, some):
                     if self._passes(metadata):
-                        if form is None:  # it follows
-                            base = split_title(title)[0]
-                            form = title if kind == NameKind.TITLE else base if kind == NameKind.BASE else key
                         check_text(form, "name")
                         names.setdefault(key, []).append(Name(form, NameKind(kind), count, article, title))
             except (ValueError, TypeError) as error:
@@ -190,7 +183,7 @@ class ArticleStore:
     def keys(self, kinds: Collection[NameKind]) -> list[str]:
         """Return the keys of all names of some kinds, each once."""
         marks = ",".join("?" * len(kinds))
-        sql = f"SELECT key, metadata FROM name JOIN article ON id = article WHERE kind IN ({marks}) ORDER BY key, rank"  # noqa: S608
+        sql = f"SELECT key, metadata FROM name JOIN article ON id = article WHERE kind IN ({marks}) ORDER BY key"  # noqa: S608
         rows = self._file.query(sql, [*map(int, kinds)])
         return list(dict.fromkeys(key for key, metadata in rows if self._passes(metadata)))
 
@@ -198,7 +191,7 @@ class ArticleStore:
         """Return what the store holds, in numbers."""
         meta = self._file.meta
         counts = {name: meta[name] for name in ("articles", "names", "outside", "links", "words")}
-        return ArticleStats(**counts, sources=tuple(meta["sources"]), format=FORMAT, bytes=self._file.size)
+        return ArticleStats(**counts, sources=tuple(meta["sources"]), bytes=self._file.size)
 
     def __len__(self) -> int:
         """Return how many articles there are, or pass the filter: then each is read."""

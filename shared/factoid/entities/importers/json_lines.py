@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import unquote
 
 from factoid.entities.articles.article import Article, Record, Redirect
@@ -17,7 +15,7 @@ from factoid.entities.articles.names import canonical_title
 from factoid.entities.importers.own_documents import read_names
 from factoid.entities.importers.source_files import KEYS_HINT, FileSource, Paths
 from factoid.errors import InvalidInputError
-from factoid.files.lines import located, parse_object, read_lines
+from factoid.files.lines import filled_lines, located, parse_object
 
 JSON_LINES = ("*.jsonl", "*.ndjson")
 _LINK = re.compile(r'<a href="([^"]*)">((?:(?!<a href=").)*?)</a>', re.DOTALL)
@@ -27,22 +25,13 @@ _HEADING, _BULLET = "Section::::", re.compile(r"\ABULLET::::[-*#:; ]*")
 class _LineSource(FileSource):
     """Files of which each line that is not blank gives records."""
 
-    record_per_line: ClassVar[bool] = True  # what is skipped need not be parsed
-
-    def read(self, skip: int = 0) -> Iterator[Record]:
-        """Yield the records from number `skip` on, or raise an UnreadableFileError that says where a file is damaged."""
-        lines = ((file, number, line) for file in self._files() for number, line in read_lines(file) if line.strip())
-        if self.record_per_line:
-            return self._read(islice(lines, skip, None))
-        return islice(self._read(lines), skip, None)
-
-    def _read(self, lines: Iterable[tuple[Path, int, bytes]]) -> Iterator[Record]:
-        for file, number, line in lines:
+    def _records(self, file: Path) -> Iterator[Record]:
+        for number, line in filled_lines(file):
             with located(f"{file}:{number}"):
-                yield from self._records(line)
+                yield from self._of_line(line)
 
     @abstractmethod
-    def _records(self, line: bytes) -> Sequence[Record]: ...
+    def _of_line(self, line: bytes) -> Sequence[Record]: ...
 
 
 class ArticleJsonl(_LineSource):
@@ -54,12 +43,11 @@ class ArticleJsonl(_LineSource):
     """
 
     patterns = JSON_LINES
-    record_per_line = False
 
     def __init__(self, paths: Paths, *, title_key: str = "title", text_key: str = "text") -> None:
         super().__init__(paths, title_key=title_key, text_key=text_key)
 
-    def _records(self, line: bytes) -> Sequence[Record]:
+    def _of_line(self, line: bytes) -> Sequence[Record]:
         fields = parse_object(line)
         title, text = (_text_field(fields, self._options[key], KEYS_HINT) for key in ("title_key", "text_key"))
         metadata = fields.get("metadata") or {}
@@ -76,9 +64,8 @@ class TitleTextJsonl(_LineSource):
     """Lines such as `{"title of an article": "its text"}`, one or more titles a line, as SpEL's articles are published."""
 
     patterns = JSON_LINES
-    record_per_line = False
 
-    def _records(self, line: bytes) -> Sequence[Record]:
+    def _of_line(self, line: bytes) -> Sequence[Record]:
         fields = parse_object(line)
         return [Article(title, _text_field(fields, title)) for title in fields]
 
@@ -91,7 +78,7 @@ class WikiExtractorJson(_LineSource):
 
     patterns = ("wiki_*", *JSON_LINES)
 
-    def _records(self, line: bytes) -> Sequence[Record]:
+    def _of_line(self, line: bytes) -> Sequence[Record]:
         fields = parse_object(line)
         title, text = _text_field(fields, "title"), html.unescape(_text_field(fields, "text"))
         text = text.removeprefix(f"{title}\n\n")  # versions before 3 repeat the title
@@ -110,7 +97,7 @@ class KiltJsonl(_LineSource):
 
     patterns = ("*.json", *JSON_LINES)
 
-    def _records(self, line: bytes) -> Sequence[Record]:
+    def _of_line(self, line: bytes) -> Sequence[Record]:
         fields = parse_object(line)
         title, lines = _text_field(fields, "wikipedia_title"), fields.get("text")
         if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
@@ -131,23 +118,18 @@ class KiltJsonl(_LineSource):
 
 
 class RedirectLines(_LineSource):
-    """Lines of a name, a tab, and the article or redirect that it leads to; or `{"name": …, "target": …}` or `[…, …]`."""
+    """Lines of a name, a tab, and the article or redirect that it leads to."""
 
-    patterns = ("*.tsv", "*.jsonl")
+    patterns = ("*.tsv",)
 
-    def _records(self, line: bytes) -> Sequence[Redirect]:
+    def _of_line(self, line: bytes) -> Sequence[Redirect]:
         try:
-            text = line.decode("utf-8-sig").strip("\r\n")
-            if text.lstrip()[:1] in ("{", "[") and "\t" not in text:
-                value = json.loads(text)
-                pair = [value.get("name"), value.get("target")] if isinstance(value, dict) else value
-            else:
-                pair = text.split("\t")
-        except (ValueError, RecursionError) as error:
+            names = line.decode("utf-8-sig").strip("\r\n").split("\t")
+        except UnicodeDecodeError as error:
             raise InvalidInputError(f"no redirect: {error}") from error
-        if len(pair) != 2 or not all(isinstance(name, str) and name.strip() for name in pair):
-            raise InvalidInputError(f"expected a name, a tab and a target, or the same as JSON, got {text!r:.80}")
-        return [Redirect(*pair)]
+        if len(names) != 2 or not all(map(str.strip, names)):
+            raise InvalidInputError(f"expected a name, a tab and a target, got {line!r:.80}")
+        return [Redirect(*names)]
 
 
 def _text_field(fields: dict[str, Any], name: str, hint: str = "") -> str:

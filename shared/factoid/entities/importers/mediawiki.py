@@ -9,17 +9,16 @@ import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 
 from factoid._optional import require
 from factoid.entities.articles.article import Article, Record, Redirect
-from factoid.entities.importers.mediawiki_xml import CutOffError, Page, read_pages
+from factoid.entities.importers.mediawiki_xml import Page, read_pages
 from factoid.entities.importers.source_files import FileSource, Paths
 from factoid.entities.wikitext.clean import clean, links
 from factoid.entities.wikitext.prepare import prepare
-from factoid.errors import FactoidError, InvalidInputError, UnreadableFileError
+from factoid.errors import UnreadableFileError
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +61,6 @@ class MediaWikiDump(FileSource):
             or gzip.
         workers: Processes that clean pages; with 1, all is done in this one. Where more are used, a script must guard what
             it runs with `if __name__ == "__main__":`.
-        namespaces: Numbers of the namespaces whose pages are read; 0 holds the articles.
         words: Clean only as much of a page as gives this many words, to the end of a paragraph; None for whole pages.
         allow_truncated: Read a file that is cut off or damaged up to there, with a warning; else it is an error.
     """
@@ -74,16 +72,11 @@ class MediaWikiDump(FileSource):
         paths: Paths,
         *,
         workers: int = 1,
-        namespaces: Iterable[int] = (0,),
         words: int | None = 1000,
         allow_truncated: bool = False,
     ) -> None:
-        for name, number in (("workers", workers), ("words", words)):
-            if number is not None and number < 1:
-                raise InvalidInputError(f"{name} must be at least 1, got {number}")
         self._workers, self._words, self._allow_truncated = workers, words, allow_truncated
-        self._namespaces = frozenset(namespaces)
-        super().__init__(paths, words=words, namespaces=sorted(self._namespaces))
+        super().__init__(paths, words=words)
         self.left_out: Counter[str] = Counter()
 
     def read(self, skip: int = 0) -> Iterator[Record]:
@@ -95,18 +88,16 @@ class MediaWikiDump(FileSource):
         require("mwparserfromhell", extra="wikipedia")
         self.left_out.clear()
         faults: list[UnreadableFileError] = []
-        batches = _batches(islice(self._pages(faults), skip, None))
-        to_records = partial(_to_records, words=self._words, namespaces=self._namespaces)
-        if self._workers == 1:
-            yield from chain.from_iterable(map(to_records, batches))
-        else:
-            yield from _clean_batches(to_records, batches, self._workers)
+        pages = islice(self._pages(faults), skip, None)
+        to_record = partial(_to_record, words=self._words)
+        yield from map(to_record, pages) if self._workers == 1 else _clean_batches(to_record, pages, self._workers)
         if faults:
             raise faults[0]
 
     def _pages(self, faults: list[UnreadableFileError]) -> Iterator[Page | Redirect]:
         """Yield what gives a record, each exactly one, and count what gives none. Note an error, and end."""
         for path in self._files():
+            page = None
             try:
                 for page in read_pages(path):
                     record = self._record(page)
@@ -115,7 +106,7 @@ class MediaWikiDump(FileSource):
                     else:
                         yield record
             except UnreadableFileError as error:
-                if not (self._allow_truncated and isinstance(error, CutOffError)):
+                if page is None or not self._allow_truncated:
                     faults.append(error)
                     return
                 self.left_out["rests of files that are cut off or damaged"] += 1
@@ -123,7 +114,7 @@ class MediaWikiDump(FileSource):
 
     def _record(self, page: Page) -> Page | Redirect | str:
         """Return a page that gives an article, a redirect, or the reason why the page is left out."""
-        if page.namespace not in self._namespaces:
+        if page.namespace:
             return "pages of other namespaces"
         if not page.title:
             return "pages without a title"
@@ -131,7 +122,7 @@ class MediaWikiDump(FileSource):
         link = written[1] if written else page.redirect
         if link is not None:
             target = page.site.target(link)
-            inside = target.namespace in self._namespaces and target.title
+            inside = target.namespace == 0 and target.title
             return Redirect(page.title, target.title) if inside else "redirects to other namespaces"
         if page.model != "wikitext":
             return "pages that are no wikitext"
@@ -156,38 +147,33 @@ def _batches(pages: Iterable[Page | Redirect]) -> Iterator[Batch]:
 
 
 def _clean_batches(
-    to_records: Callable[[Batch], list[Record]], batches: Iterable[Batch], workers: int
+    to_record: Callable[[Page | Redirect], Record], pages: Iterable[Page | Redirect], workers: int
 ) -> Iterator[Record]:
-    """Yield the records of batches in order, cleaned in several processes."""
+    """Yield the records of pages in order, cleaned in several processes."""
     # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
     executor = ProcessPoolExecutor(
         workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
     )
     waiting: deque[Future[list[Record]]] = deque()
     try:
-        for batch in batches:
-            waiting.append(executor.submit(to_records, batch))
+        for batch in _batches(pages):
+            waiting.append(executor.submit(_to_records, to_record, batch))
             if len(waiting) >= _BATCHES_AHEAD * workers:
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise FactoidError(
-            "a process that cleaned pages died: out of memory, killed, or the script lacks "
-            'if __name__ == "__main__": around what it runs. Use workers=1 to work in this process'
-        ) from error
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 
 
-def _to_records(pages: Batch, *, words: int | None, namespaces: frozenset[int]) -> list[Record]:
-    def record(page: Page | Redirect) -> Record:
-        if isinstance(page, Redirect):
-            return page
-        prepared = prepare(page.text)
-        text = clean(prepared, page.site, words=words)
-        targets = tuple(links(prepared, page.site, namespaces=namespaces))
-        metadata = {"page_id": page.page_id, "revision_id": page.revision_id}
-        return Article(page.title, text, links=targets, metadata=metadata)
+def _to_records(to_record: Callable[[Page | Redirect], Record], pages: Batch) -> list[Record]:
+    return list(map(to_record, pages))
 
-    return list(map(record, pages))
+
+def _to_record(page: Page | Redirect, *, words: int | None) -> Record:
+    if isinstance(page, Redirect):
+        return page
+    prepared = prepare(page.text)
+    text = clean(prepared, page.site, words=words)
+    metadata = {"page_id": page.page_id, "revision_id": page.revision_id}
+    return Article(page.title, text, links=tuple(links(prepared, page.site)), metadata=metadata)

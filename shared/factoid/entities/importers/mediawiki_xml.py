@@ -5,23 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from io import BufferedReader
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import cast
-from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+from types import SimpleNamespace
+from typing import BinaryIO, cast
+from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from factoid.entities.wikitext.site import Site
 from factoid.errors import UnreadableFileError
 from factoid.files.lines import DAMAGE, opened
 
 _CHUNK = 1 << 18  # bytes
-_LONGEST_PAGE = 1 << 27  # bytes; MediaWiki itself allows 2 MiB
 # What goes before the first element. A document type could hide an attack, and no export declares one.
 _BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--.*?-->\s*+)*+<mediawiki[\s>]", re.DOTALL)
-
-
-class CutOffError(UnreadableFileError):
-    """An export whose rest is missing or damaged; the whole pages before were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class Page:
 
 
 def read_pages(path: Path) -> Iterator[Page]:
-    """Yield the pages of an export. Damage raises a CutOffError, when the whole pages before it have been yielded."""
+    """Yield the pages of an export. Damage raises an UnreadableFileError, when the whole pages before it have been yielded."""
     last = None
     try:
         with opened(path) as file:
@@ -49,55 +46,42 @@ def read_pages(path: Path) -> Iterator[Page]:
                     f"{path} is no MediaWiki XML export: it begins with {start[:60]!r}. Expected XML that begins with "
                     "<mediawiki> and declares no document type, also in bzip2 or gzip"
                 )
-            for last in _pages(start, file, path):
+            chunks = chain([start], iter(partial(file.read1, _CHUNK), b""))
+            for last in _pages(chunks):
                 yield last
     except UnreadableFileError:
         raise
     except (ParseError, *DAMAGE) as error:
-        again = f"{error}. Download the file again and compare its checksum with the dump's"
-        if last is None:
-            fault = "is no MediaWiki XML export, or is cut off or damaged before its first page"
-            raise UnreadableFileError(f"{path} {fault}: {again}") from error
-        raise CutOffError(
-            f"{path} is cut off or damaged after the page {last.title!r}: {again}, or do without the rest with "
-            "allow_truncated=True, on the command line with --allow-truncated"
-        ) from error
+        place, rest = "before its first page, or no MediaWiki XML export", ""
+        if last is not None:
+            place = f"after the page {last.title!r}"
+            rest = ", or do without the rest with allow_truncated=True, on the command line with --allow-truncated"
+        again = f"Download the file again and compare its checksum with the dump's{rest}"
+        raise UnreadableFileError(f"{path} is cut off or damaged {place}: {error}. {again}") from error
 
 
-def _pages(chunk: bytes, file: BufferedReader, path: Path) -> Iterator[Page]:
-    parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
-    site, title, size = Site(), "", 0
+def _pages(chunks: Iterator[bytes]) -> Iterator[Page]:
+    site = Site()
     ancestors: list[Element] = []
-    while True:
-        if chunk:
-            parser.feed(chunk)
-        else:
-            parser.close()
-        size += len(chunk)
-        for event, element in cast("Iterator[tuple[str, Element]]", parser.read_events()):
-            if event == "start":
-                ancestors.append(element)
-                continue
-            ancestors.pop()
-            name = element.tag.rpartition("}")[2]
-            if name == "siteinfo":
-                spaces = element.iterfind("{*}namespaces/{*}namespace")
-                site = Site(
-                    {" ".join(space.text.lower().split()): _number(space.get("key")) for space in spaces if space.text}
-                )
-            elif name == "page":
-                page = _page(element, site)
-                title, size = page.title, 0
-                ancestors[0].clear()
-                yield page
-            elif name == "revision":
-                for earlier in ancestors[-1].findall("{*}revision")[:-1]:  # only the last is read
-                    ancestors[-1].remove(earlier)
-        if size > _LONGEST_PAGE:
-            raise UnreadableFileError(f"{path}: the page after {title!r} is longer than {_LONGEST_PAGE:,} bytes")
-        if not chunk:
-            return
-        chunk = file.read1(_CHUNK)
+    source = SimpleNamespace(read=lambda _: next(chunks, b""))
+    for event, element in iterparse(cast(BinaryIO, source), ("start", "end")):  # noqa: S314 (no document type)
+        if event == "start":
+            ancestors.append(element)
+            continue
+        ancestors.pop()
+        name = element.tag.rpartition("}")[2]
+        if name == "siteinfo":
+            spaces = element.iterfind("{*}namespaces/{*}namespace")
+            site = Site(
+                {" ".join(space.text.lower().split()): _number(space.get("key")) for space in spaces if space.text}
+            )
+        elif name == "page":
+            page = _page(element, site)
+            ancestors[0].clear()
+            yield page
+        elif name == "revision":
+            for earlier in ancestors[-1].findall("{*}revision")[:-1]:  # only the last is read
+                ancestors[-1].remove(earlier)
 
 
 def _page(element: Element, site: Site) -> Page:

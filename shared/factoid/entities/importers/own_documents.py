@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from factoid.entities.articles.article import Article
-from factoid.entities.articles.build import build_articles
-from factoid.entities.articles.finish import Duplicates
+from factoid.entities.articles.build import Duplicates, build_articles
 from factoid.entities.articles.store import ArticleStore
 from factoid.errors import InvalidInputError
 from factoid.units import Document
@@ -88,17 +87,13 @@ def build_own_articles(
     those of `OwnDocuments` and of `build_articles`, which also say what is raised.
     """
     source = OwnDocuments(documents, title_key=title_key, aliases_key=aliases_key)
-    folder = tempfile.mkdtemp(prefix="factoid-") if path is None else None
-    try:
-        file = Path(folder, "articles.sqlite") if folder else Path(path or "")
-        build_articles(file, source, words=words, duplicates=duplicates, resume=False, show_progress=show_progress)
-        store = ArticleStore(file)
-    except BaseException:
-        if folder:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    if folder:
-        weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+    with ExitStack() as stack:
+        if path is None:
+            folder = stack.enter_context(TemporaryDirectory(prefix="factoid-", ignore_cleanup_errors=True))
+            path = Path(folder, "articles.sqlite")
+        build_articles(path, source, words=words, duplicates=duplicates, resume=False, show_progress=show_progress)
+        store = ArticleStore(path)
+        weakref.finalize(store, stack.pop_all().close)
     return store
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
+from factoid.entities.articles.article import Record
 from factoid.errors import UnreadableFileError
-from factoid.files.lines import refuse, visible_files
+from factoid.files.lines import visible_files
 
 Paths = str | Path | Iterable[str | Path]
 KEYS_HINT = (
@@ -25,6 +26,7 @@ class FileSource:
     """
 
     patterns: ClassVar[tuple[str, ...]]  # in lower case and without the ending of a compressed file
+    _records: Callable[[Path], Iterator[Record]]  # of one file; for classes without a `read` of their own
 
     def __init__(self, paths: Paths, **options: Any) -> None:
         self._paths = [Path(paths)] if isinstance(paths, str | Path) else [*map(Path, paths)]
@@ -32,26 +34,23 @@ class FileSource:
 
     @property
     def name(self) -> str:
-        """What is read: the importer, its options, and its files with their sizes and times of change."""
-        described = []
-        for file in self._files():
-            state = file.stat()
-            changed = datetime.fromtimestamp(state.st_mtime, tz=UTC)
-            described.append(f"{file.absolute()} ({state.st_size:,} bytes, of {changed:%Y-%m-%d %H:%M:%S.%f})")
-        if len(described) > 3:  # a folder of many: what they are is kept as a digest
-            digest = hashlib.sha256("\n".join(described).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-            described = [described[0], f"{len(described) - 1} more files, digest {digest}"]
+        """What is read: the importer, its options, its paths, and a digest of their files' sizes and times of change."""
+        files = [(f"{file.absolute()}", file.stat().st_size, file.stat().st_mtime_ns) for file in self._files()]
+        digest = hashlib.sha256(repr(files).encode()).hexdigest()[:16]
         options = (f" {name}={value!r}" for name, value in sorted(self._options.items()) if name != f"{value}_key")
-        return f"{type(self).__name__}{''.join(options)}: {', '.join(described)}"
+        places = ", ".join(map(str, self._paths))
+        return f"{type(self).__name__}{''.join(options)}: {places} (files: {len(files)}, digest: {digest})"
+
+    def read(self, skip: int = 0) -> Iterator[Record]:
+        """Yield the records from number `skip` on, or raise an UnreadableFileError that says where a file is damaged."""
+        return islice(chain.from_iterable(map(self._records, self._files())), skip, None)
 
     def _files(self) -> list[Path]:
         """List the files, those of folders in the order of their names."""
         files: dict[Path, None] = {}  # what is named twice is read once
         for path in self._paths:
-            try:
-                path.stat()
-            except OSError as error:
-                refuse(path, error)
+            if not path.exists():
+                raise UnreadableFileError(f"{path} cannot be read: No such file or directory")
             members = visible_files(path) if path.is_dir() else [path]
             files |= dict.fromkeys(file for file in members if file == path or is_named(file, self.patterns))
         if not files:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 from factoid._optional import require
 from factoid.entities.articles.article import Article, Record, Redirect
@@ -33,10 +31,6 @@ class ArticleCsv(FileSource):
     def __init__(self, paths: Paths, *, title_key: str = "title", text_key: str = "text") -> None:
         super().__init__(paths, title_key=title_key, text_key=text_key)
         self._columns = {"title": title_key, "text": text_key} | {name: name for name in ("aliases", "redirects", "id")}
-
-    def read(self, skip: int = 0) -> Iterator[Record]:
-        """Yield the records from number `skip` on: of each row the article, then its redirects."""
-        return islice(chain.from_iterable(map(self._records, self._files())), skip, None)
 
     def _records(self, file: Path) -> Iterator[Record]:
         names, rows = read_table(file, self._columns["title"], self._columns["text"])
@@ -70,37 +64,24 @@ class WikipediaParquet(FileSource):
 
     patterns = ("*.parquet",)
 
-    def read(self, skip: int = 0) -> Iterator[Article]:
-        """Yield the articles from number `skip` on; groups of rows before it are not read."""
+    def _records(self, file: Path) -> Iterator[Article]:
         pa, parquet = require("pyarrow", extra="parquet"), require("pyarrow.parquet", extra="parquet")
-        for path in self._files():
-            try:
-                with parquet.ParquetFile(path) as file:
-                    for number, row in _parquet_rows(file, path, skip):
-                        with located(f"{path}, row {number}"):
-                            metadata = {key: row[key] for key in _METADATA if row.get(key)}
-                            article = Article(row["title"], row["text"], metadata=metadata)
-                        yield article
-                    skip = max(0, skip - file.metadata.num_rows)
-            except UnreadableFileError:
-                raise
-            except (pa.ArrowException, OSError) as error:
-                reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-                again = "Copy or download it again"
-                raise UnreadableFileError(f"{path} cannot be read as Parquet: {reason}. {again}") from error
-
-
-def _parquet_rows(file: Any, path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows of an open file after the first `skip`, with their numbers from 1 on."""
-    names = file.schema_arrow.names
-    if missing := [name for name in _COLUMNS if name not in names]:
-        fault = f"expected the columns {' and '.join(_COLUMNS)}, got {', '.join(names)}"
-        raise UnreadableFileError(f"{path}: {fault}: no {missing[0]}")
-    columns = [name for name in (*_COLUMNS, *_METADATA) if name in names]
-    number = 0
-    for group in range(file.num_row_groups):
-        size = file.metadata.row_group(group).num_rows
-        batches = file.iter_batches(_BATCH, row_groups=[group], columns=columns) if number + size > skip else ()
-        rows = enumerate((row for batch in batches for row in batch.to_pylist()), start=number + 1)
-        yield from islice(rows, max(0, skip - number), None)
-        number += size
+        try:
+            with parquet.ParquetFile(file) as table:
+                names = table.schema_arrow.names
+                if missing := [name for name in _COLUMNS if name not in names]:
+                    fault = f"expected the columns {' and '.join(_COLUMNS)}, got {', '.join(names)}"
+                    raise UnreadableFileError(f"{file}: {fault}: no {missing[0]}")
+                columns = [name for name in (*_COLUMNS, *_METADATA) if name in names]
+                rows = (row for batch in table.iter_batches(_BATCH, columns=columns) for row in batch.to_pylist())
+                for number, row in enumerate(rows, start=1):
+                    metadata = {key: row[key] for key in _METADATA if row.get(key)}
+                    with located(f"{file}, row {number}"):
+                        yield Article(row["title"], row["text"], metadata=metadata)
+        except UnreadableFileError:
+            raise
+        except (pa.ArrowException, OSError) as error:
+            reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+            raise UnreadableFileError(
+                f"{file} cannot be read as Parquet: {reason}. Copy or download it again"
+            ) from error

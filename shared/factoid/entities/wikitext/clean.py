@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -147,12 +147,12 @@ def _add_line(page: _Page, line: Line, site: Site) -> None:
             page.add(shown, "item" if mark or inner else "text")
 
 
-def links(prepared: str, site: Site, *, namespaces: Collection[int] = (0,)) -> Iterator[tuple[str, str]]:
-    """Yield the links of a prepared page into some namespaces in order, each as its text and its target's title."""
+def links(prepared: str, site: Site) -> Iterator[tuple[str, str]]:
+    """Yield the links of a prepared page to articles in order, each as its text and its target's title."""
     for match in _LINK.finditer(prepared):
         written, text, trail = match.groups()
         target = site.target(written)
-        if target.title and target.is_shown and target.namespace in namespaces:
+        if target.title and target.is_shown and target.namespace == 0:
             text = (text or shown_target(written)) + trail
             shown = tidy(render(text, site) if "{{" in text else text)
             if shown and len(shown) <= _LONGEST:

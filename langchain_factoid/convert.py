@@ -54,9 +54,6 @@ class RetrievedDocument(Document):
         return self.without_query().to_json()
 
 
-_STRATEGIES = {"COSINE": "cosine", "MAX_INNER_PRODUCT": "inner_product", "DOT_PRODUCT": "inner_product"}
-
-
 def to_core(
     document: Document,
     document_id: str | None = None,
@@ -188,14 +185,3 @@ def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE)
         Document(page_content=with_heading(to_core(document), template), metadata=document.metadata, id=document.id)
         for document in documents
     ]
-
-
-def similarity_named(distance_strategy: str) -> str:
-    """Return the similarity that a distance strategy of the community's FAISS names."""
-    strategy = str(getattr(distance_strategy, "value", distance_strategy))
-    if strategy not in _STRATEGIES:
-        raise InvalidInputError(
-            f"distance_strategy must be one of {', '.join(_STRATEGIES)}, got {strategy!r}: vectors of unit length rank by "
-            "their cosines as they do by Euclidean distance"
-        )
-    return _STRATEGIES[strategy]

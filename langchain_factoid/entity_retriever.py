@@ -45,7 +45,6 @@ class EntityRetriever(BaseRetriever):
         fallback: A LangChain retriever, asked when no entity has an article.
 
     Raises:
-        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
         UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
@@ -33,9 +33,6 @@ from factoid.units import Unit
 from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import text_documents, to_core, unit_document
 
-if TYPE_CHECKING:
-    from spacy.language import Language
-
 
 class PassageTextSplitter(TextSplitter):
     """Splits documents into passages of whole sentences (Dense X Retrieval, Appendix A).
@@ -51,15 +48,15 @@ class PassageTextSplitter(TextSplitter):
     * `section`: The headings above the passage, outermost first; before them the source's `section` if it is a string.
 
     Args:
-        words, min_words, nlp: As in `factoid.split_passages`.
+        words, min_words: As in `factoid.split_passages`.
 
     Raises:
         InvalidInputError: `words` or `min_words` is out of range.
     """
 
-    def __init__(self, *, words: int = 100, min_words: int = 50, nlp: Language | None = None) -> None:
+    def __init__(self, *, words: int = 100, min_words: int = 50) -> None:
         super().__init__()
-        self._cut = partial(split_passages, words=words, min_words=min_words, nlp=nlp)
+        self._cut = partial(split_passages, words=words, min_words=min_words)
         self._cut(CoreDocument(""))  # refuses sizes out of range here, not on first use
 
     def split_text(self, text: str) -> list[str]:

@@ -32,9 +32,6 @@ class AnyGranularityRerank(BaseNodePostprocessor):
         ranker: The core's ranker, which holds the model.
         granularity, parents: As in its `rank`.
         k: How many nodes come back; None for all.
-
-    Raises:
-        pydantic.ValidationError: A field has an invalid value. It is a ValueError.
     """
 
     ranker: AnyGranularityRanker = Field(exclude=True, repr=False)
@@ -50,25 +47,12 @@ class AnyGranularityRerank(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        hits = self.ranker.rank(_query(query_bundle), [to_core(scored.node) for scored in nodes], **self._options())
+        if query_bundle is None:
+            raise InvalidInputError("AnyGranularityRerank ranks by a query: pass query_str= or query_bundle=")
+        passages = [to_core(scored.node) for scored in nodes]
+        query = query_bundle.query_str
+        hits = self.ranker.rank(query, passages, self.granularity, parents=self.parents, k=self.k)
         return [_scored(hit, nodes[hit.position].node) for hit in hits]
-
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        hits = await self.ranker.arank(
-            _query(query_bundle), [to_core(scored.node) for scored in nodes], **self._options()
-        )
-        return [_scored(hit, nodes[hit.position].node) for hit in hits]
-
-    def _options(self) -> dict[str, Any]:
-        return {"granularity": self.granularity, "parents": self.parents, "k": self.k}
-
-
-def _query(bundle: QueryBundle | None) -> str:
-    if bundle is None:
-        raise InvalidInputError("AnyGranularityRerank ranks by a query: pass query_str= or query_bundle=")
-    return bundle.query_str
 
 
 def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:

@@ -62,11 +62,9 @@ def test_the_same_everywhere(articles: ArticleStore, options: dict) -> None:
             assert own[0] == own[1]
             assert own[0]["mention"] == question[hit.mention.start : hit.mention.end]
             spans = [(match.unit.text, match.unit.start, match.unit.end) for match in hit.matches]
-            for entry, keys in (
-                (document, ("text", "start_index", "end_index")),
-                (node.node, ("text", "start_char_idx", "end_char_idx")),
-            ):
-                assert spans == [tuple(match[key] for key in keys) for match in entry.metadata.get("matches", [])]
+            for entry, start, end in ((document, "start_index", "end_index"), (node, "start_char_idx", "end_char_idx")):
+                matches = entry.metadata.get("matches", [])
+                assert spans == [(match["text"], match[start], match[end]) for match in matches]
             found += 1
     assert found >= 3
 

@@ -84,23 +84,10 @@ def test_searches_that_are_ranked_again_are_the_same(granularity: str, parents: 
     assert max(score for _, score, *_ in one) > 2  # no cosine
 
 
-async def test_searches_that_are_ranked_again_can_be_awaited() -> None:
-    ranker = AnyGranularityRanker(WordVectors())
-    options: dict[str, Any] = {"granularity": "sentence", "rerank": ranker, "k": 3}
-    documents = await MultiGranularRetriever(store=langchain_store(), **options).ainvoke(QUERIES[0])
-    assert [document.page_content for document in documents] == [text for text, *_ in langchain(QUERIES[0], **options)]
-    nodes = await NodeRetriever(llama_index_index(), **options).aretrieve(QUERIES[0])
-    assert [one.node.get_content() for one in nodes] == [text for text, *_ in llama_index(QUERIES[0], **options)]
-
-
 def test_a_rerankers_scores_are_no_relevance() -> None:
     ranker = AnyGranularityRanker(WordVectors())
     with pytest.raises(InvalidInputError, match="nor rerank gives them"):
         langchain_store().similarity_search_with_relevance_scores(QUERIES[0], rerank=ranker)
-    with pytest.raises(ValueError, match="nor rerank gives them"):
-        MultiGranularRetriever(
-            store=langchain_store(), rerank=ranker, search_type="similarity_score_threshold", score_threshold=0.5
-        )
     with pytest.raises(ValueError, match="rerank"):
         MultiGranularRetriever(store=langchain_store(), rerank="colbert")
     with pytest.raises(InvalidInputError, match="rerank must be a ranker"):

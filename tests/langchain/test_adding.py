@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import datetime
 import gc
-import logging
-import uuid
 import weakref
 from collections.abc import Iterator
-from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from langchain_core.documents import Document
 
@@ -38,9 +33,9 @@ class Source:
             yield document
 
 
-async def test_documents_are_read_as_they_are_needed(embedding: Any, path: Path | None) -> None:
+async def test_documents_are_read_as_they_are_needed(embedding: Any) -> None:
     gc.collect()
-    with MultiGranularFAISS(embedding, path=path, granularities=["passage"]) as store:
+    with MultiGranularFAISS(embedding, granularities=["passage"]) as store:
         for add in (store.add_documents, store.aadd_documents):
             source = Source(300)
             ids = add(source)
@@ -50,80 +45,32 @@ async def test_documents_are_read_as_they_are_needed(embedding: Any, path: Path 
         assert len(store.similarity_search("row", k=999)) == 300
 
 
-@pytest.mark.parametrize("as_list", [True, False])
-def test_other_numbers_of_ids_are_told(store: MultiGranularFAISS, as_list: bool) -> None:
-    kind: Any = list if as_list else iter
+@pytest.mark.parametrize("kind", [list, iter])
+def test_other_numbers_of_ids_are_told(store: MultiGranularFAISS, kind: Any) -> None:
     rows = [Document(page_content=f"Row {n}.") for n in range(3)]
-    for ids in ("ab", "abcd"):
-        with pytest.raises(InvalidInputError, match="number of ids must match"):
-            store.add_documents(kind(rows), kind(ids))
     for count in (2, 4):
+        with pytest.raises(InvalidInputError, match="number of ids must match"):
+            store.add_documents(kind(rows), kind("abcd"[:count]))
         with pytest.raises(InvalidInputError, match="number of metadatas must match"):
             store.add_texts(kind("abc"), kind([{}] * count))
     assert store.similarity_search("row") == []
-    for options in ({"ids": "abc"}, {"metadatas": "abc"}):
+    for arguments in ({"texts": "abc"}, {"texts": ["x"], "ids": "a"}, {"texts": ["x"], "metadatas": "a"}):
         with pytest.raises(InvalidInputError, match="got a single str"):
-            store.add_texts(["x", "y", "z"], **options)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="got a single str"):
-        store.add_texts("abc")
-    with pytest.raises(InvalidInputError, match="got int"):
-        store.add_documents(kind([1]))
+            store.add_texts(**arguments)
 
 
-def test_a_store_that_could_not_be_filled_is_closed(embedding: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    closed = []
-    close = MultiGranularFAISS.close
-    monkeypatch.setattr(MultiGranularFAISS, "close", lambda self: (closed.append(self), close(self))[1])
-    with pytest.raises(InvalidInputError):
-        MultiGranularFAISS.from_documents(["text"], embedding)  # type: ignore[list-item]
-    assert len(closed) == 1
-
-
-# Metadata
-
-
-def test_dates_uuids_tuples_and_nan_in_metadata(embedding: Any, caplog: pytest.LogCaptureFixture) -> None:
-    number = uuid.uuid4()
-    metadata = {
-        "published": datetime.date(2020, 1, 2),
-        "at": datetime.datetime(2020, 1, 2, 3, 4, tzinfo=datetime.UTC),
-        "key": number,
-        "price": Decimal("9.5"),
-        "pair": (1, "a"),
-        "tags": {"b", "a"},
-        "score": float("nan"),
-        "rank": np.int64(3),
-        "nested": {"seen": [datetime.date(2021, 1, 1)]},
-        "plain": ["x", None, True],
-    }
+def test_metadata_that_json_cannot_hold(embedding: Any, caplog: pytest.LogCaptureFixture) -> None:
+    metadata = {"published": datetime.date(2020, 1, 2), "pair": (1, "a"), "plain": ["x", None, True]}
     with MultiGranularFAISS(embedding, propositionizer=SENTENCES) as store:
-        store.add_texts(["Ice floats."], [metadata], ids=["ice"])
-        [document] = store.similarity_search("ice", filter={"published": {"$gte": "2020-01-01"}, "price": {"$lt": 10}})
-        assert document.metadata == {
-            "published": "2020-01-02",
-            "at": "2020-01-02T03:04:00+00:00",
-            "key": str(number),
-            "price": 9.5,
-            "pair": [1, "a"],
-            "tags": ["a", "b"],
-            "score": None,
-            "rank": 3,
-            "nested": {"seen": ["2021-01-01"]},
-            "plain": ["x", None, True],
-        }
+        store.add_texts(["Ice floats."], [metadata])
+        [document] = store.similarity_search("ice", filter={"published": {"$gte": "2020-01-01"}})
+        assert document.metadata == metadata | {"published": "2020-01-02", "pair": [1, "a"]}
         assert store.last_report is not None
-        assert store.last_report.coerced.keys() == metadata.keys() - {"plain"}
+        assert store.last_report.coerced == {"published": "date", "pair": "tuple"}
         assert "published (date)" in caplog.text
         caplog.clear()
-        with caplog.at_level(logging.WARNING):
-            store.add_texts(["Lead sinks."], [{"page": 1}])
-        assert caplog.text == ""
-        assert store.last_report.coerced == {}
-        embedded = len(embedding.embedded)
-        for value in (object(), {1: "a"}, [b"bytes"]):
-            with pytest.raises(InvalidInputError, match="'value'"):
-                store.add_texts(["Tin."], [{"value": value}])
-        assert len(embedding.embedded) == embedded
+        store.add_texts(["Lead sinks."], [{"page": 1}])
+        assert (caplog.text, store.last_report.coerced) == ("", {})
     with MultiGranularFAISS(embedding, propositionizer=SENTENCES, metadata="strict") as store:
         with pytest.raises(InvalidInputError, match=r"'published': 'date'.*metadata='coerce'"):
             store.add_texts(["Ice floats."], [metadata])
@@ -149,11 +96,3 @@ async def test_every_kind_of_iterable(embedding: Any) -> None:
         assert [document.id for document in store.get_by_ids(["a", "b", "c"])] == ["a", "b", "c"]
         assert store.add_documents(iter([])) == store.add_texts(()) == await store.aadd_documents([]) == []
         store.close()
-
-
-async def test_a_progress_bar_over_documents(embedding: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, show_progress=True) as store:
-        store.add_documents([KAKAPO, OLM, TITAN])
-        assert "3 documents" in capsys.readouterr().err
-        await store.aadd_documents([OLM])
-        assert "1 documents" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
 from langchain_core.runnables import RunnableLambda
 
 from factoid.errors import InvalidInputError
-from factoid.propositions import PropositionCache
+from factoid.propositions import PropositionCache, Usage
 from langchain_factoid import ChatModelPropositionizer, PropositionTextSplitter
 from tests.propositions.prompting.server import unit
 
@@ -29,9 +29,12 @@ async def both(propositionizer):
     return result
 
 
-async def test_content_in_blocks():
+async def test_content_in_blocks_and_usage():
     blocks = [{"type": "thinking", "thinking": '["no"]'}, {"type": "text", "text": '["A.", "B."]'}]
-    assert await both(saying(blocks)) == [["A.", "B."]]
+    usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10, "input_token_details": {"cache_read": 4}}
+    propositionizer = saying(blocks, usage_metadata=usage)
+    assert await both(propositionizer) == [["A.", "B."]]
+    assert propositionizer.usage == Usage(2, 14, 6, 8)
     [refused] = await both(saying([{"type": "refusal", "refusal": "No."}]))
     assert refused.reason == "refusal"
 
@@ -48,21 +51,6 @@ async def test_content_in_blocks():
 async def test_why_models_stop(said, reason):
     [failed] = await both(saying("", response_metadata=said))
     assert failed.reason == reason
-
-
-async def test_usage():
-    propositionizer = saying(
-        '["A."]',
-        usage_metadata={
-            "input_tokens": 7,
-            "output_tokens": 3,
-            "total_tokens": 10,
-            "input_token_details": {"cache_read": 4},
-        },
-    )
-    propositionizer.propositionize(PASSAGES)
-    used = propositionizer.usage
-    assert (used.requests, used.prompt_tokens, used.completion_tokens, used.cached_tokens) == (1, 7, 3, 4)
 
 
 async def test_chains_and_models_of_texts():

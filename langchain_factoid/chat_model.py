@@ -56,13 +56,7 @@ class ChatModelReader(ChatReader):
 
     Args:
         llm: A chat model, or a runnable that takes a prompt and gives a message or a text.
-        max_tokens: Most tokens of an answer, by default 10 as in the paper, where `llm` is a model that has such a setting.
-            None for the model's own: models that think before they answer need more.
-        batch_size: Requests at a time of `read_batch` and `aread_batch`.
-        prompt: Makes the prompt of a question and its documents; `factoid.entities.prompts.question_prompt` by default.
-
-    Raises:
-        InvalidInputError: `llm` is no runnable, or `max_tokens` or `batch_size` is below 1.
+        options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `batch_size` and `prompt`.
     """
 
     def __init__(self, llm: Runnable[Any, Any], **options: Any) -> None:

@@ -8,7 +8,7 @@ Fields that factoid adds to metadata never replace the caller's: a different val
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from itertools import repeat, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 from langchain_core.documents import Document
@@ -85,21 +85,20 @@ def to_passage(document: Document) -> CoreDocument:
 
 def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None) -> Iterator[Document]:
     """Yield texts as documents; raise as `in_step`."""
-    for text, metadata in in_step(texts, metadatas=metadatas or None):
+    for text, metadata in in_step(texts, "metadatas", metadatas or None):
         yield Document(page_content=text, metadata=dict(metadata or {}))
 
 
-def in_step(items: Iterable[Any], **named: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
-    """Yield each document or text with its value of the one keyword, or with None where that is None.
+def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
+    """Yield each document or text with its value, or with None where there are no values.
 
     Another number of values than of items is an InvalidInputError: for lists at once, else when one of them ends.
     """
-    [(name, values)] = named.items()
     for argument in (items, values):
         if isinstance(argument, str | Document):
             raise InvalidInputError(f"expected a list, got a single {type(argument).__name__}: {argument!r:.60}")
     if values is None:
-        yield from zip(items, repeat(None), strict=False)
+        yield from ((item, None) for item in items)
         return
     message = f"the number of {name} must match the number of texts"
     if isinstance(items, Sized) and isinstance(values, Sized) and len(items) != len(values):

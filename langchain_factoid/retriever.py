@@ -70,7 +70,7 @@ class MultiGranularRetriever(BaseRetriever):
             parse_filter(options["filter"])
         del options["k"]
         try:
-            SearchOptions.of(options).kinds(self.store.granularities)
+            SearchOptions.of(options).kinds(self.store.store.granularities)
         except TypeError as error:  # pydantic makes its own of ValueErrors only
             raise InvalidInputError(str(error)) from error
         return self

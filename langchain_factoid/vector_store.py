@@ -20,20 +20,14 @@ from factoid.filters import Filter
 from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.metadata import MetadataPolicy, check_metadata_policy
 from factoid.propositions.decompose import check_policy
+from factoid.propositions.prompting.chat import split_options
 from factoid.propositions.protocol import check_propositionizer
 from factoid.store import UnitStore
 from factoid.store.options import SearchOptions
 from factoid.store.transfer.merge import MergeReport
 from factoid.units import Document as CoreDocument
 from factoid.units import Hit, check_text
-from langchain_factoid.convert import (
-    hit_documents,
-    in_step,
-    stored_document,
-    text_documents,
-    to_core,
-    unit_document,
-)
+from langchain_factoid.convert import hit_documents, in_step, stored_document, text_documents, to_core, unit_document
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings, to_matrix
 
 logger = logging.getLogger(__name__)
@@ -42,8 +36,6 @@ Ids = Iterable[str | None] | None
 Scored = tuple[Document, float]
 Metadatas = Iterable[Mapping[str, Any]]
 Embedded = Iterable[tuple[str, Sequence[float]]]
-
-_RECIPE = ("propositionizer", "words", "min_words", "unsupported", "cache", "show_progress")
 
 
 class MultiGranularFAISS(VectorStore):
@@ -66,7 +58,6 @@ class MultiGranularFAISS(VectorStore):
 
     Attributes:
         store: The core store, for what LangChain has no name for.
-        granularities: What can be searched.
         last_report: What the latest call that added documents did; None before the first.
 
     Raises:
@@ -85,7 +76,7 @@ class MultiGranularFAISS(VectorStore):
         relevance_score_fn: Callable[[float], float] | None = None,
         **options: Any,
     ) -> None:
-        self._recipe = {name: options.pop(name) for name in _RECIPE if name in options}
+        self._recipe, options = split_options(UnitStore.add_documents, options)
         check_policy(self._recipe.get("unsupported", "drop"))  # all this before a store is made
         check_metadata_policy(metadata)
         SearchOptions(parents=parents or "document")
@@ -98,11 +89,8 @@ class MultiGranularFAISS(VectorStore):
             raise InvalidInputError(
                 "store takes a UnitStore that has an encoder, and neither embedding nor options beside it"
             )
-        encoder: Any = store.encoder
-        self._embeddings = encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
         self.store = store
         self.parents = parents or ("passage" if store.lacks_texts else "document")
-        self.granularities = store.granularities
         self.last_report: AddReport | None = None
         self._metadata = metadata
         self._relevance = relevance_score_fn or _relevance
@@ -110,7 +98,8 @@ class MultiGranularFAISS(VectorStore):
     @property
     def embeddings(self) -> Embeddings:
         """What embeds queries."""
-        return self._embeddings
+        encoder: Any = self.store.encoder
+        return encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
 
     @classmethod
     def from_texts(
@@ -390,7 +379,7 @@ class _Cores:
     """LangChain documents as the core takes them, with their ids and the changes of metadata so far."""
 
     def __init__(self, documents: Iterable[Document], ids: Ids, policy: MetadataPolicy) -> None:
-        self._pairs = in_step(documents, ids=ids)
+        self._pairs = in_step(documents, "ids", ids)
         self._policy: MetadataPolicy = policy
         self.ids: list[str] = []
         self.changes: dict[str, str] = {}

@@ -74,6 +74,12 @@ def text_of(node: BaseNode) -> str:
     return node.get_content(metadata_mode=MetadataMode.NONE)
 
 
+def span_of(node: BaseNode) -> tuple[int, int] | None:
+    """Return where a node stands in its source, if it says so."""
+    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
+    return None if start is None or end is None else (start, end)
+
+
 def granularity_of(node: BaseNode) -> Granularity | None:
     """Return what a node of our parsers is, or None for a node that another parser made."""
     value = node.metadata.get("granularity")
@@ -165,8 +171,7 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
     kind = granularity_of(node)
     document_id = node.ref_doc_id or node.node_id
     parent = node.parent_node if kind in (Granularity.SENTENCE, Granularity.PROPOSITION) else None
-    span = (getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None))
-    start, end = (0, 0) if None in span else span
+    start, end = span_of(node) or (0, 0)
     core = to_core(node)
     unit = Unit(
         id=node.node_id,
@@ -174,8 +179,8 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
         granularity=kind or Granularity.PASSAGE,
         document_id=document_id,
         parent_id=parent.node_id if parent else document_id,
-        start=start or 0,
-        end=end or 0,
+        start=start,
+        end=end,
         title=core.title,
         section=core.section,
         metadata=node.metadata | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None")},
@@ -283,9 +288,8 @@ def _offset(source_node: BaseNode) -> int | None:
     """Return where the node's text starts in its source, or None if that is not known."""
     if source_node.source_node is None:
         return 0
-    start, end = getattr(source_node, "start_char_idx", None), getattr(source_node, "end_char_idx", None)
-    known = start is not None and end is not None and end - start == len(text_of(source_node))
-    return start if known else None
+    span = span_of(source_node)
+    return span[0] if span and span[1] - span[0] == len(text_of(source_node)) else None
 
 
 @dataclass

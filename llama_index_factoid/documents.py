@@ -25,7 +25,7 @@ from factoid.documents.summarize import SUMMARIES, SummaryReport
 from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
 from factoid.propositions import PropositionCache
 from factoid.units import Document as CoreDocument
-from llama_index_factoid.convert import text_of
+from llama_index_factoid.convert import span_of, text_of
 from llama_index_factoid.llm import LLMPropositionizer
 
 # What no model reads: places, and what factoid is to do with a part.
@@ -141,10 +141,8 @@ def regions_of(node: BaseNode | NodeWithScore) -> list[Region]:
         InvalidInputError: The metadata is damaged.
     """
     node = node.node if isinstance(node, NodeWithScore) else node
-    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
-    whole = "granularity" not in node.metadata
-    span = (0, len(text_of(node))) if start is None and whole else (start or 0, end or 0)
-    return regions_in(node.metadata, *span)
+    whole = (0, len(text_of(node))) if "granularity" not in node.metadata else (0, 0)
+    return regions_in(node.metadata, *(span_of(node) or whole))
 
 
 def _read(nodes: Iterable[BaseNode], options: CleaningOptions | None = None) -> list[Loaded]:

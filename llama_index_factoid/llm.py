@@ -60,13 +60,8 @@ class LLMReader(ChatReader):
 
     Args:
         llm: The LLM.
-        max_tokens: Most tokens of an answer, by default 10 as in the paper, where `llm` has such a setting. None for the
-            LLM's own: models that think before they answer need more.
-        batch_size: Requests at a time of `aread_batch`, where the LLM awaits; else they go one after the other.
-        prompt: Makes the prompt of a question and its documents; `factoid.entities.prompts.question_prompt` by default.
-
-    Raises:
-        InvalidInputError: `llm` is no LLM, or `max_tokens` or `batch_size` is below 1.
+        options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `prompt`, and `batch_size`, which counts in
+            `aread_batch` where the LLM awaits; else requests go one after the other.
     """
 
     def __init__(self, llm: LLM, **options: Any) -> None:

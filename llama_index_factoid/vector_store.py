@@ -26,7 +26,7 @@ from llama_index.core.vector_stores.types import (
 )
 
 from factoid.encode import Vectors
-from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.filters import matches
 from factoid.metadata import MetadataPolicy, plain_metadata
@@ -46,10 +46,8 @@ from llama_index_factoid.embeddings import EmbeddingEncoder
 logger = logging.getLogger(__name__)
 
 
-_SAME = "granularity parents weights lexical fusion min_score expand parameters refine rerank candidates"
 # Options of a query, and what the core calls them.
-_OPTIONS = {name: name for name in _SAME.split()} | {"doc_ids": "document_ids", "node_ids": "unit_ids"}
-_OPTIONS |= {"mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k", "mmr_prefetch_factor": "fetch_factor"}
+_NAMES = {"doc_ids": "document_ids", "node_ids": "unit_ids", "mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k"}
 TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
 _MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *TEXT_MODES)
 
@@ -158,8 +156,6 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             stored = to_units(node, self._store.granularities)
             units += stored
             vectors += [np.asarray(node.embedding, dtype=np.float32)] * len(stored)
-        if len(sizes := {len(vector) for vector in vectors}) > 1:
-            raise EncoderMismatchError(f"the embeddings have different dimensions, {sorted(sizes)}: use one model")
         if units:
             self._store.add(units, vectors=vectors, keep_children=True)
         return [node.node_id for node in nodes]
@@ -213,15 +209,13 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
         Args:
             query: The query, with its embedding, its text, or both, as the mode needs them.
-            options: Of those of `factoid.store.SearchOptions` `granularity`, `parents`, `weights`, `lexical`, `fusion`,
-                `min_score`, `expand`, `parameters`, `refine`, `rerank` and `candidates`; `doc_ids` and `node_ids` in place of the
-                query's (empty ones admit nothing); and for mode `mmr` `mmr_threshold` in place of the query's, else 0.5, and how
-                many nodes to choose from: `mmr_prefetch_k`, or `mmr_prefetch_factor` as a multiple of k (4). None is as good as
-                absent.
+            options: Those of `factoid.store.SearchOptions`, but `doc_ids` and `node_ids` in place of the query's (empty ones
+                admit nothing), and for mode `mmr` `mmr_threshold` in place of the query's, else 0.5, and how many nodes to choose
+                from, `mmr_prefetch_k`, else four times k. None is as good as absent.
 
         Raises:
-            InvalidInputError: No embedding, k below 1, another mode, unknown options, or a granularity that the store does not
-                search or has no nodes of.
+            InvalidInputError: No embedding, k below 1, another mode, or a granularity that the store does not search or has no
+                nodes of. An unknown option is a TypeError.
             EncoderMismatchError: The embedding has another dimension than the store's.
         """
         search = self.search_options(query, options)
@@ -243,20 +237,15 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def search_options(self, query: VectorStoreQuery, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the core's search is called with, apart from the vector; for arguments and errors see `query`."""
         search: dict[str, Any] = {"granularity": self.granularity, "parents": self.parents, "k": query.similarity_top_k}
-        for name, value in options.items():
-            if name not in _OPTIONS:
-                raise InvalidInputError(f"unknown option {name!r}: expected some of {', '.join(_OPTIONS)}")
-            if value is not None:
-                search[_OPTIONS[name]] = value
+        search |= {_NAMES.get(name, name): value for name, value in options.items() if value is not None}
         if query.filters is not None:
             search["filter"] = to_tree(query.filters)
         search.setdefault("document_ids", query.doc_ids)
         # A VectorStoreIndex gives its retriever an empty list of node ids where the store keeps the nodes.
         search.setdefault("unit_ids", query.node_ids or None)
-        fetch_factor = search.pop("fetch_factor", 4.0)
         if query.mode == VectorStoreQueryMode.MMR:
             search.setdefault("mmr", 0.5 if query.mmr_threshold is None else query.mmr_threshold)
-            search.setdefault("fetch_k", max(1, int(fetch_factor * query.similarity_top_k)))
+            search.setdefault("fetch_k", 4 * query.similarity_top_k)
         else:
             search.pop("mmr", None)
         if query.mode not in _MODES:

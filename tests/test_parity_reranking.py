@@ -12,6 +12,7 @@ pytest.importorskip("llama_index.core")
 from langchain_core.documents import Document
 from llama_index.core import StorageContext, VectorStoreIndex
 from llama_index.core.schema import NodeWithScore, TextNode
+from pydantic import ValidationError
 
 from factoid import AnyGranularityRanker
 from factoid import Document as CoreDocument
@@ -82,6 +83,21 @@ def test_searches_that_are_ranked_again_are_the_same(granularity: str, parents: 
     plain = {name: value for name, value in options.items() if name != "rerank"}
     assert [text for text, *_ in langchain(query, **options)] != [text for text, *_ in langchain(query, **plain)]
     assert max(score for _, score, *_ in one) > 2  # no cosine
+
+
+@pytest.mark.parametrize("kind", [AnyGranularityReranker, AnyGranularityRerank])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"granularity": "document"}, "ranked as a passage"),
+        ({"parents": "document"}, "'passage' or 'unit'"),
+        ({"k": 0}, "greater than or equal to 1"),
+        ({"ranker": "colbert"}, "AnyGranularityRanker"),
+    ],
+)
+def test_fields_that_cannot_be(kind: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        kind(**{"ranker": AnyGranularityRanker(WordVectors()), **options})
 
 
 def test_a_rerankers_scores_are_no_relevance() -> None:

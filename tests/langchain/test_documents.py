@@ -86,9 +86,8 @@ def test_the_loader_with_pages():
     loaded = loader_documents(result, "page")
     assert [document.metadata for document in loaded] == [{"page": 1}, {"page": 2}]
     documents = DocumentIntelligenceTransformer().transform_documents(loaded)
-    text = " ".join(document.page_content for document in documents)
     assert {page for document in documents for page in document.metadata["pages"]} == {1, 2}
-    assert "Trevor Malone" in text
+    assert any("Trevor Malone" in document.page_content for document in documents)
 
 
 def test_markdown_becomes_parts_and_propositions():
@@ -139,9 +138,8 @@ async def test_summaries_in_the_metadata_of_documents(tmp_path):
         "table_summary_failures": {"2": "the model raised ValueError"},
     }
     script.fail, count = "", len(script.asked)
-    (again,) = await summarizer.atransform_documents(loaded)
+    assert await summarizer.atransform_documents(loaded) == [document]
     assert len(script.asked) == count  # failures are cached, too, but for those that another try may mend
-    assert again == document
     asynchronous = await DocumentIntelligenceTransformer(summarizer=summarizer).atransform_documents(loaded)
     assert asynchronous == DocumentIntelligenceTransformer(summarizer=summarizer).transform_documents(loaded)
 

@@ -11,7 +11,6 @@ from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
 from langchain_core.runnables import RunnableLambda
 
-from factoid.errors import InvalidInputError
 from factoid.propositions import PropositionCache, Usage
 from langchain_factoid import ChatModelPropositionizer, PropositionTextSplitter
 from tests.propositions.prompting.server import unit
@@ -57,8 +56,6 @@ async def test_chains_and_models_of_texts():
     llm = FakeListChatModel(responses=['["A."]'])
     assert await both(ChatModelPropositionizer(llm | StrOutputParser())) == [["A."]]
     assert await both(ChatModelPropositionizer(FakeListLLM(responses=['["A."]']))) == [["A."]]
-    with pytest.raises(InvalidInputError, match="no output parser"):
-        ChatModelPropositionizer(llm | JsonOutputParser()).propositionize(PASSAGES)
     [failed] = await both(ChatModelPropositionizer(RunnableLambda(lambda _: "Sorry.") | JsonOutputParser()))
     assert failed.reason == "unreadable output"
 

@@ -39,15 +39,9 @@ def similarities(store: MultiGranularFAISS, query: str) -> dict[str, float]:
 
 
 def test_relevance_is_half_of_one_plus_the_similarity(store: MultiGranularFAISS) -> None:
-    expected = {
-        document_id: min(max((1 + score) / 2, 0), 1) for document_id, score in similarities(store, "query").items()
-    }
+    expected = {id_: min(max((1 + score) / 2, 0), 1) for id_, score in similarities(store, "query").items()}
     found = store.similarity_search_with_relevance_scores("query", k=50, granularity="sentence", weights=Weights(0, 0))
     assert {document.id: relevance for document, relevance in found} == pytest.approx(expected, abs=1e-5)
-    relevances = [relevance for _, relevance in found]
-    assert relevances == sorted(relevances, reverse=True)
-    if store.store.similarity == "cosine":
-        assert 0 < relevances[-1] < relevances[0] < 1  # nothing was clipped
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.7, 1.0])

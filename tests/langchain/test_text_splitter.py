@@ -4,13 +4,16 @@ import threading
 from typing import Any
 
 import pytest
+from langchain_classic.retrievers import ParentDocumentRetriever
 from langchain_core.documents import Document
+from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import TextSplitter
 
 from factoid.errors import InvalidInputError
 from factoid.testing import ScriptedPropositionizer
 from langchain_factoid import PassageTextSplitter, PropositionTextSplitter
+from tests.langchain.documents import OLM
 
 TEXT = """# Kakapo
 
@@ -86,8 +89,15 @@ def test_the_callers_keys_are_never_lost(propositionizer: ScriptedPropositionize
     assert (chunk["section"], chunk["source_section"]) == ("Birds, Diet", "Birds")
     assert (chunk["granularity"], chunk["source_granularity"]) == ("passage", "page")
     assert (chunk["source_start_index"], chunk["source_source_start_index"]) == (9, 7)
-    fallback = PropositionTextSplitter(ScriptedPropositionizer({})).create_documents([TEXT], [{"fallback": "mine"}])
-    assert fallback[0].metadata["fallback"] == "mine"
+
+
+def test_failures_fall_back_and_are_reported() -> None:
+    splitter = PropositionTextSplitter(ScriptedPropositionizer({}))
+    assert splitter.last_report is None
+    chunks = splitter.create_documents([TEXT, "It swims."], [{"fallback": "mine"}, {}])
+    assert [chunk.metadata["fallback"] for chunk in chunks] == ["mine"] * 3 + ["not in the script"]
+    assert splitter.last_report is not None
+    assert splitter.last_report.failures == {"not in the script": 3}
 
 
 def test_passages_split_again_keep_both_places(propositionizer: ScriptedPropositionizer) -> None:
@@ -99,15 +109,6 @@ def test_passages_split_again_keep_both_places(propositionizer: ScriptedProposit
         assert chunk.metadata["source_start_index"] == passages[1].metadata["start_index"]
         assert (chunk.metadata["title"], chunk.metadata["section"]) == ("Kakapo", "Diet")
         assert "source_title" not in chunk.metadata
-
-
-def test_failures_fall_back_and_are_reported() -> None:
-    splitter = PropositionTextSplitter(ScriptedPropositionizer({}))
-    assert splitter.last_report is None
-    chunks = splitter.create_documents([TEXT])
-    assert {chunk.metadata["fallback"] for chunk in chunks} == {"not in the script"}
-    assert splitter.last_report is not None
-    assert splitter.last_report.failures == {"not in the script": 2}
 
 
 def test_bad_input_is_refused(propositionizer: ScriptedPropositionizer) -> None:
@@ -125,9 +126,6 @@ def test_bad_input_is_refused(propositionizer: ScriptedPropositionizer) -> None:
 
 
 def test_child_splitter_of_parent_document_retriever(embedding, propositionizer) -> None:
-    from langchain_classic.retrievers import ParentDocumentRetriever
-    from langchain_core.stores import InMemoryStore
-
     vectors, parents = InMemoryVectorStore(embedding), InMemoryStore()
     retriever = ParentDocumentRetriever(
         vectorstore=vectors,
@@ -135,11 +133,8 @@ def test_child_splitter_of_parent_document_retriever(embedding, propositionizer)
         child_splitter=PropositionTextSplitter(propositionizer),
         parent_splitter=PassageTextSplitter(),
     )
-    olm = Document(page_content="The olm lives in caves and has no eyes.", metadata={"source": "olm"}, id="o")
-    retriever.add_documents([Document(page_content=TEXT, id="k"), olm])
-    (found, *_) = retriever.invoke("What grinds the food finely?")
-    assert found.page_content == "It eats the fruit of the rimu tree. Its beak grinds food finely."
-    assert retriever.invoke("no eyes")[0].metadata["source"] == "olm"
-    children = vectors.similarity_search("no eyes", k=1)
-    assert children[0].page_content == "has no eyes."
-    assert {"doc_id", "start_index", "passage_id"} <= children[0].metadata.keys()
+    retriever.add_documents([Document(page_content=TEXT, id="k"), OLM])
+    assert retriever.invoke("no eyes")[0].metadata["year"] == OLM.metadata["year"]
+    [child] = vectors.similarity_search("no eyes", k=1)
+    assert child.page_content == "has no eyes."
+    assert {"doc_id", "start_index", "passage_id"} <= child.metadata.keys()

@@ -33,13 +33,9 @@ async def test_chunks_are_the_parents_of_their_facts(embed_model):
     assert await parser.acall(documents) == nodes
     passages = of(nodes, "passage")
     for chunk, passage in zip(chunks, passages, strict=True):
-        assert (passage.node_id, passage.text, passage.relationships) == (
-            chunk.node_id,
-            chunk.text,
-            chunk.relationships,
-        )
-        assert (passage.start_char_idx, passage.end_char_idx) == (chunk.start_char_idx, chunk.end_char_idx)
         assert passage.metadata == chunk.metadata | {"granularity": "passage"}
+        for name in ("node_id", "text", "relationships", "start_char_idx", "end_char_idx"):
+            assert getattr(passage, name) == getattr(chunk, name)
     texts = {document.node_id: document.text for document in documents}
     for kind in ("sentence", "proposition"):
         assert {relation(node, "PARENT") for node in of(nodes, kind)} == {chunk.node_id for chunk in chunks}

@@ -54,8 +54,6 @@ def test_report_counts_what_failed():
     assert parser.last_report is None
     nodes = parser([Document(text=TEXT)])
     assert parser.last_report.failures == {"not in the script": 2}
-    texts = ["The tower leans.", "It is old.", "The tower leans.", "The soil is soft.", "It is old."]
-    assert [node.text for node in nodes] == texts
     assert {node.metadata["fallback"] for node in nodes} == {"not in the script"}
 
 

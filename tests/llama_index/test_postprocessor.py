@@ -10,7 +10,6 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import ImageNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
-from pydantic import ValidationError
 
 from factoid import AnyGranularityRanker
 from factoid.errors import InvalidInputError
@@ -57,9 +56,6 @@ def test_nodes_come_back_in_a_new_order_with_their_best_sentence(chunks: list[No
         assert TEXT[match["start_char_idx"] : match["end_char_idx"]] == match["text"]
         assert match["granularity"] == "sentence"
         assert "matches" not in one.node.get_content(MetadataMode.LLM)
-    plain = rerank(granularity="passage").postprocess_nodes(chunks, query_str="where was anna born")
-    assert [(one.node.node_id, one.score) for one in plain] == [(one.node.node_id, one.score) for one in found]
-    assert all("matches" not in one.node.metadata for one in plain)
     assert all(chunk.score == 0.5 and "matches" not in chunk.node.metadata for chunk in chunks)
 
 
@@ -87,17 +83,3 @@ def test_nodes_without_a_text_stay() -> None:
     assert rerank().postprocess_nodes([], query_str="anna") == []
     with pytest.raises(InvalidInputError, match="pass query_str="):
         rerank().postprocess_nodes(nodes)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"granularity": "document"}, "ranked as a passage"),
-        ({"parents": "document"}, "'passage' or 'unit'"),
-        ({"k": 0}, "greater than or equal to 1"),
-        ({"ranker": "colbert"}, "AnyGranularityRanker"),
-    ],
-)
-def test_fields_that_cannot_be(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        AnyGranularityRerank(**{"ranker": AnyGranularityRanker(WordVectors()), **options})

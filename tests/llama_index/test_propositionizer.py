@@ -13,6 +13,7 @@ from llama_index_factoid import LLMPropositionizer
 from tests.propositions.prompting.server import unit
 
 PASSAGES = [unit("A and B.")]
+COUNTS = SimpleNamespace(prompt_tokens=7, completion_tokens=3, prompt_tokens_details={"cached_tokens": 4})
 
 
 class Saying(CustomLLM):
@@ -53,15 +54,7 @@ async def both(llm):
     [
         (None, {"prompt_tokens": 7, "completion_tokens": 3}, (2, 14, 6, 0)),
         ({"usage": {"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 4}}, {}, (2, 14, 6, 8)),
-        (
-            SimpleNamespace(
-                usage=SimpleNamespace(
-                    prompt_tokens=7, completion_tokens=3, prompt_tokens_details=SimpleNamespace(cached_tokens=4)
-                )
-            ),
-            {"prompt_tokens": 1},
-            (2, 14, 6, 8),
-        ),
+        (SimpleNamespace(usage=COUNTS), {"prompt_tokens": 1}, (2, 14, 6, 8)),
         ({"usage": None}, {}, (2, 0, 0, 0)),
     ],
 )

@@ -7,7 +7,6 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 from langchain_core.documents import Document
@@ -15,15 +14,8 @@ from langchain_core.runnables import Runnable
 from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
-from factoid.propositions import (
-    Decomposition,
-    PropositionCache,
-    Propositionizer,
-    Report,
-    SyntaxPropositionizer,
-    adecompose,
-    decompose,
-)
+from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, adecompose, decompose
+from factoid.propositions.cache import Cache
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy, check_policy
 from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
@@ -98,7 +90,7 @@ class PropositionTextSplitter(PassageTextSplitter):
         propositionizer: Propositionizer | None = None,
         *,
         unsupported: Policy = "drop",
-        cache: PropositionCache | str | Path | None = None,
+        cache: Cache = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)

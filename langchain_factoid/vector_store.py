@@ -19,9 +19,7 @@ from factoid.files.sqlite import FILE
 from factoid.filters import Filter
 from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.metadata import MetadataPolicy, check_metadata_policy
-from factoid.propositions.decompose import check_policy
 from factoid.propositions.prompting.chat import split_options
-from factoid.propositions.protocol import check_propositionizer
 from factoid.store import UnitStore
 from factoid.store.options import SearchOptions
 from factoid.store.transfer.merge import MergeReport
@@ -77,11 +75,8 @@ class MultiGranularFAISS(VectorStore):
         **options: Any,
     ) -> None:
         self._recipe, options = split_options(UnitStore.add_documents, options)
-        check_policy(self._recipe.get("unsupported", "drop"))  # all this before a store is made
-        check_metadata_policy(metadata)
+        check_metadata_policy(metadata)  # these two before a store is made
         SearchOptions(parents=parents or "document")
-        if self._recipe.get("propositionizer") is not None:
-            check_propositionizer(self._recipe["propositionizer"])
         if store is None:
             encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             store = UnitStore(encoder=encoding, **{"granularities": None} | options)

@@ -251,8 +251,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         if query.mode not in _MODES:
             raise InvalidInputError(
                 f"this store does not answer mode {str(getattr(query.mode, 'value', query.mode))!r}: use mode default, hybrid, "
-                "text_search, sparse or mmr, and fuse the results with those of another retriever in "
-                "llama_index.core.retrievers.QueryFusionRetriever"
+                "text_search, sparse or mmr"
             )
         if query.mode in TEXT_MODES:
             search["lexical"] = 1

@@ -75,8 +75,6 @@ def test_metadata_that_json_cannot_hold(embedding: Any, caplog: pytest.LogCaptur
         with pytest.raises(InvalidInputError, match=r"'published': 'date'.*metadata='coerce'"):
             store.add_texts(["Ice floats."], [metadata])
         assert store.add_texts(["Ice floats."], [{"page": 1}], ids=["a"]) == ["a"]
-    with pytest.raises(InvalidInputError, match="'coerce' or 'strict'"):
-        MultiGranularFAISS(embedding, metadata="lenient")  # type: ignore[arg-type]
 
 
 async def test_every_kind_of_iterable(embedding: Any) -> None:

@@ -56,14 +56,26 @@ async def test_bad_searches_are_refused(filled: MultiGranularFAISS, options: dic
         ("model", {}, "got str"),
         (None, {}, "got NoneType"),
         (HashEncoder(), {}, "got HashEncoder: wrap it in EncoderEmbeddings"),
-        (DeterministicFakeEmbedding(size=5), {"unsupported": "remove"}, "one of drop, keep, sentence, got 'remove'"),
-        (DeterministicFakeEmbedding(size=5), {"propositionizer": "gpt-4o"}, "expected a propositionizer"),
+        (DeterministicFakeEmbedding(size=5), {"parents": "page"}, "'passage', 'document' or 'unit'"),
+        (DeterministicFakeEmbedding(size=5), {"metadata": "lenient"}, "'coerce' or 'strict'"),
     ],
 )
 def test_what_is_refused_makes_no_store(tmp_path: Path, embedding: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         MultiGranularFAISS(embedding, path=tmp_path / "store", **options)
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unsupported": "remove"}, "one of drop, keep, sentence, got 'remove'"),
+        ({"propositionizer": "gpt-4o"}, "expected a propositionizer"),
+    ],
+)
+def test_what_makes_no_units(embedding: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        MultiGranularFAISS.from_documents([OLM], embedding, **options)
 
 
 def test_bad_embeddings_are_refused(embedding: Any, tmp_path: Path) -> None:

@@ -57,8 +57,6 @@ def test_parents_at_construction() -> None:
         assert store.similarity_search("thing2", k=1, parents="document") == [BOOK]
         passages = store.similarity_search("thing2", k=99, parents="passage")
         assert max(len(passage.page_content.split()) for passage in passages) <= 20
-    with pytest.raises(InvalidInputError, match="'passage', 'document' or 'unit'"):
-        MultiGranularFAISS(EMBEDDINGS, parents="page")
 
 
 def test_units_without_their_documents() -> None:

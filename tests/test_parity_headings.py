@@ -9,7 +9,7 @@ pytest.importorskip("llama_index.core")
 
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
-from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core import VectorStoreIndex
 from llama_index.core.schema import MetadataMode
 
 from factoid import UnitStore
@@ -51,11 +51,10 @@ def langchain(granularity: str, question: str) -> tuple[str, str, float]:
 
 
 def llama_index(granularity: str, question: str) -> tuple[str, str, float]:
-    index = VectorStoreIndex(
-        MultiGranularNodeParser(SENTENCES)([LlamaIndexDocument(text=entry.text) for entry in MANUALS]),
-        storage_context=StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore()),
-        embed_model=EncoderEmbedding(HashEncoder()),
+    index = VectorStoreIndex.from_vector_store(
+        MultiGranularFaissVectorStore(), embed_model=EncoderEmbedding(HashEncoder())
     )
+    index.insert_nodes(MultiGranularNodeParser(SENTENCES)([LlamaIndexDocument(text=entry.text) for entry in MANUALS]))
     (result,) = LlamaIndexRetriever(index, k=1, granularity=granularity, parents="unit").retrieve(question)
     assert result.score is not None
     return result.node.get_content(MetadataMode.LLM), result.node.get_content(MetadataMode.NONE), result.score

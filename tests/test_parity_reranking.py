@@ -10,7 +10,7 @@ pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
 
 from langchain_core.documents import Document
-from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core import VectorStoreIndex
 from llama_index.core.schema import NodeWithScore, TextNode
 from pydantic import ValidationError
 
@@ -114,12 +114,10 @@ def test_nodes_of_other_parsers_are_ranked_as_they_are() -> None:
     """Each is its own only unit, whether its place in the source is known or not."""
     nodes = [TextNode(text=text, id_=str(place)) for place, text in enumerate(CORPUS)]
     nodes += [TextNode(text="The ship Fram lies in Oslo.", id_="placed", start_char_idx=70, end_char_idx=97)]
-    store = MultiGranularFaissVectorStore()
-    index = VectorStoreIndex(
-        nodes,
-        storage_context=StorageContext.from_defaults(vector_store=store),
-        embed_model=EncoderEmbedding(HashEncoder()),
+    index = VectorStoreIndex.from_vector_store(
+        MultiGranularFaissVectorStore(), embed_model=EncoderEmbedding(HashEncoder())
     )
+    index.insert_nodes(nodes)
     ranker = AnyGranularityRanker(WordVectors())
     expected = ranker.rank(QUERIES[0], [node.text for node in nodes], "passage")
     for kind in ("sentence", "proposition", "passage"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.language_models.fake_chat_models import FakeListChatModel, FakeMessagesListChatModel
@@ -58,18 +57,6 @@ async def test_chains_and_models_of_texts():
     assert await both(ChatModelPropositionizer(FakeListLLM(responses=['["A."]']))) == [["A."]]
     [failed] = await both(ChatModelPropositionizer(RunnableLambda(lambda _: "Sorry.") | JsonOutputParser()))
     assert failed.reason == "unreadable output"
-
-
-async def test_callbacks_see_each_request():
-    seen = []
-
-    class Seen(BaseCallbackHandler):
-        def on_chat_model_start(self, serialized, messages, **kwargs):
-            seen.append(kwargs["tags"])
-
-    llm = FakeListChatModel(responses=['["A."]']).with_config(callbacks=[Seen()], tags=["propositions"])
-    await both(ChatModelPropositionizer(llm))
-    assert seen == [["propositions"]] * 2
 
 
 async def test_with_a_cache_a_model_is_asked_once(tmp_path):

@@ -1,4 +1,4 @@
-"""Scores: relevance from 0 to 1, thresholds, and fused granularities."""
+"""Scores: relevance from 0 to 1, and thresholds."""
 
 from __future__ import annotations
 
@@ -67,7 +67,6 @@ def test_score_threshold_in_every_search(store: MultiGranularFAISS) -> None:
     expected = [document for document, _ in scored[:10]]
     assert store.similarity_search_by_vector(vector, **options, score_threshold=least) == expected
     assert store.as_retriever(search_kwargs={**options, "score_threshold": least}).invoke("query") == expected
-    assert len(store.similarity_search("query", **options, score_threshold=None)) == 50
 
 
 def test_a_relevance_of_ones_own() -> None:

@@ -67,9 +67,5 @@ class TestRetriever(RetrieversIntegrationTests):
         return "Which parrot cannot fly?"
 
 
-class TestMixedRetriever(TestRetriever):
-    options = {"granularity": "mixed"}  # noqa: RUF012
-
-
 class TestDiverseRetriever(TestRetriever):
     options = {"search_type": "mmr", "granularity": "sentence"}  # noqa: RUF012

@@ -40,20 +40,14 @@ def sources(results):
     return [result.node.ref_doc_id for result in results]
 
 
-@pytest.mark.parametrize("options", [{}, {"store_nodes_override": True}])
-def test_index_from_documents(store, embed_model, parser, options):
+@pytest.mark.parametrize("options", [{}, {"store_nodes_override": True}, {"use_async": True}])
+async def test_index_from_documents(store, embed_model, parser, options):
     index = build(store, embed_model, parser, **options)
     assert len(store.get_nodes()) == 3 * (1 + 2 + 2)
     found = index.as_retriever(similarity_top_k=2).retrieve("Which tower leans?")
     assert sources(found) == ["pisa", "paris"]
     assert found[0].node.text == TEXTS["pisa"]
     assert found[0].score > found[1].score > 0
-
-
-async def test_index_built_with_async_adds(store, embed_model, parser):
-    # In a running loop, because outside one LlamaIndex leaves the loop that it makes unclosed.
-    index = build(store, embed_model, parser, use_async=True)
-    assert sources(index.as_retriever(similarity_top_k=2).retrieve("Which tower leans?")) == ["pisa", "paris"]
 
 
 def test_as_retriever_takes_granularity_filters_and_modes(store, embed_model, parser):

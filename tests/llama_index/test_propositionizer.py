@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
 from llama_index.core.bridge.pydantic import Field
-from llama_index.core.llms import CustomLLM, MockLLM
+from llama_index.core.llms import CustomLLM
 
 from llama_index_factoid import LLMPropositionizer
 from tests.propositions.prompting.server import unit
@@ -82,10 +82,3 @@ async def test_why_models_stop(raw, reason):
     for response in (chat(None, raw=raw), CompletionResponse(text="", raw=raw)):
         texts, _ = await both(Saying(response=response))
         assert texts.reason == reason
-
-
-async def test_the_frameworks_fake_model():
-    """It gives the prompt back, whose example is the first list in it."""
-    for chats in (False, True):
-        texts, _ = await both(MockLLM(is_chat_model=chats))
-        assert len(texts) == 13

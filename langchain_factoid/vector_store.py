@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 Ids = Iterable[str | None] | None
 Scored = tuple[Document, float]
-Metadatas = Iterable[Mapping[str, Any]]
+Metadatas = Iterable[Mapping[str, Any]] | None
 Embedded = Iterable[tuple[str, Sequence[float]]]
 
 
@@ -98,14 +98,14 @@ class MultiGranularFAISS(VectorStore):
 
     @classmethod
     def from_texts(
-        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas | None = None, **options: Any
+        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas = None, **options: Any
     ) -> Self:
         """Return a store that holds these texts; options are `ids` and those of the class."""
         return cls.from_documents(text_documents(texts, metadatas), embedding, **options)
 
     @classmethod
     async def afrom_texts(
-        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas | None = None, **options: Any
+        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas = None, **options: Any
     ) -> Self:
         """Do as `from_texts`."""
         return await cls.afrom_documents(text_documents(texts, metadatas), embedding, **options)
@@ -133,7 +133,7 @@ class MultiGranularFAISS(VectorStore):
         cls,
         text_embeddings: Embedded,
         embedding: Embeddings,
-        metadatas: Metadatas | None = None,
+        metadatas: Metadatas = None,
         ids: Ids = None,
         **options: Any,
     ) -> Self:
@@ -142,11 +142,11 @@ class MultiGranularFAISS(VectorStore):
         store.add_embeddings(text_embeddings, metadatas, ids)
         return store
 
-    def add_texts(self, texts: Iterable[str], metadatas: Metadatas | None = None, **options: Any) -> list[str]:
+    def add_texts(self, texts: Iterable[str], metadatas: Metadatas = None, **options: Any) -> list[str]:
         """Do as `add_documents` for texts and their metadata."""
         return self.add_documents(text_documents(texts, metadatas), **options)
 
-    async def aadd_texts(self, texts: Iterable[str], metadatas: Metadatas | None = None, **options: Any) -> list[str]:
+    async def aadd_texts(self, texts: Iterable[str], metadatas: Metadatas = None, **options: Any) -> list[str]:
         """Do as `add_texts`."""
         return await self.aadd_documents(text_documents(texts, metadatas), **options)
 
@@ -178,9 +178,7 @@ class MultiGranularFAISS(VectorStore):
         cores = _Cores(documents, ids, self._metadata)
         return self._report(await self.store.aadd_documents(cores, **self._recipe), cores)
 
-    def add_embeddings(
-        self, text_embeddings: Embedded, metadatas: Metadatas | None = None, ids: Ids = None
-    ) -> list[str]:
+    def add_embeddings(self, text_embeddings: Embedded, metadatas: Metadatas = None, ids: Ids = None) -> list[str]:
         """Add texts with embeddings that were made elsewhere, each as its own only unit at every granularity."""
         pairs = list(text_embeddings)
         texts = text_documents([text for text, _ in pairs], None if metadatas is None else list(metadatas))

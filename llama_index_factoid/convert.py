@@ -311,13 +311,14 @@ def to_result(hits: Sequence[Hit], k: int, *, parents: bool) -> MultiGranularQue
         similarities=[hit.score for _, (_, hit) in best],
         ids=[node_id for node_id, _ in best],
     )
-    for _, (_, hit) in best:
+    for node_id, (_, hit) in best:
         matches = hit.matches if parents else ()
         result.matches.append([{**_entry(match.unit), "score": match.score} for match in matches])
         units = [unit for part in (hit, *matches) for unit in part.neighbours]
         units.sort(key=lambda unit: (unit.start, unit.end))
         neighbours = {entry["id"]: entry for entry in map(_entry, units)}
-        result.neighbours.append(list(neighbours.values()))
+        alone = parents and neighbours.keys() <= {node_id}
+        result.neighbours.append([] if alone else list(neighbours.values()))
     return result
 
 

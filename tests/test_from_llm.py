@@ -19,7 +19,7 @@ from llama_index.core.llms import MockLLM
 
 import langchain_factoid
 import llama_index_factoid
-from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.errors import PropositionizerError
 from factoid.propositions import PromptPropositionizer, Usage
 from factoid.propositions.prompting.chat import ChatPropositionizer
 from factoid.propositions.prompting.prompt import PROMPT_VERSION, prompt_for
@@ -150,13 +150,6 @@ def test_the_prompt_is_figure_8_and_the_callers_context_goes_along():
     for make in (langchain, llama_index):
         make(Watching({})).propositionize([unit("A.")])
     assert seen == [(prompt_for(unit("A.")), "set")] * 2
-
-
-@pytest.mark.parametrize("value", ["gpt", None])
-@pytest.mark.parametrize("kind", [langchain_factoid.ChatModelPropositionizer, llama_index_factoid.LLMPropositionizer])
-def test_what_is_no_model_is_refused(kind, value):
-    with pytest.raises(InvalidInputError, match="expected a"):
-        kind(value)
 
 
 TEXT = "The Vasa sank in 1628. She was raised in 1961."

@@ -11,7 +11,6 @@ from langchain_core.documents import Document
 from factoid import UnitStore
 from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder
-from factoid.units import Granularity, make_unit
 from langchain_factoid import EmbeddingsEncoder, EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
 from tests.langchain.documents import GRANULARITIES, SENTENCES
 
@@ -57,16 +56,6 @@ def test_parents_at_construction() -> None:
         assert store.similarity_search("thing2", k=1, parents="document") == [BOOK]
         passages = store.similarity_search("thing2", k=99, parents="passage")
         assert max(len(passage.page_content.split()) for passage in passages) <= 20
-
-
-def test_units_without_their_documents() -> None:
-    place: dict[str, Any] = {"document_id": "d", "parent_id": "d", "start": 0, "end": 9}
-    with UnitStore(encoder=HashEncoder(), granularities=["passage"]) as core:
-        core.add([make_unit("Ice floats.", Granularity.PASSAGE, **place)])
-        store = MultiGranularFAISS(store=core)
-        assert [document.page_content for document in store.similarity_search("ice")] == ["Ice floats."]
-        with pytest.raises(InvalidInputError, match="parents='passage'"):
-            store.similarity_search("ice", parents="document")
 
 
 def test_a_store_that_is_given(tmp_path: Path) -> None:

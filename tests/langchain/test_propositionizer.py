@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableLambda
 from factoid.propositions import PropositionCache, Usage
 from langchain_factoid import ChatModelPropositionizer, PropositionTextSplitter
 from tests.propositions.prompting.server import unit
+from tests.scripted_models import LangChainModel, Script
 
 PASSAGES = [unit("A and B.")]
 
@@ -59,17 +60,12 @@ async def test_chains_and_models_of_texts():
     assert failed.reason == "unreadable output"
 
 
-async def test_with_a_cache_a_model_is_asked_once(tmp_path):
-    class Counting(FakeListChatModel):
-        def _call(self, *args, **kwargs):
-            asked.append(args)
-            return super()._call(*args, **kwargs)
-
-    asked = []
+def test_with_a_cache_a_model_is_asked_once(tmp_path):
+    script = Script({})
     for cache in (str(tmp_path / "cache"), PropositionCache(tmp_path / "cache")):
-        splitter = PropositionTextSplitter.from_llm(Counting(responses=['["Ann saw Ben."]']), cache=cache)
-        chunks = splitter.split_documents([Document("Ann saw Ben.")])
-        assert [chunk.page_content for chunk in chunks] == ["Ann saw Ben."]
-        assert await splitter.atransform_documents([Document("Ann saw Ben.")]) == chunks
-        assert splitter.last_report.cached == 1
-    assert len(asked) == 1
+        splitter = PropositionTextSplitter.from_llm(LangChainModel(script=script), cache=cache)
+        assert [chunk.page_content for chunk in splitter.split_documents([Document("Ann saw Ben.")])] == [
+            "Ann saw Ben."
+        ]
+    assert splitter.last_report.cached == 1
+    assert list(script.asked.values()) == [1]

@@ -82,3 +82,13 @@ def test_a_relevance_of_ones_own() -> None:
 def test_relevance_needs_similarities(store: MultiGranularFAISS) -> None:
     with pytest.raises(InvalidInputError, match="fusion='max'"):
         store.similarity_search_with_relevance_scores("query", granularity="mixed", fusion="rrf")
+
+
+def test_no_cosine_is_above_1() -> None:
+    embedding = DeterministicFakeEmbedding(size=7)
+    with MultiGranularFAISS(embedding, granularities=["passage"], similarity="cosine") as store:
+        store.add_texts(TEXTS)
+        for text in TEXTS:
+            [(found, score)] = store.similarity_search_with_score(text, k=1)
+            assert found.page_content == text
+            assert 0.9999 < score <= 1

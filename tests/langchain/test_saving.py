@@ -42,6 +42,13 @@ def test_bad_places_are_refused(embedding: Any, tmp_path: Path) -> None:
     assert not (tmp_path / "nowhere").exists()
 
 
+def test_settings_are_those_of_the_store(embedding: Any, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"granularities": ("sentence",), "similarity": "cosine", "path": tmp_path / "store"}
+    MultiGranularFAISS.from_documents([OLM], embedding, **options).close()
+    with MultiGranularFAISS.load_local(tmp_path / "store", embedding) as opened:
+        assert (opened.store.granularities, opened.store.similarity) == (("sentence",), "cosine")
+
+
 def test_merging(filled: MultiGranularFAISS, embedding: Any, tmp_path: Path) -> None:
     changed = Document(id="olm", page_content="The olm is blind.", metadata={"year": 2000})
     with MultiGranularFAISS.from_documents([changed], embedding, path=tmp_path / "other") as other:

@@ -4,16 +4,12 @@ import threading
 from typing import Any
 
 import pytest
-from langchain_classic.retrievers import ParentDocumentRetriever
 from langchain_core.documents import Document
-from langchain_core.stores import InMemoryStore
-from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import TextSplitter
 
 from factoid.errors import InvalidInputError
 from factoid.testing import ScriptedPropositionizer
 from langchain_factoid import PassageTextSplitter, PropositionTextSplitter
-from tests.langchain.documents import OLM
 
 TEXT = """# Kakapo
 
@@ -123,18 +119,3 @@ def test_bad_input_is_refused(propositionizer: ScriptedPropositionizer) -> None:
         PassageTextSplitter(words=0)
     with pytest.raises(InvalidInputError, match="unsupported must be one of"):
         PropositionTextSplitter(propositionizer, unsupported="guess")  # type: ignore[arg-type]
-
-
-def test_child_splitter_of_parent_document_retriever(embedding, propositionizer) -> None:
-    vectors, parents = InMemoryVectorStore(embedding), InMemoryStore()
-    retriever = ParentDocumentRetriever(
-        vectorstore=vectors,
-        docstore=parents,
-        child_splitter=PropositionTextSplitter(propositionizer),
-        parent_splitter=PassageTextSplitter(),
-    )
-    retriever.add_documents([Document(page_content=TEXT, id="k"), OLM])
-    assert retriever.invoke("no eyes")[0].metadata["year"] == OLM.metadata["year"]
-    [child] = vectors.similarity_search("no eyes", k=1)
-    assert child.page_content == "has no eyes."
-    assert {"doc_id", "start_index", "passage_id"} <= child.metadata.keys()

@@ -45,6 +45,7 @@ def test_delete(filled: MultiGranularFAISS) -> None:
     filled.delete(filter={"year": {"$gt": 1700}})
     filled.delete(filter=lambda metadata: metadata["year"] < 1000)
     assert filled.similarity_search("it", k=9) == [TITAN]
+    assert filled.similarity_search("it", document_ids=[]) == []
 
 
 def test_failed_decompositions_are_reported(embedding: Any) -> None:

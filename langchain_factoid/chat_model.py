@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
@@ -14,10 +13,9 @@ from factoid.entities.reader import ChatReader
 from factoid.errors import InvalidInputError
 from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, Task
 from factoid.propositions.prompting.cost import Usage
+from langchain_factoid.embeddings import model_name
 
-# Where LangChain's integrations keep the name of their model, and wrappers what they wrap.
-_MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")
-_WRAPPED = ("bound", "runnable", "first")
+_WRAPPED = ("bound", "runnable", "first")  # where LangChain's runnables keep what they wrap
 
 
 class ChatModelPropositionizer(ChatPropositionizer):
@@ -42,13 +40,6 @@ class ChatModelPropositionizer(ChatPropositionizer):
         super().__init__(**options)
         self.llm = llm
         self.model = model or _name(llm)
-        kind = type(llm)
-        # LangChain awaits a model without async methods in the loop's few threads; ours are as many as asked for.
-        self._can_asend = not (
-            isinstance(llm, BaseChatModel)
-            and kind._agenerate is BaseChatModel._agenerate  # type: ignore[attr-defined]
-            and kind._astream is BaseChatModel._astream  # type: ignore[attr-defined]
-        )
 
     def _send(self, prompt: str) -> Reply:
         return _read(self.llm.invoke(prompt), self.task)
@@ -65,13 +56,7 @@ class ChatModelReader(ChatReader):
 
     Args:
         llm: A chat model, or a runnable that takes a prompt and gives a message or a text.
-        max_tokens: Most tokens of an answer, by default 10 as in the paper, where `llm` is a model that has such a setting.
-            None for the model's own: models that think before they answer need more.
-        batch_size: Requests at a time of `read_batch` and `aread_batch`.
-        prompt: Makes the prompt of a question and its documents; `factoid.entities.prompts.question_prompt` by default.
-
-    Raises:
-        InvalidInputError: `llm` is no runnable, or `max_tokens` or `batch_size` is below 1.
+        options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `batch_size` and `prompt`.
     """
 
     def __init__(self, llm: Runnable[Any, Any], **options: Any) -> None:
@@ -122,8 +107,7 @@ def _read(answer: object, task: Task) -> Reply:
 
 def _name(llm: Runnable[Any, Any]) -> str:
     """Return the name of the model, or that of its class."""
-    names = (getattr(llm, field, None) for field in _MODEL_NAMES)
-    if name := next((name for name in names if isinstance(name, str) and name), ""):
+    if name := model_name(llm):
         return name
     wrapped = (getattr(llm, field, None) for field in _WRAPPED)
     inner = next((runnable for runnable in wrapped if isinstance(runnable, Runnable)), None)

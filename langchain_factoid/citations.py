@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, closing
+from itertools import chain
 from typing import Any
 
 from langchain_core.documents import Document
@@ -16,7 +17,7 @@ from pydantic import ConfigDict
 from typing_extensions import override
 
 from factoid.errors import InvalidInputError
-from factoid.late_interaction import CitedSentence, PropCite
+from factoid.late_interaction import CitedAnswer, CitedSentence, PropCite
 from langchain_factoid.convert import to_passage
 
 _VERSION = {"output_version": "v1"}  # the content is standard blocks already
@@ -42,8 +43,7 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
         answer_key, documents_key: Keys of the input.
 
     Raises:
-        pydantic.ValidationError: A field has an invalid value. It is a ValueError.
-        InvalidInputError: On a call, if the input has no answer or no documents, or these came after the answer had begun.
+        InvalidInputError: On a call, if the input has no answer or no documents.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -57,11 +57,6 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
         """Return the answer with its citations."""
         return self._call_with_config(self._invoke, input, config, **kwargs)
-
-    @override
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
-        """Do as `invoke`, with the model in another thread."""
-        return await self._acall_with_config(self._ainvoke, input, config, **kwargs)
 
     @override
     def stream(
@@ -102,28 +97,16 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
     def _invoke(self, item: Any) -> AIMessage:
         parts = _Input(self)
         answer, documents = parts.take(item), parts.checked()
-        cited = self.citer.cite(answer, map(to_passage, documents))
-        return parts.message(cited.sentences)
-
-    async def _ainvoke(self, item: Any) -> AIMessage:
-        parts = _Input(self)
-        answer, documents = parts.take(item), parts.checked()
-        cited = await self.citer.acite(answer, map(to_passage, documents))
-        return parts.message(cited.sentences)
+        return parts.message(self.citer.cite(answer, map(to_passage, documents)))
 
     def _transform(self, inputs: Iterator[Any]) -> Iterator[AIMessageChunk]:
         parts, start = _Input(self), ""
-        for item in inputs:
-            start += parts.take(item)
+        texts = map(parts.take, inputs)
+        for text in texts:
+            start += text
             if start and parts.documents is not None:
                 break
-
-        def texts() -> Iterator[str]:
-            yield start
-            for item in inputs:
-                yield parts.take(item)
-
-        with closing(self.citer.stream(texts(), map(to_passage, parts.checked()))) as sentences:
+        with closing(self.citer.stream(chain([start], texts), map(to_passage, parts.checked()))) as sentences:
             for sentence in sentences:
                 yield parts.chunk(sentence)
         yield parts.rest()
@@ -155,7 +138,6 @@ class _Input:
         self._message: AIMessage | None = None
         self._blocks: list[str | dict[Any, Any]] = []  # of a whole message, such as its reasoning
         self._has_answer = False
-        self._begun = False
 
     def take(self, item: Any) -> str:
         answer = item
@@ -164,10 +146,6 @@ class _Input:
             answer = item.get(runnable.answer_key)
             documents = item.get(runnable.documents_key)
             if documents is not None and runnable.documents is None:
-                if self._begun:
-                    raise InvalidInputError(
-                        f"documents under {runnable.documents_key!r} came after the answer had begun: pass them before it"
-                    )
                 self.documents = [*(self.documents or ()), *documents]
             if answer is None:
                 return ""
@@ -187,18 +165,14 @@ class _Input:
                 f"expected a mapping with {runnable.answer_key!r} and {runnable.documents_key!r}, got no {missing!r}: name other "
                 "keys with answer_key= and documents_key=, or pass documents= to the runnable"
             )
-        self._begun = True
         return self.documents
 
-    def message(self, sentences: Iterable[CitedSentence]) -> AIMessage:
-        sentences = list(sentences)
-        text = "".join(sentence.text for sentence in sentences)
-        annotations = [annotation for sentence in sentences for annotation in self._annotations(sentence)]
-        content = [*self._blocks, {"type": "text", "text": text, "annotations": annotations}]
-        if self._message is None:
-            return AIMessage(content=content, response_metadata=_VERSION)
-        metadata = self._message.response_metadata | _VERSION
-        return self._message.model_copy(update={"content": content, "response_metadata": metadata})
+    def message(self, answer: CitedAnswer) -> AIMessage:
+        annotations = [annotation for sentence in answer.sentences for annotation in self._annotations(sentence)]
+        content = [*self._blocks, {"type": "text", "text": answer.text, "annotations": annotations}]
+        message = self._message or AIMessage(content=[])
+        metadata = message.response_metadata | _VERSION
+        return message.model_copy(update={"content": content, "response_metadata": metadata})
 
     def chunk(self, sentence: CitedSentence) -> AIMessageChunk:
         """Return a sentence; with the same index, the blocks of all sentences add up to one."""
@@ -207,9 +181,7 @@ class _Input:
 
     def rest(self) -> AIMessageChunk:
         """Return what the incoming message has beside its text, which ends a stream."""
-        message = self._message
-        if message is None:
-            return AIMessageChunk(content=[], response_metadata=_VERSION)
+        message = self._message or AIMessageChunk(content=[])
         metadata = message.response_metadata | _VERSION
         if isinstance(message, AIMessageChunk):
             return message.model_copy(update={"response_metadata": metadata})

@@ -8,7 +8,7 @@ Fields that factoid adds to metadata never replace the caller's: a different val
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from itertools import repeat, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 from langchain_core.documents import Document
@@ -54,9 +54,6 @@ class RetrievedDocument(Document):
         return self.without_query().to_json()
 
 
-_STRATEGIES = {"COSINE": "cosine", "MAX_INNER_PRODUCT": "inner_product", "DOT_PRODUCT": "inner_product"}
-
-
 def to_core(
     document: Document,
     document_id: str | None = None,
@@ -88,21 +85,20 @@ def to_passage(document: Document) -> CoreDocument:
 
 def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None) -> Iterator[Document]:
     """Yield texts as documents; raise as `in_step`."""
-    for text, metadata in in_step(texts, metadatas=metadatas or None):
+    for text, metadata in in_step(texts, "metadatas", metadatas or None):
         yield Document(page_content=text, metadata=dict(metadata or {}))
 
 
-def in_step(items: Iterable[Any], **named: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
-    """Yield each document or text with its value of the one keyword, or with None where that is None.
+def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
+    """Yield each document or text with its value, or with None where there are no values.
 
     Another number of values than of items is an InvalidInputError: for lists at once, else when one of them ends.
     """
-    [(name, values)] = named.items()
     for argument in (items, values):
         if isinstance(argument, str | Document):
             raise InvalidInputError(f"expected a list, got a single {type(argument).__name__}: {argument!r:.60}")
     if values is None:
-        yield from zip(items, repeat(None), strict=False)
+        yield from ((item, None) for item in items)
         return
     message = f"the number of {name} must match the number of texts"
     if isinstance(items, Sized) and isinstance(values, Sized) and len(items) != len(values):
@@ -188,14 +184,3 @@ def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE)
         Document(page_content=with_heading(to_core(document), template), metadata=document.metadata, id=document.id)
         for document in documents
     ]
-
-
-def similarity_named(distance_strategy: str) -> str:
-    """Return the similarity that a distance strategy of the community's FAISS names."""
-    strategy = str(getattr(distance_strategy, "value", distance_strategy))
-    if strategy not in _STRATEGIES:
-        raise InvalidInputError(
-            f"distance_strategy must be one of {', '.join(_STRATEGIES)}, got {strategy!r}: vectors of unit length rank by "
-            "their cosines as they do by Euclidean distance"
-        )
-    return _STRATEGIES[strategy]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import BaseDocumentTransformer, Document
@@ -21,7 +19,7 @@ from factoid.documents.read import Loaded, read_loaded
 from factoid.documents.summarize import SUMMARIES, SummaryReport
 from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
 from factoid.errors import InvalidInputError
-from factoid.propositions import PropositionCache
+from factoid.propositions.cache import Cache
 from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import stored_document
 
@@ -33,12 +31,7 @@ class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
     """
 
     def __init__(
-        self,
-        llm: Runnable[Any, Any],
-        *,
-        cache: PropositionCache | str | Path | None = None,
-        keep_completions: bool = False,
-        **options: Any,
+        self, llm: Runnable[Any, Any], *, cache: Cache = None, keep_completions: bool = False, **options: Any
     ) -> None:
         task = replace(SUMMARIES, keeps_completions=keep_completions)
         super().__init__(ChatModelPropositionizer(llm, task=task, **options), cache=cache)
@@ -50,14 +43,6 @@ class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
         Summaries are plain strings, in the order of the tables, "" where one failed (`table_summary_failures` says why).
         """
         return [_whole(loaded, self.summarize(loaded.document.tables)) for loaded in _read(documents)]
-
-    @override
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Do as `transform_documents`, without blocking the event loop."""
-        return [
-            _whole(loaded, await self.asummarize(loaded.document.tables))
-            for loaded in await asyncio.to_thread(_read, documents)
-        ]
 
 
 class DocumentIntelligenceTransformer(BaseDocumentTransformer):
@@ -90,21 +75,8 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     @override
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the parts of loaded documents, in order."""
-        return [
-            part
-            for loaded in _read(documents, self._options)
-            for part in self._parts(loaded.document, loaded.metadata, self._summarized(loaded.document))
-        ]
-
-    @override
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Do as `transform_documents`, without blocking the event loop."""
-        parts: list[Document] = []
-        for loaded in await asyncio.to_thread(_read, documents, self._options):
-            tables = loaded.document.tables
-            summaries = await self._summarizer.asummarize(tables) if self._summarizer else None
-            parts += await asyncio.to_thread(self._parts, loaded.document, loaded.metadata, summaries)
-        return parts
+        loaded_documents = _read(documents, self._options)
+        return [part for loaded in loaded_documents for part in self._parts(loaded.document, loaded.metadata)]
 
     def transform_result(
         self, result: str | PathLike[str] | Any, *, metadata: dict[str, Any] | None = None
@@ -115,15 +87,10 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
             UnreadableFileError: The file is missing, no JSON or cut off.
             InvalidInputError: It is JSON of something else.
         """
-        document = clean(read_layout(result), self._options)
-        return self._parts(document, metadata or {}, self._summarized(document))
+        return self._parts(clean(read_layout(result), self._options), metadata or {})
 
-    def _summarized(self, document: LayoutDocument) -> SummaryReport | None:
-        return self._summarizer.summarize(document.tables) if self._summarizer else None
-
-    def _parts(
-        self, document: LayoutDocument, metadata: dict[str, Any], summaries: SummaryReport | None
-    ) -> list[Document]:
+    def _parts(self, document: LayoutDocument, metadata: dict[str, Any]) -> list[Document]:
+        summaries = self._summarizer.summarize(document.tables) if self._summarizer else None
         documents = []
         for part, summary in parts_with_summaries(document, self._kinds, summaries, metadata):
             documents.append(stored_document(part))

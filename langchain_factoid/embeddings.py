@@ -11,7 +11,7 @@ from factoid.encode import Encoder, Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
 
 # Where LangChain's integrations keep the name of their model.
-_MODEL_NAMES = ("model", "model_name", "model_id")
+_MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 
 
 class EmbeddingsEncoder:
@@ -30,8 +30,7 @@ class EmbeddingsEncoder:
             raise InvalidInputError(f"expected LangChain Embeddings, got {type(embeddings).__name__}{hint}")
         self.embeddings = embeddings
         inner = getattr(embeddings, "underlying_embeddings", embeddings)  # as CacheBackedEmbeddings has it
-        models = [getattr(inner, field, None) for field in _MODEL_NAMES]
-        model = next((model for model in models if isinstance(model, str) and model), "")
+        model = model_name(inner)
         # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
         self.name = name or (model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})")
 
@@ -75,13 +74,18 @@ class EncoderEmbeddings(Embeddings):
         return self.encoder.encode_queries([text])[0].tolist()  # type: ignore[no-any-return]
 
 
+def model_name(model: object) -> str:
+    """Return the name of the model behind an embeddings or a chat model of LangChain's, or ""."""
+    names = (getattr(model, field, None) for field in _MODEL_NAMES)
+    return next((name for name in names if isinstance(name, str) and name), "")
+
+
 def to_matrix(vectors: Sequence[Sequence[float]], count: int) -> Vectors:
     """Return the vectors of `count` texts as one float32 array; refuse other numbers and dimensions. Shape: (count, dim)."""
-    if len(vectors) != count:
-        raise EncoderMismatchError(
-            f"the embeddings returned {len(vectors)} vectors for {count} texts: expected one each"
-        )
     sizes = {len(vector) for vector in vectors}
-    if len(sizes) > 1:
-        raise EncoderMismatchError(f"the embeddings returned vectors of different dimensions: {sorted(sizes)}")
+    if len(vectors) != count or len(sizes) > 1:
+        raise EncoderMismatchError(
+            f"expected one vector for each of {count} texts, of one dimension: the embeddings returned {len(vectors)} of the "
+            f"dimensions {sorted(sizes)}"
+        )
     return np.array(vectors, dtype=np.float32).reshape(count, *sizes or (0,))

@@ -36,7 +36,8 @@ class EntityRetriever(BaseRetriever):
     taken from the article. The id is that of the document that an article was made of. Documents of the fallback come as
     they are, without those whose text is in an earlier one.
 
-    `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
+    `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`. Fields
+    cannot be set once the retriever is made.
 
     Attributes:
         articles, linker, words, k, granularity, propositionizer, hybrid, ambiguous, filter: As in
@@ -45,11 +46,10 @@ class EntityRetriever(BaseRetriever):
         fallback: A LangChain retriever, asked when no entity has an article.
 
     Raises:
-        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
         UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, frozen=True)
 
     articles: ArticleStore | str | Path
     linker: Any = None
@@ -63,25 +63,17 @@ class EntityRetriever(BaseRetriever):
     ambiguous: Ambiguous = "first"
     filter: Any = None
 
-    _built: tuple[dict[str, Any], CoreRetriever] | None = PrivateAttr(default=None)
+    _core: CoreRetriever = PrivateAttr()
 
     @override
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        _ = self._core  # refuses bad fields now
-
-    @property
-    def _core(self) -> CoreRetriever:
-        """The core's retriever with the fields as they are now: they may be set, also in a copy."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
-        if self._built is None or self._built[0] != fields:
-            options = dict(fields)
-            if self.encoder is not None and not isinstance(self.encoder, Encoder):
-                options["encoder"] = EmbeddingsEncoder(self.encoder)
-            if self.fallback is not None:  # asked here, with its callbacks; the core has only to know that there is one
-                options["fallback"] = lambda *_: ()
-            self._built = fields, CoreRetriever(**options)
-        return self._built[1]
+        options = {name: getattr(self, name) for name in _FIELDS}
+        if self.encoder is not None and not isinstance(self.encoder, Encoder):
+            options["encoder"] = EmbeddingsEncoder(self.encoder)
+        if self.fallback is not None:  # asked here, with its callbacks; the core has only to know that there is one
+            options["fallback"] = lambda *_: ()
+        self._core = CoreRetriever(**options)
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], **options: Any) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
@@ -35,9 +35,6 @@ class AnyGranularityReranker(BaseDocumentCompressor):
         ranker: The core's ranker, which holds the model.
         granularity, parents: As in its `rank`.
         k: How many documents come back; None for all.
-
-    Raises:
-        pydantic.ValidationError: A field has an invalid value. It is a ValueError.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -52,19 +49,9 @@ class AnyGranularityReranker(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """Return the best units, or the documents in their new order, best first."""
-        hits = self.ranker.rank(query, map(to_passage, documents), **self._options())
+        passages = map(to_passage, documents)
+        hits = self.ranker.rank(query, passages, self.granularity, parents=self.parents, k=self.k)
         return [_document(hit, documents[hit.position]) for hit in hits]
-
-    @override
-    async def acompress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
-    ) -> list[Document]:
-        """Do as `compress_documents`, with the model in another thread."""
-        hits = await self.ranker.arank(query, map(to_passage, documents), **self._options())
-        return [_document(hit, documents[hit.position]) for hit in hits]
-
-    def _options(self) -> dict[str, Any]:
-        return {"granularity": self.granularity, "parents": self.parents, "k": self.k}
 
 
 def _document(hit: SpanHit, document: Document) -> Document:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -17,8 +16,10 @@ from factoid.filters import Filter, parse_filter
 from factoid.search import Fusion, Weights
 from factoid.store.options import Parents, Reranker, SearchOptions
 from factoid.units import Hit
-from langchain_factoid.convert import hit_documents, with_headings
-from langchain_factoid.vector_store import MultiGranularFAISS, comparable
+from langchain_factoid.convert import hit_documents
+from langchain_factoid.vector_store import MultiGranularFAISS
+
+SearchType = Literal["hybrid", "similarity", "mmr"]
 
 
 class MultiGranularRetriever(BaseRetriever):
@@ -36,18 +37,11 @@ class MultiGranularRetriever(BaseRetriever):
         store: Where to search.
         k: How many documents, passages or units.
         granularity, parents, filter, fetch_k, expand, weights, lexical, fusion, rerank, candidates, min_score: As in
-            `factoid.store.SearchOptions`; of `granularity` and `parents` None is the store's.
+            `factoid.store.SearchOptions`; of `parents` None is the store's.
         search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words; "similarity"
-            without the words; "mmr" for maximal marginal relevance; or "similarity_score_threshold" to leave out what has a
-            relevance below `score_threshold`.
-        score_threshold: From 0 to 1, the scale of `MultiGranularFAISS.similarity_search_with_relevance_scores`; goes with
-            that search type, and only with it.
+            without the words; or "mmr" for maximal marginal relevance.
         lambda_mult: For "mmr", from 0 (only diversity counts) to 1 (it does not).
-        headings: Put title and section before the page_content, for models that read it (see `with_headings`).
         search_kwargs: Further options of a search.
-
-    Raises:
-        pydantic.ValidationError: A field has a value that it cannot have. It is a ValueError.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -57,8 +51,7 @@ class MultiGranularRetriever(BaseRetriever):
     granularity: str | Sequence[str] | None = None
     parents: Parents | None = None
     filter: Filter | None = None
-    search_type: Literal["hybrid", "similarity", "mmr", "similarity_score_threshold"] = "hybrid"
-    score_threshold: float | None = Field(default=None, ge=0, le=1)
+    search_type: SearchType = "hybrid"
     fetch_k: int = Field(default=20, ge=1)
     lambda_mult: float = Field(default=0.5, ge=0, le=1)
     expand: int = Field(default=0, ge=0)
@@ -67,23 +60,17 @@ class MultiGranularRetriever(BaseRetriever):
     fusion: Fusion | None = None
     rerank: Reranker | None = None
     candidates: int = Field(default=100, ge=1)
-    headings: bool = False
     min_score: float | None = None
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if (self.search_type == "similarity_score_threshold") != (self.score_threshold is not None):
-            raise InvalidInputError(
-                "score_threshold goes with search_type='similarity_score_threshold', and only with it: got "
-                f"search_type={self.search_type!r}, score_threshold={self.score_threshold}"
-            )
-        _, _, options = self._options({})
+        options = self._options({})
         if isinstance(options["filter"], Mapping):
             parse_filter(options["filter"])
         del options["k"]
         try:
-            SearchOptions.of(options).kinds(self.store.granularities)
+            SearchOptions.of(options).kinds(self.store.store.granularities)
         except TypeError as error:  # pydantic makes its own of ValueErrors only
             raise InvalidInputError(str(error)) from error
         return self
@@ -92,46 +79,29 @@ class MultiGranularRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        headings, threshold, options = self._options(options)
-        hits = self.store.store.search(query, **options)
-        return self._documents(hits, headings, threshold, options["parents"])
+        options = self._options(options)
+        return _documents(self.store.store.search(query, **options), options["parents"])
 
     @override
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        headings, threshold, options = self._options(options)
-        hits = await self.store._asearch(query, **options)
-        return self._documents(hits, headings, threshold, options["parents"])
+        options = self._options(options)
+        return _documents(await self.store._asearch(query, **options), options["parents"])
 
-    def _options(self, of_call: dict[str, Any]) -> tuple[bool, float | None, dict[str, Any]]:
-        """Return whether headings are asked for, the least relevance, and the options of the core's search."""
-        options = {name: getattr(self, name) for name in _SEARCH} | self.search_kwargs | of_call
-        headings = options.pop("headings", self.headings)
-        search_type = options.pop("search_type", self.search_type)
-        threshold = options.pop("score_threshold", self.score_threshold)
-        lambda_mult = options.pop("lambda_mult", self.lambda_mult)
-        if threshold is not None and search_type != "similarity_score_threshold":
-            options["score_threshold"] = threshold  # of a call: the least score
+    def _options(self, of_call: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of the core's search."""
+        options = {name: getattr(self, name) for name in _OPTIONS} | self.search_kwargs | of_call
+        search_type, lambda_mult = options.pop("search_type"), options.pop("lambda_mult")
+        if search_type not in get_args(SearchType):
+            raise InvalidInputError(f"search_type must be 'hybrid', 'similarity' or 'mmr', got {search_type!r}")
         if search_type == "mmr":
             options["mmr"] = lambda_mult
-        elif search_type == "similarity_score_threshold":
-            if threshold is None or not 0 <= threshold <= 1:
-                raise InvalidInputError(
-                    f"search_type={search_type!r} needs a score_threshold from 0 to 1, got {threshold!r}"
-                )
-            return headings, threshold, self.store._options(comparable(options))
-        elif search_type not in ("hybrid", "similarity"):
-            types = "'hybrid', 'similarity', 'mmr' or 'similarity_score_threshold'"
-            raise InvalidInputError(f"search_type must be {types}, got {search_type!r}")
-        return headings, None, self.store._options(options, hybrid=search_type == "hybrid")
-
-    def _documents(self, hits: list[Hit], headings: bool, threshold: float | None, parents: str) -> list[Document]:
-        if threshold is not None:
-            relevance = self.store._select_relevance_score_fn()
-            hits = [hit for hit in hits if relevance(hit.score) >= threshold]
-        documents = hit_documents(hits, scores=True, matches=parents != "unit")
-        return with_headings(documents) if headings else documents
+        return self.store._options(options, hybrid=search_type == "hybrid")
 
 
-_SEARCH = MultiGranularRetriever.model_fields.keys() & {"k", *(field.name for field in fields(SearchOptions))}
+_OPTIONS = MultiGranularRetriever.model_fields.keys() - BaseRetriever.model_fields.keys() - {"store", "search_kwargs"}
+
+
+def _documents(hits: list[Hit], parents: str) -> list[Document]:
+    return hit_documents(hits, scores=True, matches=parents != "unit")

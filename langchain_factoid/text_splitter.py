@@ -7,23 +7,15 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
 from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
-from factoid.propositions import (
-    Decomposition,
-    PropositionCache,
-    Propositionizer,
-    Report,
-    SyntaxPropositionizer,
-    adecompose,
-    decompose,
-)
+from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, adecompose, decompose
+from factoid.propositions.cache import Cache
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy, check_policy
 from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
@@ -32,9 +24,6 @@ from factoid.units import Document as CoreDocument
 from factoid.units import Unit
 from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import text_documents, to_core, unit_document
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 
 class PassageTextSplitter(TextSplitter):
@@ -51,15 +40,15 @@ class PassageTextSplitter(TextSplitter):
     * `section`: The headings above the passage, outermost first; before them the source's `section` if it is a string.
 
     Args:
-        words, min_words, nlp: As in `factoid.split_passages`.
+        words, min_words: As in `factoid.split_passages`.
 
     Raises:
         InvalidInputError: `words` or `min_words` is out of range.
     """
 
-    def __init__(self, *, words: int = 100, min_words: int = 50, nlp: Language | None = None) -> None:
+    def __init__(self, *, words: int = 100, min_words: int = 50) -> None:
         super().__init__()
-        self._cut = partial(split_passages, words=words, min_words=min_words, nlp=nlp)
+        self._cut = partial(split_passages, words=words, min_words=min_words)
         self._cut(CoreDocument(""))  # refuses sizes out of range here, not on first use
 
     def split_text(self, text: str) -> list[str]:
@@ -101,7 +90,7 @@ class PropositionTextSplitter(PassageTextSplitter):
         propositionizer: Propositionizer | None = None,
         *,
         unsupported: Policy = "drop",
-        cache: PropositionCache | str | Path | None = None,
+        cache: Cache = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)

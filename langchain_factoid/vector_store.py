@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -20,32 +19,21 @@ from factoid.files.sqlite import FILE
 from factoid.filters import Filter
 from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.metadata import MetadataPolicy, check_metadata_policy
-from factoid.propositions.decompose import check_policy
-from factoid.propositions.protocol import check_propositionizer
+from factoid.propositions.prompting.chat import split_options
 from factoid.store import UnitStore
-from factoid.store.options import FINEST_FIRST, SearchOptions
+from factoid.store.options import SearchOptions
 from factoid.store.transfer.merge import MergeReport
 from factoid.units import Document as CoreDocument
 from factoid.units import Hit, check_text
-from langchain_factoid.convert import (
-    hit_documents,
-    in_step,
-    similarity_named,
-    stored_document,
-    text_documents,
-    to_core,
-    unit_document,
-)
+from langchain_factoid.convert import hit_documents, in_step, stored_document, text_documents, to_core, unit_document
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings, to_matrix
 
 logger = logging.getLogger(__name__)
 
-S = TypeVar("S", bound="MultiGranularFAISS")
+Ids = Iterable[str | None] | None
 Scored = tuple[Document, float]
-Metadatas = Iterable[Mapping[str, Any]]
+Metadatas = Iterable[Mapping[str, Any]] | None
 Embedded = Iterable[tuple[str, Sequence[float]]]
-
-_RECIPE = ("propositionizer", "words", "min_words", "unsupported", "cache", "show_progress")
 
 
 class MultiGranularFAISS(VectorStore):
@@ -62,15 +50,12 @@ class MultiGranularFAISS(VectorStore):
         parents: What searches return unless they are told: "document", "passage" or "unit". None for documents or, in a
             store that has units without their documents, passages.
         metadata: "coerce" makes metadata what JSON can hold (a line in the log says which keys); "strict" refuses what is not.
-        distance_strategy: The community's names for `similarity`: "COSINE", or "MAX_INNER_PRODUCT" and "DOT_PRODUCT".
         relevance_score_fn: Makes a relevance, from 0 to 1, of a score; None for `(1 + score) / 2`, clipped.
         options: Those of `UnitStore.add_documents`, for all documents, and those of `factoid.UnitStore`, such as `path`;
             `granularities` is by default what the store has embedded, and all for an empty one.
 
     Attributes:
         store: The core store, for what LangChain has no name for.
-        granularities: What can be searched.
-        default_granularity: The finest of these, which a search compares with the query unless it is told.
         last_report: What the latest call that added documents did; None before the first.
 
     Raises:
@@ -86,18 +71,12 @@ class MultiGranularFAISS(VectorStore):
         store: UnitStore | None = None,
         parents: str | None = None,
         metadata: MetadataPolicy = "coerce",
-        distance_strategy: str | None = None,
         relevance_score_fn: Callable[[float], float] | None = None,
         **options: Any,
     ) -> None:
-        self._recipe = {name: options.pop(name) for name in _RECIPE if name in options}
-        check_policy(self._recipe.get("unsupported", "drop"))  # all this before a store is made
-        check_metadata_policy(metadata)
+        self._recipe, options = split_options(UnitStore.add_documents, options)
+        check_metadata_policy(metadata)  # these two before a store is made
         SearchOptions(parents=parents or "document")
-        if self._recipe.get("propositionizer") is not None:
-            check_propositionizer(self._recipe["propositionizer"])
-        if distance_strategy is not None:
-            options["similarity"] = similarity_named(distance_strategy)
         if store is None:
             encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             store = UnitStore(encoder=encoding, **{"granularities": None} | options)
@@ -105,12 +84,8 @@ class MultiGranularFAISS(VectorStore):
             raise InvalidInputError(
                 "store takes a UnitStore that has an encoder, and neither embedding nor options beside it"
             )
-        encoder: Any = store.encoder
-        self._embeddings = encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
         self.store = store
         self.parents = parents or ("passage" if store.lacks_texts else "document")
-        self.granularities = store.granularities
-        self.default_granularity = next(kind for kind in FINEST_FIRST if kind in store.granularities)
         self.last_report: AddReport | None = None
         self._metadata = metadata
         self._relevance = relevance_score_fn or _relevance
@@ -118,58 +93,65 @@ class MultiGranularFAISS(VectorStore):
     @property
     def embeddings(self) -> Embeddings:
         """What embeds queries."""
-        return self._embeddings
+        encoder: Any = self.store.encoder
+        return encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
 
     @classmethod
     def from_texts(
-        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas | None = None, **options: Any
+        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas = None, **options: Any
     ) -> Self:
         """Return a store that holds these texts; options are `ids` and those of the class."""
         return cls.from_documents(text_documents(texts, metadatas), embedding, **options)
 
     @classmethod
     async def afrom_texts(
-        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas | None = None, **options: Any
+        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas = None, **options: Any
     ) -> Self:
         """Do as `from_texts`."""
         return await cls.afrom_documents(text_documents(texts, metadatas), embedding, **options)
 
     @classmethod
-    def from_documents(cls, documents: Iterable[Document], embedding: Embeddings, **options: Any) -> Self:
-        """Return a store that holds these documents; options are `ids` and those of the class."""
-        ids = options.pop("ids", None)
-        with _closed_on_error(cls(embedding, **options)) as store:
-            store.add_documents(documents, ids)
+    def from_documents(
+        cls, documents: Iterable[Document], embedding: Embeddings, ids: Ids = None, **options: Any
+    ) -> Self:
+        """Return a store that holds these documents; options are those of the class."""
+        store = cls(embedding, **options)
+        store.add_documents(documents, ids)
         return store
 
     @classmethod
-    async def afrom_documents(cls, documents: Iterable[Document], embedding: Embeddings, **options: Any) -> Self:
+    async def afrom_documents(
+        cls, documents: Iterable[Document], embedding: Embeddings, ids: Ids = None, **options: Any
+    ) -> Self:
         """Do as `from_documents`."""
-        ids = options.pop("ids", None)
-        with _closed_on_error(await asyncio.to_thread(cls, embedding, **options)) as store:
-            await store.aadd_documents(documents, ids)
+        store = await asyncio.to_thread(cls, embedding, **options)
+        await store.aadd_documents(documents, ids)
         return store
 
     @classmethod
     def from_embeddings(
-        cls, text_embeddings: Embedded, embedding: Embeddings, metadatas: Metadatas | None = None, **options: Any
+        cls,
+        text_embeddings: Embedded,
+        embedding: Embeddings,
+        metadatas: Metadatas = None,
+        ids: Ids = None,
+        **options: Any,
     ) -> Self:
         """Return a store that holds these texts, as `add_embeddings` adds them; `embedding` embeds queries."""
-        ids = options.pop("ids", None)
-        with _closed_on_error(cls(embedding, **options)) as store:
-            store.add_embeddings(text_embeddings, metadatas, ids)
+        store = cls(embedding, **options)
+        store.add_embeddings(text_embeddings, metadatas, ids)
         return store
 
-    def add_texts(self, texts: Iterable[str], metadatas: Metadatas | None = None, **options: Any) -> list[str]:
+    def add_texts(self, texts: Iterable[str], metadatas: Metadatas = None, **options: Any) -> list[str]:
         """Do as `add_documents` for texts and their metadata."""
         return self.add_documents(text_documents(texts, metadatas), **options)
 
-    async def aadd_texts(self, texts: Iterable[str], metadatas: Metadatas | None = None, **options: Any) -> list[str]:
+    async def aadd_texts(self, texts: Iterable[str], metadatas: Metadatas = None, **options: Any) -> list[str]:
         """Do as `add_texts`."""
         return await self.aadd_documents(text_documents(texts, metadatas), **options)
 
     def add_documents(  # type: ignore[override]  # options are named: a wrong one is an error
-        self, documents: Iterable[Document], ids: Iterable[str | None] | None = None, *, batch_size: int | None = None
+        self, documents: Iterable[Document], ids: Ids = None, *, batch_size: int | None = None
     ) -> list[str]:
         """Add documents as `UnitStore.add_documents`; one with an id that is in the store replaces the stored one.
 
@@ -189,16 +171,14 @@ class MultiGranularFAISS(VectorStore):
         return self._report(self.store.add_documents(cores, **self._recipe), cores)
 
     async def aadd_documents(  # type: ignore[override]
-        self, documents: Iterable[Document], ids: Iterable[str | None] | None = None, *, batch_size: int | None = None
+        self, documents: Iterable[Document], ids: Ids = None, *, batch_size: int | None = None
     ) -> list[str]:
         """Do as `add_documents`. The iterable is read in threads."""
         del batch_size
         cores = _Cores(documents, ids, self._metadata)
         return self._report(await self.store.aadd_documents(cores, **self._recipe), cores)
 
-    def add_embeddings(
-        self, text_embeddings: Embedded, metadatas: Metadatas | None = None, ids: Iterable[str | None] | None = None
-    ) -> list[str]:
+    def add_embeddings(self, text_embeddings: Embedded, metadatas: Metadatas = None, ids: Ids = None) -> list[str]:
         """Add texts with embeddings that were made elsewhere, each as its own only unit at every granularity."""
         pairs = list(text_embeddings)
         texts = text_documents([text for text, _ in pairs], None if metadatas is None else list(metadatas))
@@ -241,10 +221,10 @@ class MultiGranularFAISS(VectorStore):
         Args:
             query: The question, as text.
             k: How many; fewer only if the store has fewer, or fewer pass.
-            options: Those of `factoid.store.SearchOptions`, which every search takes; of `parents` and `granularity` None is
-                the store's, words count only if `weights`, `lexical` or `fusion` is given, and `score_threshold` is another name
-                of `min_score` (in `similarity_search_with_relevance_scores` it is a relevance). Passages and units come with
-                their place in the document, as `PassageTextSplitter` describes it; what `expand` adds is under `neighbours`.
+            options: Those of `factoid.store.SearchOptions`, which every search takes; of `parents` None is the store's, words
+                count only if `weights`, `lexical` or `fusion` is given, and `score_threshold` is another name of `min_score` (in
+                `similarity_search_with_relevance_scores` it is a relevance). Passages and units come with their place in the
+                document, as `PassageTextSplitter` describes it; what `expand` adds is under `neighbours`.
 
         Raises:
             InvalidInputError: k or an option is out of range, or the store has no documents for its units. An unknown
@@ -322,28 +302,21 @@ class MultiGranularFAISS(VectorStore):
 
     def _options(self, options: dict[str, Any], *, hybrid: bool = False) -> dict[str, Any]:
         """Return options under the core's names, with the store's defaults; words count if asked for, or hybrid."""
-        if options.get("granularity") is None:
-            options["granularity"] = self.default_granularity
         if options.get("parents") is None:
             options["parents"] = self.parents
         if not hybrid and all(options.get(name) is None for name in ("weights", "lexical", "fusion")):
             options["lexical"] = 0
         if "score_threshold" in options:
-            threshold, least = options.pop("score_threshold"), options.get("min_score")
-            if least not in (None, threshold):
-                raise InvalidInputError(
-                    f"score_threshold is another name of min_score: got {threshold!r} and {least!r}"
-                )
-            options["min_score"] = threshold
+            options["min_score"] = options.pop("score_threshold")
         return options
 
     # Relevance scores: LangChain's own methods call these
 
     def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
-        return super()._similarity_search_with_relevance_scores(query, k, **comparable(options))
+        return super()._similarity_search_with_relevance_scores(query, k, **_comparable(options))
 
     async def _asimilarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
-        return await super()._asimilarity_search_with_relevance_scores(query, k, **comparable(options))
+        return await super()._asimilarity_search_with_relevance_scores(query, k, **_comparable(options))
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return self._relevance
@@ -388,28 +361,18 @@ class MultiGranularFAISS(VectorStore):
         """Save the indexes and close the store. Documents are on disk when the call that added them returns."""
         self.store.close()
 
-    async def aclose(self) -> None:
-        """Do as `close`."""
-        await asyncio.to_thread(self.close)
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
 
 class _Cores:
     """LangChain documents as the core takes them, with their ids and the changes of metadata so far."""
 
-    def __init__(self, documents: Iterable[Document], ids: Iterable[str | None] | None, policy: MetadataPolicy) -> None:
-        self._pairs = in_step(documents, ids=ids)
+    def __init__(self, documents: Iterable[Document], ids: Ids, policy: MetadataPolicy) -> None:
+        self._pairs = in_step(documents, "ids", ids)
         self._policy: MetadataPolicy = policy
         self.ids: list[str] = []
         self.changes: dict[str, str] = {}
@@ -421,7 +384,7 @@ class _Cores:
             yield core
 
 
-def comparable(options: dict[str, Any]) -> dict[str, Any]:
+def _comparable(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a search whose scores are to be similarities; refuse scores by ranks or of a ranker."""
     if options.get("fusion") == "rrf" or options.get("rerank") is not None:
         raise InvalidInputError(
@@ -434,15 +397,6 @@ def comparable(options: dict[str, Any]) -> dict[str, Any]:
 def _relevance(score: float) -> float:
     """Return (1 + score) / 2, clipped to 0 and 1: equal directions give 1, orthogonal ones 0.5."""
     return min(max((1 + score) / 2, 0.0), 1.0)
-
-
-@contextmanager
-def _closed_on_error(store: S) -> Iterator[S]:
-    try:
-        yield store
-    except BaseException:
-        store.close()
-        raise
 
 
 def _scored(hits: Sequence[Hit]) -> list[Scored]:

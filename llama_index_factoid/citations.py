@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterable, Iterable, Sequence
 from contextlib import aclosing, closing
 from typing import Any
@@ -77,7 +78,8 @@ class PropCiteQueryEngine(BaseQueryEngine):
         additional_source_nodes: Sequence[NodeWithScore] | None = None,
     ) -> RESPONSE_TYPE:
         """Do as `synthesize`, with the model in another thread."""
-        return await self._acited(await self._query_engine.asynthesize(query_bundle, nodes, additional_source_nodes))
+        response = await self._query_engine.asynthesize(query_bundle, nodes, additional_source_nodes)
+        return await asyncio.to_thread(self._cited, response)
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {"query_engine": self._query_engine}
@@ -86,21 +88,12 @@ class PropCiteQueryEngine(BaseQueryEngine):
         return self._cited(self._query_engine.query(query_bundle))
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        return await self._acited(await self._query_engine.aquery(query_bundle))
+        return await asyncio.to_thread(self._cited, await self._query_engine.aquery(query_bundle))
 
     def _cited(self, response: RESPONSE_TYPE) -> RESPONSE_TYPE:
         if isinstance(response, Response) and response.response:
             cited = self._citer.cite(response.response, _passages(response))
             return _whole(response, cited.text, cited.sentences)
-        return self._streamed(response)
-
-    async def _acited(self, response: RESPONSE_TYPE) -> RESPONSE_TYPE:
-        if isinstance(response, Response) and response.response:
-            cited = await self._citer.acite(response.response, _passages(response))
-            return _whole(response, cited.text, cited.sentences)
-        return self._streamed(response)
-
-    def _streamed(self, response: RESPONSE_TYPE) -> RESPONSE_TYPE:
         if isinstance(response, PydanticResponse):
             raise InvalidInputError(
                 "expected an answer in sentences to cite, got a PydanticResponse: leave output_cls out of the query engine"

@@ -47,7 +47,7 @@ from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree
 from factoid.metadata import with_fields
-from factoid.store import GRANULARITIES, UnitStore, to_json
+from factoid.store import GRANULARITIES
 from factoid.units import Document, Granularity, Hit, Unit, check_text, content_id
 
 Kind = Literal["passage", "sentence", "proposition"]
@@ -72,6 +72,12 @@ _CLASSES: dict[str, type[BaseNode]] = {
 def text_of(node: BaseNode) -> str:
     """Return a node's text without its metadata."""
     return node.get_content(metadata_mode=MetadataMode.NONE)
+
+
+def span_of(node: BaseNode) -> tuple[int, int] | None:
+    """Return where a node stands in its source, if it says so."""
+    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
+    return None if start is None or end is None else (start, end)
 
 
 def granularity_of(node: BaseNode) -> Granularity | None:
@@ -158,16 +164,14 @@ def to_nodes(
 def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]:
     """Return a node as a unit; one without a granularity is a passage, followed by itself as its own children.
 
-    A node without a source is its own document. Lone surrogates and metadata that JSON would change are refused.
+    A node without a source is its own document. Lone surrogates are refused.
     """
     text = text_of(node)
     check_text(text, f"the text of node {node.node_id!r}")
-    to_json(node.metadata)  # LlamaIndex would save NaN as None and a tuple as a list
     kind = granularity_of(node)
     document_id = node.ref_doc_id or node.node_id
     parent = node.parent_node if kind in (Granularity.SENTENCE, Granularity.PROPOSITION) else None
-    span = (getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None))
-    start, end = (0, 0) if None in span else span
+    start, end = span_of(node) or (0, 0)
     core = to_core(node)
     unit = Unit(
         id=node.node_id,
@@ -175,8 +179,8 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
         granularity=kind or Granularity.PASSAGE,
         document_id=document_id,
         parent_id=parent.node_id if parent else document_id,
-        start=start or 0,
-        end=end or 0,
+        start=start,
+        end=end,
         title=core.title,
         section=core.section,
         metadata=node.metadata | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None")},
@@ -184,13 +188,13 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
     )
     if kind is not None:
         return [unit]
-    ids = child_ids(node.node_id, granularities)  # from the node, so that one with an altered text replaces them
-    return [unit, *(replace(unit, id=ids[kind], granularity=kind, parent_id=unit.id) for kind in ids)]
-
-
-def child_ids(node_id: str, granularities: Sequence[Granularity]) -> dict[Granularity, str]:
-    """Return the ids under which a node without a granularity is its own child."""
-    return {kind: content_id("own child", kind, node_id) for kind in granularities if kind is not Granularity.PASSAGE}
+    children = [
+        # The id is from the node's, so that one with an altered text replaces them.
+        replace(unit, id=content_id("own child", kind, unit.id), granularity=kind, parent_id=unit.id)
+        for kind in granularities
+        if kind is not Granularity.PASSAGE
+    ]
+    return [unit, *children]
 
 
 def stored_nodes(units: Sequence[Unit]) -> list[BaseNode]:
@@ -284,9 +288,8 @@ def _offset(source_node: BaseNode) -> int | None:
     """Return where the node's text starts in its source, or None if that is not known."""
     if source_node.source_node is None:
         return 0
-    start, end = getattr(source_node, "start_char_idx", None), getattr(source_node, "end_char_idx", None)
-    known = start is not None and end is not None and end - start == len(text_of(source_node))
-    return start if known else None
+    span = span_of(source_node)
+    return span[0] if span and span[1] - span[0] == len(text_of(source_node)) else None
 
 
 @dataclass
@@ -402,18 +405,6 @@ def to_tree(filters: MetadataFilters | None) -> Tree | None:
     if len(parts) == 1:
         return parts[0]
     return AnyOf(parts) if filters.condition is FilterCondition.OR else All(parts)
-
-
-def checked_tree(store: UnitStore, filters: MetadataFilters | None) -> Tree | None:
-    """Return filters as a tree; refuse an operator that cannot compare some stored value, as LlamaIndex's reference does."""
-    tree = to_tree(filters)
-    if tree is None or (mismatch := store.mismatch(tree)) is None:
-        return tree
-    comparison, value = mismatch
-    raise InvalidInputError(
-        f"cannot compare metadata[{comparison.key!r}] = {value!r} with {comparison.value!r} by "
-        f"{comparison.operator.value!r}: give a value of the same type, or keep one type under this key"
-    )
 
 
 def _part(part: MetadataFilter | MetadataFilters) -> Tree:

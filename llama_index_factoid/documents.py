@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from llama_index.core.bridge.pydantic import ConfigDict, Field
@@ -21,11 +20,11 @@ from factoid.documents.boxes import regions_in
 from factoid.documents.document import PartKind
 from factoid.documents.ingest import KINDS, parts_with_summaries
 from factoid.documents.read import Loaded, read_loaded
-from factoid.documents.summarize import SUMMARIES, SummaryReport
+from factoid.documents.summarize import SUMMARIES
 from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
-from factoid.propositions import PropositionCache
+from factoid.propositions.cache import Cache
 from factoid.units import Document as CoreDocument
-from llama_index_factoid.convert import text_of
+from llama_index_factoid.convert import span_of, text_of
 from llama_index_factoid.llm import LLMPropositionizer
 
 # What no model reads: places, and what factoid is to do with a part.
@@ -38,14 +37,7 @@ class TableSummarizer(CoreTableSummarizer):
     Options are those of `LLMPropositionizer`, and `prompt`.
     """
 
-    def __init__(
-        self,
-        llm: LLM,
-        *,
-        cache: PropositionCache | str | Path | None = None,
-        keep_completions: bool = False,
-        **options: Any,
-    ) -> None:
+    def __init__(self, llm: LLM, *, cache: Cache = None, keep_completions: bool = False, **options: Any) -> None:
         task = replace(SUMMARIES, keeps_completions=keep_completions)
         super().__init__(LLMPropositionizer(llm, task=task, **options), cache=cache)
 
@@ -104,25 +96,21 @@ class DocumentIntelligenceNodeParser(NodeParser):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         parts: list[BaseNode] = []
-        for loaded in get_tqdm_iterable(_read(nodes, self.options), show_progress, "Cleaning documents"):
-            summaries = self.summarizer.summarize(loaded.document.tables) if self.summarizer else None
-            parts += self._parts(nodes[loaded.position], loaded, summaries)
+        documents = read_loaded(((text_of(node), node.metadata) for node in nodes), self.options)
+        for loaded in get_tqdm_iterable(documents, show_progress, "Cleaning documents"):
+            parts += self._parts(nodes[loaded.position], loaded)
         return parts
 
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
-        parts: list[BaseNode] = []
-        documents = await asyncio.to_thread(_read, nodes, self.options)
-        for loaded in get_tqdm_iterable(documents, show_progress, "Cleaning documents"):
-            summaries = await self.summarizer.asummarize(loaded.document.tables) if self.summarizer else None
-            parts += await asyncio.to_thread(self._parts, nodes[loaded.position], loaded, summaries)
-        return parts
+        return await asyncio.to_thread(self._parse_nodes, nodes, show_progress)
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
         """Leave the nodes as they are: the framework would look for clean texts in the raw document."""
         del parent_doc_map
         return nodes
 
-    def _parts(self, node: BaseNode, loaded: Loaded, summaries: SummaryReport | None) -> list[BaseNode]:
+    def _parts(self, node: BaseNode, loaded: Loaded) -> list[BaseNode]:
+        summaries = self.summarizer.summarize(loaded.document.tables) if self.summarizer else None
         parts: list[BaseNode] = []
         for part, summary in parts_with_summaries(loaded.document, self.kinds, summaries, loaded.metadata):
             parts.append(TextNode(**_fields(part), start_char_idx=0, end_char_idx=len(part.text)))
@@ -141,14 +129,8 @@ def regions_of(node: BaseNode | NodeWithScore) -> list[Region]:
         InvalidInputError: The metadata is damaged.
     """
     node = node.node if isinstance(node, NodeWithScore) else node
-    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
-    whole = "granularity" not in node.metadata
-    span = (0, len(text_of(node))) if start is None and whole else (start or 0, end or 0)
-    return regions_in(node.metadata, *span)
-
-
-def _read(nodes: Iterable[BaseNode], options: CleaningOptions | None = None) -> list[Loaded]:
-    return read_loaded(((text_of(node), node.metadata) for node in nodes), options)
+    whole = (0, len(text_of(node))) if "granularity" not in node.metadata else (0, 0)
+    return regions_in(node.metadata, *(span_of(node) or whole))
 
 
 def _fields(part: CoreDocument) -> dict[str, Any]:

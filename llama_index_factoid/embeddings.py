@@ -11,7 +11,6 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
 from factoid.encode import Encoder, Vectors
-from factoid.errors import InvalidInputError
 
 
 class EmbeddingEncoder:
@@ -24,9 +23,9 @@ class EmbeddingEncoder:
 
     def __init__(self, embed_model: BaseEmbedding) -> None:
         self.embed_model = embed_model
-        self.name = embed_model.model_name
-        if not isinstance(embed_model, EncoderEmbedding):  # else an encoder of the core that comes back as itself
-            self.name = f"{embed_model.class_name()}({embed_model.model_name})"
+        # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
+        of_core, name = isinstance(embed_model, EncoderEmbedding), embed_model.model_name
+        self.name = name if of_core else f"{embed_model.class_name()}({name})"
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
@@ -53,16 +52,6 @@ class EncoderEmbedding(BaseEmbedding):
     def class_name(cls) -> str:
         """Return the name that LlamaIndex serialises."""
         return "EncoderEmbedding"
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        # The framework drops what cannot be pickled, and the worker of a pipeline would miss it much later.
-        if "_encoder" not in state["__pydantic_private__"]:
-            raise InvalidInputError(
-                f"the encoder {self.model_name!r} cannot be pickled: give its class a __getstate__ that leaves out what "
-                "cannot, or run the pipeline without num_workers"
-            )
-        return state
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._encoder.encode_queries([query])[0].tolist()  # type: ignore[no-any-return]

@@ -97,13 +97,13 @@ class EntityRetriever(BaseRetriever):
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         nodes = self._entity_nodes(query_bundle.query_str)
         if self._fallback is not None and self._core.wants_more(len(nodes)):
-            nodes = with_fallback(nodes, self._fallback.retrieve(query_bundle), _text_of)
+            nodes = with_fallback(nodes, self._fallback.retrieve(query_bundle), NodeWithScore.get_content)
         return nodes[: self._core.k]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         nodes = await asyncio.to_thread(self._entity_nodes, query_bundle.query_str)
         if self._fallback is not None and self._core.wants_more(len(nodes)):
-            nodes = with_fallback(nodes, await self._fallback.aretrieve(query_bundle), _text_of)
+            nodes = with_fallback(nodes, await self._fallback.aretrieve(query_bundle), NodeWithScore.get_content)
         return nodes[: self._core.k]
 
     def _entity_nodes(self, query: str) -> list[NodeWithScore]:
@@ -122,10 +122,6 @@ def _node(hit: EntityHit) -> NodeWithScore:
         **{name: [*excluded.get(name, ()), "title"] for name in _LISTS},
     )
     return NodeWithScore(node=retrieved(node, fields), score=hit.score)
-
-
-def _text_of(node: NodeWithScore) -> str:
-    return text_of(node.node)
 
 
 def _core(node: BaseNode) -> Document:

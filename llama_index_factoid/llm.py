@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.async_utils import run_jobs
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, MessageRole
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse
 from llama_index.core.llms import LLM, CustomLLM
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
@@ -45,10 +45,11 @@ class LLMPropositionizer(ChatPropositionizer):
         self._can_asend = _awaits(llm, "achat" if self._chats else "acomplete")
 
     def _send(self, prompt: str) -> Reply:
-        return _read(self.llm.chat(_messages(prompt)) if self._chats else self.llm.complete(prompt), self.task)
+        answer = self.llm.chat([ChatMessage(content=prompt)]) if self._chats else self.llm.complete(prompt)
+        return _read(answer, self.task)
 
     async def _asend(self, prompt: str) -> Reply:
-        answer = await (self.llm.achat(_messages(prompt)) if self._chats else self.llm.acomplete(prompt))
+        answer = await (self.llm.achat([ChatMessage(content=prompt)]) if self._chats else self.llm.acomplete(prompt))
         return _read(answer, self.task)
 
 
@@ -60,13 +61,8 @@ class LLMReader(ChatReader):
 
     Args:
         llm: The LLM.
-        max_tokens: Most tokens of an answer, by default 10 as in the paper, where `llm` has such a setting. None for the
-            LLM's own: models that think before they answer need more.
-        batch_size: Requests at a time of `aread_batch`, where the LLM awaits; else they go one after the other.
-        prompt: Makes the prompt of a question and its documents; `factoid.entities.prompts.question_prompt` by default.
-
-    Raises:
-        InvalidInputError: `llm` is no LLM, or `max_tokens` or `batch_size` is below 1.
+        options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `prompt`, and `batch_size`, which counts in
+            `aread_batch` where the LLM awaits; else requests go one after the other.
     """
 
     def __init__(self, llm: LLM, **options: Any) -> None:
@@ -97,10 +93,6 @@ def _check_llm(llm: object) -> None:
 def _awaits(llm: LLM, method: str) -> bool:
     """Tell whether an LLM has an asynchronous method of its own: that of `CustomLLM` blocks the event loop."""
     return next(kind for kind in type(llm).__mro__ if method in vars(kind)) is not CustomLLM
-
-
-def _messages(prompt: str) -> list[ChatMessage]:
-    return [ChatMessage(role=MessageRole.USER, content=prompt)]
 
 
 def _read(response: ChatResponse | CompletionResponse, task: Task) -> Reply:

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, Self
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, SerializeAsAny
 from llama_index.core.llms import LLM
 from llama_index.core.node_parser import NodeParser
-from llama_index.core.node_parser.loading import load_parser
 from llama_index.core.node_parser.node_utils import default_id_func
 from llama_index.core.schema import BaseNode, Document
 from llama_index.core.utils import get_tqdm_iterable
@@ -83,13 +82,7 @@ class MultiGranularNodeParser(NodeParser):
     def __init__(
         self, propositionizer: Propositionizer | None = None, *, cache: str | Path | None = None, **fields: Any
     ) -> None:
-        name = _name(propositionizer or SyntaxPropositionizer())
-        saved = fields.setdefault("propositionizer_name", name)  # kept in pickles
-        if saved != name:
-            raise InvalidInputError(
-                f"this parser was saved with the propositionizer {saved!r} and got {name!r}: "
-                "give it the same one again, as in from_dict(data, propositionizer=...)"
-            )
+        fields.setdefault("propositionizer_name", _name(propositionizer or SyntaxPropositionizer()))  # kept in pickles
         super().__init__(**fields | {"propositionizer": propositionizer, "cache": cache and str(cache)})
 
     @classmethod
@@ -108,19 +101,10 @@ class MultiGranularNodeParser(NodeParser):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """Return a parser from what `to_dict` gave.
-
-        The propositionizer, and a chunker that is not one of the framework's, are to be given again, as keywords.
-        """
-        data = _without_defaults(data)
-        if isinstance(data.get("chunker"), dict) and "chunker" not in kwargs:
-            try:
-                data["chunker"] = load_parser(_without_defaults(data["chunker"]))
-            except ValueError as error:
-                raise InvalidInputError(
-                    f"this parser was saved with a chunker that has to be given again, as chunker=...: {error}"
-                ) from error
-        return super().from_dict(data, **kwargs)
+        """Return a parser from what `to_dict` gave; a propositionizer and a chunker are to be given again, as keywords."""
+        # The framework saves the default `id_func` as what it cannot read.
+        unreadable = {"id_func_name": default_id_func.__name__, "title": "id_func"}
+        return super().from_dict({key: value for key, value in data.items() if value != unreadable}, **kwargs)
 
     @property
     def last_report(self) -> Report | None:
@@ -170,12 +154,11 @@ class MultiGranularNodeParser(NodeParser):
         return get_tqdm_iterable(batches, show_progress, "Decomposing passages")
 
     def _ready(self) -> Propositionizer:
-        # Pickling, as for the workers of a pipeline, leaves an object behind that cannot be pickled.
-        propositionizer: Propositionizer = self.__dict__.get("propositionizer") or SyntaxPropositionizer()
+        propositionizer = self.propositionizer or SyntaxPropositionizer()
         if _name(propositionizer) != self.propositionizer_name:
             raise InvalidInputError(
-                f"the propositionizer {self.propositionizer_name!r} cannot be pickled and did not come along to this "
-                "process: run the pipeline without num_workers"
+                f"this parser was made with the propositionizer {self.propositionizer_name!r}, which was not given again to "
+                "from_dict, or cannot be pickled for the workers of a pipeline: run that without num_workers"
             )
         return with_cache(propositionizer, self.cache)
 
@@ -228,12 +211,6 @@ def _windows(
         last = min(max(bisect_left(starts, unit.end) - 1, 0) + size, len(sentences) - 1)
         windows[unit.id] = text[min(starts[first], unit.start) : max(ends[last], unit.end)] if sentences else unit.text
     return windows
-
-
-def _without_defaults(data: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the default `id_func`, which the framework saves as what it cannot read."""
-    unset = {"id_func_name": default_id_func.__name__, "title": "id_func"}
-    return {key: value for key, value in data.items() if value != unset}
 
 
 def _name(propositionizer: Propositionizer) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -13,7 +13,7 @@ from factoid.errors import InvalidInputError
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
 from factoid.late_interaction.rank import ranked_granularity
 from factoid.store.options import RankedParents
-from factoid.units import Granularity, Unit
+from factoid.units import Granularity
 from llama_index_factoid.convert import retrieved, to_core, to_nodes
 
 
@@ -32,9 +32,6 @@ class AnyGranularityRerank(BaseNodePostprocessor):
         ranker: The core's ranker, which holds the model.
         granularity, parents: As in its `rank`.
         k: How many nodes come back; None for all.
-
-    Raises:
-        pydantic.ValidationError: A field has an invalid value. It is a ValueError.
     """
 
     ranker: AnyGranularityRanker = Field(exclude=True, repr=False)
@@ -50,39 +47,23 @@ class AnyGranularityRerank(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        hits = self.ranker.rank(_query(query_bundle), [to_core(scored.node) for scored in nodes], **self._options())
+        if query_bundle is None:
+            raise InvalidInputError("AnyGranularityRerank ranks by a query: pass query_str= or query_bundle=")
+        passages = [to_core(scored.node) for scored in nodes]
+        query = query_bundle.query_str
+        hits = self.ranker.rank(query, passages, self.granularity, parents=self.parents, k=self.k)
         return [_scored(hit, nodes[hit.position].node) for hit in hits]
-
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        hits = await self.ranker.arank(
-            _query(query_bundle), [to_core(scored.node) for scored in nodes], **self._options()
-        )
-        return [_scored(hit, nodes[hit.position].node) for hit in hits]
-
-    def _options(self) -> dict[str, Any]:
-        return {"granularity": self.granularity, "parents": self.parents, "k": self.k}
-
-
-def _query(bundle: QueryBundle | None) -> str:
-    if bundle is None:
-        raise InvalidInputError("AnyGranularityRerank ranks by a query: pass query_str= or query_bundle=")
-    return bundle.query_str
 
 
 def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
     if hit.unit is not hit.passage:
-        return NodeWithScore(node=_unit_node(hit.unit, node), score=hit.score)
+        [unit_node] = to_nodes(node, [hit.unit])
+        return NodeWithScore(node=unit_node, score=hit.score)
     matches = []
-    for match in hit.matches:
-        unit = _unit_node(match.unit, node)
-        place = {"start_char_idx": unit.start_char_idx, "end_char_idx": unit.end_char_idx}
-        kind = str(match.unit.granularity)
-        matches.append({"text": unit.text, **place, "granularity": kind, "id": match.unit.id, "score": match.score})
+    for unit, score in ((match.unit, match.score) for match in hit.matches):
+        [placed] = to_nodes(node, [unit])
+        place = {"start_char_idx": placed.start_char_idx, "end_char_idx": placed.end_char_idx}
+        matches.append(
+            {"text": unit.text, **place, "granularity": str(unit.granularity), "id": unit.id, "score": score}
+        )
     return NodeWithScore(node=retrieved(node, {"matches": matches}) if matches else node, score=hit.score)
-
-
-def _unit_node(unit: Unit, node: BaseNode) -> Any:
-    [made] = to_nodes(node, [unit], include_prev_next_rel=False)
-    return made

@@ -40,7 +40,7 @@ class MultiGranularRetriever(BaseRetriever):
     Args:
         store: A `MultiGranularFaissVectorStore`, or a `VectorStoreIndex` over one.
         embed_model: Embeds queries; None for the index's own, else that of `Settings`.
-        k: How many nodes, 4 by default; `similarity_top_k` is the framework's name for it.
+        k: How many nodes; `similarity_top_k` is the framework's name for it.
         filters: Conditions on metadata, applied before the search.
         mode: As in `MultiGranularFaissVectorStore.query`.
         **options: Those of `MultiGranularFaissVectorStore.query`, also in a dict as `search_kwargs`.
@@ -56,7 +56,7 @@ class MultiGranularRetriever(BaseRetriever):
         store: VectorStoreIndex | MultiGranularFaissVectorStore,
         embed_model: BaseEmbedding | None = None,
         *,
-        k: int | None = None,
+        k: int = 4,
         similarity_top_k: int | None = None,
         filters: MetadataFilters | None = None,
         mode: str = VectorStoreQueryMode.HYBRID,
@@ -76,10 +76,7 @@ class MultiGranularRetriever(BaseRetriever):
         self._store = vector_store
         self._embed_model = resolve_embed_model(embed_model or Settings.embed_model)
         self._model_checked = False
-        counts = {count for count in (k, similarity_top_k) if count is not None} or {4}
-        if len(counts) > 1:
-            raise InvalidInputError(f"similarity_top_k is another name of k: got {similarity_top_k!r} and {k!r}")
-        self._k = whole_number("k", *counts)
+        self._k = whole_number("k", k if similarity_top_k is None else similarity_top_k)
         self._filters = filters
         self._mode: Any = mode
         self._search = options | dict(search_kwargs or {})
@@ -90,25 +87,31 @@ class MultiGranularRetriever(BaseRetriever):
         SearchOptions.of(search).kinds(vector_store.client.granularities)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        embedding = query_bundle.embedding
-        if embedding is None and self._mode not in TEXT_MODES:
-            embedding = self._embed_model.get_agg_embedding_from_queries(_texts(query_bundle))
-        result = self._store.query(self._query(embedding, query_bundle), **self._search)
-        if query_bundle.embedding is None and embedding is not None and not self._model_checked:
-            self._check_model(result)
-        return scored_nodes(result)
+        embedding = None
+        if texts := self._texts(query_bundle):
+            embedding = self._embed_model.get_agg_embedding_from_queries(texts)
+        return self._answer(query_bundle, embedding)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        embedding = query_bundle.embedding
-        if embedding is None and self._mode not in TEXT_MODES:
-            embedding = await self._embed_model.aget_agg_embedding_from_queries(_texts(query_bundle))
-        result: Any = await self._store.aquery(self._query(embedding, query_bundle), **self._search)
-        if query_bundle.embedding is None and embedding is not None and not self._model_checked:
-            await asyncio.to_thread(self._check_model, result)
-        return scored_nodes(result)
+        embedding = None
+        if texts := self._texts(query_bundle):
+            embedding = await self._embed_model.aget_agg_embedding_from_queries(texts)
+        return await asyncio.to_thread(self._answer, query_bundle, embedding)
 
-    def _query(self, embedding: list[float] | None, bundle: QueryBundle) -> VectorStoreQuery:
-        return VectorStoreQuery(embedding, self._k, query_str=bundle.query_str, filters=self._filters, mode=self._mode)
+    def _texts(self, bundle: QueryBundle) -> list[str]:
+        """Return what is to be embedded of a query: nothing for one that is, or that is answered by its words."""
+        if bundle.embedding is not None or self._mode in TEXT_MODES:
+            return []
+        return bundle.embedding_strs or [bundle.query_str]  # the framework drops an empty query
+
+    def _answer(self, bundle: QueryBundle, embedding: list[float] | None) -> list[NodeWithScore]:
+        """Return the nodes for a query, which has an embedding of its own or is given that of the model."""
+        options = {"query_str": bundle.query_str, "filters": self._filters, "mode": self._mode}
+        vector = bundle.embedding if embedding is None else embedding
+        result = self._store.query(VectorStoreQuery(vector, self._k, **options), **self._search)
+        if embedding is not None and not self._model_checked:
+            self._check_model(result)
+        return scored_nodes(result)
 
     def _check_model(self, result: MultiGranularQueryResult) -> None:
         """Refuse a model that gives none of a stored node's texts the vector that the node has."""
@@ -135,7 +138,3 @@ class MultiGranularRetriever(BaseRetriever):
                     "store: MultiGranularFaissVectorStore(path, embed_model=...)"
                 )
         self._model_checked = True
-
-
-def _texts(query_bundle: QueryBundle) -> list[str]:
-    return query_bundle.embedding_strs or [query_bundle.query_str]  # the framework drops an empty query

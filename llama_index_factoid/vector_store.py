@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
@@ -14,7 +11,6 @@ from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from fsspec import AbstractFileSystem
-from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
@@ -30,22 +26,19 @@ from llama_index.core.vector_stores.types import (
 )
 
 from factoid.encode import Vectors
-from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.filters import matches
 from factoid.metadata import MetadataPolicy, plain_metadata
 from factoid.store import UnitStore
-from factoid.store.options import MIXED, Parents
-from factoid.store.transfer.remote import load_from
-from factoid.units import Unit
+from factoid.store.options import MIXED, Parents, SearchOptions
+from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import (
     Kind,
     MultiGranularQueryResult,
-    checked_tree,
-    child_ids,
-    granularity_of,
     stored_nodes,
     to_result,
+    to_tree,
     to_units,
 )
 from llama_index_factoid.embeddings import EmbeddingEncoder
@@ -53,10 +46,8 @@ from llama_index_factoid.embeddings import EmbeddingEncoder
 logger = logging.getLogger(__name__)
 
 
-_SAME = "granularity parents weights lexical fusion min_score expand parameters refine rerank candidates"
 # Options of a query, and what the core calls them.
-_OPTIONS = {name: name for name in _SAME.split()} | {"doc_ids": "document_ids", "node_ids": "unit_ids"}
-_OPTIONS |= {"mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k", "mmr_prefetch_factor": "fetch_factor"}
+_NAMES = {"doc_ids": "document_ids", "node_ids": "unit_ids", "mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k"}
 TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
 _MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *TEXT_MODES)
 
@@ -112,7 +103,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     embed_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
     granularity: Kind | Literal["mixed"] | tuple[Kind, ...] = "proposition"
     parents: Parents = "passage"
-    granularities: tuple[Kind, ...] = ("passage", "sentence", "proposition")
+    granularities: tuple[Kind, ...] = Field(default=("passage", "sentence", "proposition"), min_length=1)
     metadata: MetadataPolicy = "coerce"
     settings: dict[str, Any] = Field(default_factory=dict)
     _store: UnitStore = PrivateAttr()
@@ -121,12 +112,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         fields = {name: options.pop(name) for name in type(self).model_fields.keys() & options.keys()}
         fields["settings"] = fields.get("settings", {}) | {key: options[key] for key in options if key != "class_name"}
         super().__init__(**fields | {"path": None if path is None else str(path)})
-        kinds = (self.granularity,) if isinstance(self.granularity, str) else self.granularity
-        if not kinds or not {*kinds} <= {MIXED, *self.granularities}:
-            raise InvalidInputError(
-                f"granularity={self.granularity!r} is not one of granularities={self.granularities}: choose some of them, "
-                "or 'mixed' for all"
-            )
+        SearchOptions(granularity=self.granularity).kinds([*map(Granularity, self.granularities)])
         encoder = None if self.embed_model is None else EmbeddingEncoder(self.embed_model)
         self._store = UnitStore(path, encoder=encoder, granularities=self.granularities, **self.settings)
 
@@ -139,7 +125,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         if self.path is None:
             raise TypeError(
                 "this store is in memory and cannot be pickled or copied, since its nodes would stay behind: give it a path, "
-                "or persist() it and open that with from_persist_path()"
+                "or persist() it to one"
             )
         return super().__getstate__()
 
@@ -170,15 +156,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             stored = to_units(node, self._store.granularities)
             units += stored
             vectors += [np.asarray(node.embedding, dtype=np.float32)] * len(stored)
-        if len(sizes := {len(vector) for vector in vectors}) > 1:
-            raise EncoderMismatchError(f"the embeddings have different dimensions, {sorted(sizes)}: use one model")
         if units:
             self._store.add(units, vectors=vectors, keep_children=True)
-            # A node that had no granularity before was its own child.
-            parted = [node.node_id for node in nodes if granularity_of(node) is not None]
-            stale = [id_ for node_id in parted for id_ in child_ids(node_id, self._store.granularities).values()]
-            if self._store.get(stale):
-                self._store.delete(unit_ids=stale)
         return [node.node_id for node in nodes]
 
     async_add = _threaded(add)
@@ -202,12 +181,12 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """Delete nodes by id, by filters, or by both at once, with the sentences and propositions under them.
 
         Raises:
-            InvalidInputError: Neither is given, or an empty list of filters alone; a filter cannot compare some value.
+            InvalidInputError: Neither is given, or an empty list of filters alone.
         """
         if node_ids is not None:
             self._store.delete(unit_ids=self._ids(node_ids, filters))
             return
-        tree = checked_tree(self._store, filters)
+        tree = to_tree(filters)
         if tree is None:
             raise InvalidInputError("delete_nodes needs node_ids or filters; clear() deletes everything")
         self._store.delete(filter=tree)
@@ -230,22 +209,18 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
         Args:
             query: The query, with its embedding, its text, or both, as the mode needs them.
-            options: Of those of `factoid.store.SearchOptions` `granularity`, `parents`, `weights`, `lexical`, `fusion`,
-                `min_score`, `expand`, `parameters`, `refine`, `rerank` and `candidates`; `doc_ids` and `node_ids` in place of the
-                query's (empty ones admit nothing); and for mode `mmr` `mmr_threshold` in place of the query's, else 0.5, and how
-                many nodes to choose from: `mmr_prefetch_k`, or `mmr_prefetch_factor` as a multiple of k (4). None is as good as
-                absent.
+            options: Those of `factoid.store.SearchOptions`, but `doc_ids` and `node_ids` in place of the query's (empty ones
+                admit nothing), and for mode `mmr` `mmr_threshold` in place of the query's, else 0.5, and how many nodes to choose
+                from, `mmr_prefetch_k`, else four times k. None is as good as absent.
 
         Raises:
-            InvalidInputError: No embedding, k below 1, another mode, unknown options, a filter that cannot compare some
-                stored value, or a granularity that the store does not search or has no nodes of.
+            InvalidInputError: No embedding, k below 1, another mode, or a granularity that the store does not search or has no
+                nodes of. An unknown option is a TypeError.
             EncoderMismatchError: The embedding has another dimension than the store's.
         """
         search = self.search_options(query, options)
         if search.get("lexical") == 1:
-            if not query.query_str:
-                raise InvalidInputError("a search by words needs the text of the query: give query_str")
-            hits = self._store.search(query.query_str, **search)
+            hits = self._store.search(query.query_str, **search)  # type: ignore[arg-type]  # refuses None
         else:
             if query.query_embedding is None:
                 raise InvalidInputError(
@@ -262,27 +237,21 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def search_options(self, query: VectorStoreQuery, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the core's search is called with, apart from the vector; for arguments and errors see `query`."""
         search: dict[str, Any] = {"granularity": self.granularity, "parents": self.parents, "k": query.similarity_top_k}
-        for name, value in options.items():
-            if name not in _OPTIONS:
-                raise InvalidInputError(f"unknown option {name!r}: expected some of {', '.join(_OPTIONS)}")
-            if value is not None:
-                search[_OPTIONS[name]] = value
+        search |= {_NAMES.get(name, name): value for name, value in options.items() if value is not None}
         if query.filters is not None:
-            search["filter"] = checked_tree(self._store, query.filters)
+            search["filter"] = to_tree(query.filters)
         search.setdefault("document_ids", query.doc_ids)
         # A VectorStoreIndex gives its retriever an empty list of node ids where the store keeps the nodes.
         search.setdefault("unit_ids", query.node_ids or None)
-        fetch_factor = search.pop("fetch_factor", 4.0)
         if query.mode == VectorStoreQueryMode.MMR:
             search.setdefault("mmr", 0.5 if query.mmr_threshold is None else query.mmr_threshold)
-            search.setdefault("fetch_k", max(1, int(fetch_factor * query.similarity_top_k)))
+            search.setdefault("fetch_k", 4 * query.similarity_top_k)
         else:
             search.pop("mmr", None)
         if query.mode not in _MODES:
             raise InvalidInputError(
                 f"this store does not answer mode {str(getattr(query.mode, 'value', query.mode))!r}: use mode default, hybrid, "
-                "text_search, sparse or mmr, and fuse the results with those of another retriever in "
-                "llama_index.core.retrievers.QueryFusionRetriever"
+                "text_search, sparse or mmr"
             )
         if query.mode in TEXT_MODES:
             search["lexical"] = 1
@@ -299,85 +268,60 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         return search
 
     def persist(self, persist_path: str, fs: AbstractFileSystem | None = None) -> None:
-        """Copy the store to a folder, or the URL of one, made if absent; a store that is there is replaced.
+        """Copy the store to a local folder, made if absent; a store that is there is replaced.
 
-        A store with a path of its own need not be persisted: what was added is on disk. `fs` is any file system of fsspec;
-        None is the local one, or that of the URL.
+        `StorageContext.persist` calls this. A store with a path of its own need not be persisted: what was added is on disk.
 
         Raises:
+            InvalidInputError: The file system is not the local one.
             StoreFormatError, StoreError: The path holds something else, or the copy cannot be written.
         """
-        folder = _local(persist_path, fs)
-        if folder is None:
-            self._store.save_to(persist_path, fs=fs)
-        else:
-            self._store.copy_to(folder)
-
-    @classmethod
-    def from_persist_path(cls, persist_path: str, fs: AbstractFileSystem | None = None, **options: Any) -> Self:
-        """Open a persisted store: a local one in its place, one of another file system as a local copy.
-
-        Arguments are those of `persist` and of the class. For another file system, `path` is the folder to make the copy in,
-        which must be empty; without it the copy lies in a temporary folder, which goes with the store, and with it what is added.
-
-        Raises:
-            StoreFormatError: There is no store, or one that has not come whole.
-        """
-        folder, path = _local(persist_path, fs), options.pop("path", None)
-        if folder is not None:
-            if not (folder / FILE).exists():
-                raise StoreFormatError(f"there is no store at {folder}: a store is a folder that holds {FILE}")
-            return cls(folder, **options)
-        target = path or tempfile.mkdtemp(prefix="factoid-")
-        try:
-            store = cls(load_from(persist_path, target, fs=fs), **options)
-        except BaseException:
-            if path is None:
-                shutil.rmtree(target, ignore_errors=True)
-            raise
-        if path is None:
-            weakref.finalize(store, shutil.rmtree, target, ignore_errors=True)
-        return store
+        if "://" in persist_path or not isinstance(fs, LocalFileSystem | None):
+            raise InvalidInputError(
+                f"a store persists to a local folder, got {persist_path!r}: send it elsewhere with store.client.save_to(url), "
+                "and fetch it with factoid.UnitStore.load_from(url, path, encoder=None)"
+            )
+        self._store.copy_to(persist_path)
 
     @classmethod
     def from_persist_dir(
-        cls,
-        persist_dir: str = DEFAULT_PERSIST_DIR,
-        namespace: str = DEFAULT_VECTOR_STORE,
-        fs: AbstractFileSystem | None = None,
-        **options: Any,
+        cls, persist_dir: str = DEFAULT_PERSIST_DIR, namespace: str = DEFAULT_VECTOR_STORE, **options: Any
     ) -> Self:
-        """Do as `from_persist_path` for the folder that `StorageContext.persist` was given."""
-        path = f"{str(persist_dir).rstrip('/')}/{namespace}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}"
-        return cls.from_persist_path(path, fs, **options)
+        """Open the store in the folder that `StorageContext.persist` was given; options are those of the class.
+
+        Raises:
+            StoreFormatError: There is no store.
+        """
+        folder = Path(persist_dir, f"{namespace}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}")
+        if not (folder / FILE).exists():
+            raise StoreFormatError(f"there is no store at {folder}: a store is a folder that holds {FILE}")
+        return cls(folder, **options)
 
     def _ids(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[str]:
         """Return the ids of stored units: some in their order, or all, oldest first; those that pass the filters."""
         if isinstance(node_ids, str):
             raise InvalidInputError(f"node_ids must be a list of ids, got the string {node_ids[:60]!r}")
-        tree = checked_tree(self._store, filters)
+        tree = to_tree(filters)
         if node_ids is None:
             return self._store.ids(tree)
         return [unit.id for unit in self._store.get(node_ids) if tree is None or matches(tree, unit.metadata)]
 
     def _coerced(self, nodes: Sequence[BaseNode]) -> list[BaseNode]:
         """Return nodes with metadata that JSON can hold, and log what was changed."""
-        coerced, altered = [], dict[str, None]()
-        if isinstance(nodes, BaseNode):
-            raise InvalidInputError("expected a list of nodes, got a single one")
+        if isinstance(nodes, BaseNode) or not all(isinstance(node, BaseNode) for node in nodes):
+            raise InvalidInputError(f"expected a list of nodes, got {nodes!r:.60}")
+        coerced, changes = [], dict[str, str]()
         for node in nodes:
-            if not isinstance(node, BaseNode):
-                raise InvalidInputError(f"expected a list of nodes, got {type(node).__name__} in it")
-            metadata, keys = plain_metadata(node.metadata, self.metadata)
-            altered |= dict.fromkeys(keys)
-            if keys:
+            metadata, changed = plain_metadata(node.metadata, self.metadata)
+            if changed:
+                changes |= changed
                 node = node.model_copy(update={"metadata": metadata}, deep=True)
                 for related in node.relationships.values():
                     for info in related if isinstance(related, list) else [related]:
                         info.metadata = plain_metadata(info.metadata)[0]
             coerced.append(node)
-        if altered:
-            logger.warning("metadata that JSON cannot hold were changed, under %s", ", ".join(map(repr, altered)))
+        if changes:
+            logger.warning("metadata that JSON cannot hold were changed, under %s", ", ".join(map(repr, changes)))
         return coerced
 
     def _check_granularity(self, granularity: str | Sequence[str]) -> None:
@@ -389,12 +333,3 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 f"this store holds {' and '.join(f'{kind}s' for kind in counts)}, no {granularity}s: search what it holds, or "
                 "add nodes of MultiGranularNodeParser"
             )
-
-
-def _local(path: str, fs: AbstractFileSystem | None) -> Path | None:
-    """Return a path of the local file system, None for one of another."""
-    if fs is None and "://" in path:
-        fs, path = url_to_fs(path)
-    if fs is None:
-        return Path(path)
-    return Path(fs._strip_protocol(path)) if isinstance(fs, LocalFileSystem) else None

@@ -86,10 +86,6 @@ class LangChainModel(BaseChatModel):
         return self._result(await self.script.aanswer(messages[0].content))
 
 
-class SyncLangChainModel(LangChainModel):
-    _agenerate = BaseChatModel._agenerate
-
-
 class LlamaIndexModel(CustomLLM):
     script: object
     chats: bool = True

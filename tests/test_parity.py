@@ -29,13 +29,7 @@ CORPUS = [
     "Short.",
     "The Fram and the Vasa are both shown in museums: one in Oslo, the other in Stockholm.",
 ]
-QUERIES = [
-    "Who designed the Fram?",
-    "Which warship sank in Stockholm?",
-    "flightless parrot",
-    "capital of Norway",
-    "xyz",
-]
+QUERIES = ["Who designed the Fram?", "Which warship sank in Stockholm?", "flightless parrot", "capital of Norway"]
 METADATA = [{"place": place, "kind": "odd" if place % 2 else "even"} for place in range(len(CORPUS))]
 PROPOSITIONIZER = SyntaxPropositionizer(min_words=0)
 
@@ -96,6 +90,7 @@ PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"filter": {"kind": "odd"}}, {"filters": filters("kind", "odd")}),
     ({"filter": {"place": {"$lt": 4}}}, {"filters": filters("place", 4, FilterOperator.LT)}),
     ({"min_score": 0.3}, {"min_score": 0.3}),
+    ({}, {}),
     (
         {"search_type": "mmr", "lambda_mult": 0.3, "fetch_k": 99},
         {"mode": "mmr", "search_kwargs": {"mmr_threshold": 0.3, "mmr_prefetch_k": 99}},
@@ -107,11 +102,9 @@ PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize("pair", PAIRS)
 def test_options_mean_the_same(pair: tuple[dict[str, Any], dict[str, Any]], parents: Any) -> None:
     fused = not isinstance(pair[0].get("granularity", ""), str) or pair[0].get("granularity") == "mixed"
-    for query in QUERIES[:4]:
-        one, other = (
-            langchain(query, k=3, parents=parents, **pair[0]),
-            llama_index(query, k=3, parents=parents, **pair[1]),
-        )
+    for query in QUERIES:
+        one = langchain(query, k=3, parents=parents, **pair[0])
+        other = llama_index(query, k=3, parents=parents, **pair[1])
         assert [round(score, 5) for _, score, *_ in one] == [round(score, 5) for _, score, *_ in other]
         if not fused:  # else the same text at two granularities gives equal scores, in no order
             assert rounded(one) == rounded(other)
@@ -121,19 +114,12 @@ def test_options_mean_the_same(pair: tuple[dict[str, Any], dict[str, Any]], pare
 
 @pytest.mark.parametrize("parents", ["passage", "unit"])
 def test_neighbours_are_the_same(parents: Any) -> None:
-    for query in QUERIES[:4]:
+    for query in QUERIES:
         (one,), (other,) = (
             find(query, k=1, granularity="sentence", expand=1, parents=parents) for find in (langchain, llama_index)
         )
         assert (one[0], one[3]) == (other[0], other[3])
         assert one[3]
-
-
-def test_all_of_them_in_the_same_order_by_score() -> None:
-    for query in QUERIES:
-        one, other = langchain(query, k=100), llama_index(query, k=100)
-        assert {text for text, *_ in one} == {text for text, *_ in other} == set(CORPUS)
-        assert [round(score, 5) for _, score, *_ in one] == [round(score, 5) for _, score, *_ in other]
 
 
 def test_an_encoder_of_the_core_keeps_its_name() -> None:

@@ -62,11 +62,9 @@ def test_the_same_everywhere(articles: ArticleStore, options: dict) -> None:
             assert own[0] == own[1]
             assert own[0]["mention"] == question[hit.mention.start : hit.mention.end]
             spans = [(match.unit.text, match.unit.start, match.unit.end) for match in hit.matches]
-            for entry, keys in (
-                (document, ("text", "start_index", "end_index")),
-                (node.node, ("text", "start_char_idx", "end_char_idx")),
-            ):
-                assert spans == [tuple(match[key] for key in keys) for match in entry.metadata.get("matches", [])]
+            for entry, start, end in ((document, "start_index", "end_index"), (node, "start_char_idx", "end_char_idx")):
+                matches = entry.metadata.get("matches", [])
+                assert spans == [(match["text"], match[start], match[end]) for match in matches]
             found += 1
     assert found >= 3
 
@@ -89,43 +87,43 @@ def test_metadata_of_ones_own_do_not_pass_for_the_retrievers() -> None:
         assert (metadata["source_candidates"], metadata["source_matches"]) == (["Ann", "Bob"], 3)
 
 
-def tenants(document):
-    return [
-        document("Refund", "North pays.", "n1", {"tenant": "north", "terms": ["money back"]}),
-        document("Refund", "South does not.", "s1", {"tenant": "south"}),
-        document("Heron", "A bird.", "h1", {"tenant": "south"}),
-    ]
-
-
-def langchain_document(title, text, document_id, metadata):
+def langchain_document(text, document_id, title, **metadata):
     return LangChainDocument(text, id=document_id, metadata={"title": title, **metadata})
 
 
-def llama_document(title, text, document_id, metadata):
+def llama_document(text, document_id, title, **metadata):
     return LlamaDocument(text=text, id_=document_id, metadata={"title": title, **metadata})
 
 
 def test_tenants_and_changes_in_both_frameworks() -> None:
-    options = {"duplicates": "keep", "aliases_key": "terms"}
-    chain = langchain_factoid.EntityRetriever.from_documents(tenants(langchain_document), **options)
-    llama = llama_index_factoid.EntityRetriever.from_documents(tenants(llama_document), **options)
+    langchain, llama_index = (
+        kind.from_documents(
+            [
+                document("North pays.", "n1", "Refund", tenant="north", terms=["money back"]),
+                document("South does not.", "s1", "Refund", tenant="south"),
+                document("A bird.", "h1", "Heron", tenant="south"),
+            ],
+            duplicates="keep",
+            aliases_key="terms",
+        )
+        for kind, document in (
+            (langchain_factoid.EntityRetriever, langchain_document),
+            (llama_index_factoid.EntityRetriever, llama_document),
+        )
+    )
 
     def asked(question, tenant):
         filters = MetadataFilters(filters=[MetadataFilter(key="tenant", value=tenant)])
-        nodes = llama_index_factoid.EntityRetriever(llama._core.articles, filters=filters).retrieve(question)
-        documents = chain.invoke(question, filter={"tenant": tenant})
-        of_tenant = langchain_factoid.EntityRetriever(articles=chain.articles, filter={"tenant": tenant})
-        assert of_tenant.invoke(question) == documents
+        nodes = llama_index_factoid.EntityRetriever(llama_index._core.articles, filters=filters).retrieve(question)
+        documents = langchain.invoke(question, filter={"tenant": tenant})
         assert [document.page_content for document in documents] == [node.text for node in nodes]
-        return [document.page_content for document in documents]
+        return [node.text for node in nodes]
 
     assert asked("Can I have my money back?", "north") == ["Refund\nNorth pays."]
     assert asked("Can I have my money back?", "south") == []
-    assert asked("Is a refund of the heron paid?", "south") == ["Refund\nSouth does not.", "Heron\nA bird."]
-    for retriever, document in ((chain, langchain_document), (llama, llama_document)):
-        retriever.add_documents([document("Refund", "South pays, too.", "s1", {"tenant": "south", "terms": ["cash"]})])
+    for retriever, document in ((langchain, langchain_document), (llama_index, llama_document)):
+        retriever.add_documents([document("South pays, too.", "s1", "Refund", tenant="south", terms=["cash"])])
         retriever.delete(["h1"])
         with pytest.raises(InvalidInputError, match="no article has the id 'h1'"):
             retriever.delete(["h1"])
     assert asked("Is a refund of the heron paid in cash?", "south") == ["Refund\nSouth pays, too."]
-    assert asked("Is a refund of the heron paid in cash?", "north") == ["Refund\nNorth pays."]

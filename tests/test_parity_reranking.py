@@ -10,8 +10,9 @@ pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
 
 from langchain_core.documents import Document
-from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core import VectorStoreIndex
 from llama_index.core.schema import NodeWithScore, TextNode
+from pydantic import ValidationError
 
 from factoid import AnyGranularityRanker
 from factoid import Document as CoreDocument
@@ -84,23 +85,25 @@ def test_searches_that_are_ranked_again_are_the_same(granularity: str, parents: 
     assert max(score for _, score, *_ in one) > 2  # no cosine
 
 
-async def test_searches_that_are_ranked_again_can_be_awaited() -> None:
-    ranker = AnyGranularityRanker(WordVectors())
-    options: dict[str, Any] = {"granularity": "sentence", "rerank": ranker, "k": 3}
-    documents = await MultiGranularRetriever(store=langchain_store(), **options).ainvoke(QUERIES[0])
-    assert [document.page_content for document in documents] == [text for text, *_ in langchain(QUERIES[0], **options)]
-    nodes = await NodeRetriever(llama_index_index(), **options).aretrieve(QUERIES[0])
-    assert [one.node.get_content() for one in nodes] == [text for text, *_ in llama_index(QUERIES[0], **options)]
+@pytest.mark.parametrize("kind", [AnyGranularityReranker, AnyGranularityRerank])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"granularity": "document"}, "ranked as a passage"),
+        ({"parents": "document"}, "'passage' or 'unit'"),
+        ({"k": 0}, "greater than or equal to 1"),
+        ({"ranker": "colbert"}, "AnyGranularityRanker"),
+    ],
+)
+def test_fields_that_cannot_be(kind: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        kind(**{"ranker": AnyGranularityRanker(WordVectors()), **options})
 
 
 def test_a_rerankers_scores_are_no_relevance() -> None:
     ranker = AnyGranularityRanker(WordVectors())
     with pytest.raises(InvalidInputError, match="nor rerank gives them"):
         langchain_store().similarity_search_with_relevance_scores(QUERIES[0], rerank=ranker)
-    with pytest.raises(ValueError, match="nor rerank gives them"):
-        MultiGranularRetriever(
-            store=langchain_store(), rerank=ranker, search_type="similarity_score_threshold", score_threshold=0.5
-        )
     with pytest.raises(ValueError, match="rerank"):
         MultiGranularRetriever(store=langchain_store(), rerank="colbert")
     with pytest.raises(InvalidInputError, match="rerank must be a ranker"):
@@ -111,12 +114,10 @@ def test_nodes_of_other_parsers_are_ranked_as_they_are() -> None:
     """Each is its own only unit, whether its place in the source is known or not."""
     nodes = [TextNode(text=text, id_=str(place)) for place, text in enumerate(CORPUS)]
     nodes += [TextNode(text="The ship Fram lies in Oslo.", id_="placed", start_char_idx=70, end_char_idx=97)]
-    store = MultiGranularFaissVectorStore()
-    index = VectorStoreIndex(
-        nodes,
-        storage_context=StorageContext.from_defaults(vector_store=store),
-        embed_model=EncoderEmbedding(HashEncoder()),
+    index = VectorStoreIndex.from_vector_store(
+        MultiGranularFaissVectorStore(), embed_model=EncoderEmbedding(HashEncoder())
     )
+    index.insert_nodes(nodes)
     ranker = AnyGranularityRanker(WordVectors())
     expected = ranker.rank(QUERIES[0], [node.text for node in nodes], "passage")
     for kind in ("sentence", "proposition", "passage"):

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 from langchain_core.embeddings import Embeddings
@@ -21,14 +19,15 @@ class HashEmbeddings(Embeddings):
         self.model = f"hash-{dim}"
         self._encoder = HashEncoder(dim)
         self.embedded: list[str] = []
-        self.queries: list[str] = []
+        self.threads: set[int] = set()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         self.embedded += texts
+        self.threads.add(threading.get_ident())
         return self._encoder.encode_units(texts).tolist()
 
     def embed_query(self, text: str) -> list[float]:
-        self.queries.append(text)
+        self.threads.add(threading.get_ident())
         return self._encoder.encode_queries([text])[0].tolist()
 
 
@@ -36,24 +35,6 @@ def clauses(passage: Unit) -> Sequence[str]:
     """The passage as it stands and its clauses: a propositionizer that really splits."""
     parts = passage.text.replace(" and ", ". ").split(". ")
     return [passage.text, *(part.strip(" .") + "." for part in parts)]
-
-
-class Gate:
-    """Stops a thread until the event loop of the test, which must be free for it, lets it go on."""
-
-    def __init__(self) -> None:
-        self._open = threading.Event()
-
-    def open_soon(self) -> None:
-        asyncio.get_running_loop().call_later(0.05, self._open.set)
-
-    def pass_through(self) -> None:
-        assert self._open.wait(timeout=10), "the event loop was blocked"
-
-
-@pytest.fixture
-def gate() -> Gate:
-    return Gate()
 
 
 @pytest.fixture
@@ -66,16 +47,9 @@ def propositionizer() -> ScriptedPropositionizer:
     return ScriptedPropositionizer(clauses)
 
 
-@pytest.fixture(params=["memory", "disk"])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
-    return None if request.param == "memory" else tmp_path / "store"
-
-
 @pytest.fixture
-def store(
-    embedding: HashEmbeddings, propositionizer: ScriptedPropositionizer, path: Path | None
-) -> Iterator[MultiGranularFAISS]:
-    with MultiGranularFAISS(embedding, propositionizer=propositionizer, path=path) as store:
+def store(embedding: HashEmbeddings, propositionizer: ScriptedPropositionizer) -> Iterator[MultiGranularFAISS]:
+    with MultiGranularFAISS(embedding, propositionizer=propositionizer) as store:
         yield store
 
 

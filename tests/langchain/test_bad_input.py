@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.testing import HashEncoder
@@ -17,10 +17,8 @@ def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, e
     embedded = list(embedding.embedded)
     for bad, message in [
         ("text", "got str"),
-        ({"page_content": "text"}, "got dict"),
         (Document.model_construct(page_content="a\ud800b", metadata={}, id=None), "lone surrogate"),
         (Document(page_content="x", metadata={"when": object()}), "'when'"),
-        (Document(page_content="x", metadata={1: "one", "b": 2}), "must be strings"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
             filled.add_documents([Document(page_content="New and good."), bad])  # type: ignore[list-item]
@@ -36,9 +34,7 @@ def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, e
     ("options", "message"),
     [
         ({"k": 0}, "k must be at least 1"),
-        ({"granularity": "word"}, "unknown granularity 'word'"),
         ({"filter": {"year": {"$near": 3}}}, "unknown operator"),
-        ({"granuarity": "passage"}, "granuarity"),
         ({"hybrid": True}, "unknown options .'hybrid'"),
         ({"lambda_mult": "0.5"}, "mmr must be a number"),
         ({"query": "a\ud800"}, "lone surrogate"),
@@ -52,22 +48,14 @@ async def test_bad_searches_are_refused(filled: MultiGranularFAISS, options: dic
         await filled.amax_marginal_relevance_search(**{"query": "olm", **options})
 
 
-async def test_options_are_refused_before_the_query_is_embedded(
-    filled: MultiGranularFAISS, embedding: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(type(embedding), "embed_query", None)
-    with pytest.raises(InvalidInputError, match="score_threshold is another name of min_score"):
-        await filled.asimilarity_search("olm", score_threshold=0.1, min_score=0.2)
-
-
 @pytest.mark.parametrize(
     ("embedding", "options", "message"),
     [
         ("model", {}, "got str"),
         (None, {}, "got NoneType"),
         (HashEncoder(), {}, "got HashEncoder: wrap it in EncoderEmbeddings"),
-        (DeterministicFakeEmbedding(size=5), {"unsupported": "remove"}, "one of drop, keep, sentence, got 'remove'"),
-        (DeterministicFakeEmbedding(size=5), {"propositionizer": "gpt-4o"}, "expected a propositionizer"),
+        (DeterministicFakeEmbedding(size=5), {"parents": "page"}, "'passage', 'document' or 'unit'"),
+        (DeterministicFakeEmbedding(size=5), {"metadata": "lenient"}, "'coerce' or 'strict'"),
     ],
 )
 def test_what_is_refused_makes_no_store(tmp_path: Path, embedding: Any, options: dict[str, Any], message: str) -> None:
@@ -76,24 +64,24 @@ def test_what_is_refused_makes_no_store(tmp_path: Path, embedding: Any, options:
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unsupported": "remove"}, "one of drop, keep, sentence, got 'remove'"),
+        ({"propositionizer": "gpt-4o"}, "expected a propositionizer"),
+    ],
+)
+def test_what_makes_no_units(embedding: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        MultiGranularFAISS.from_documents([OLM], embedding, **options)
+
+
 def test_bad_embeddings_are_refused(embedding: Any, tmp_path: Path) -> None:
-    class Short(Embeddings):
-        vectors: ClassVar = [[1.0]]
-
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return self.vectors
-
-        def embed_query(self, text: str) -> list[float]:
-            return self.vectors[0]
-
-    store = MultiGranularFAISS(Short(), propositionizer=SENTENCES)
-    with pytest.raises(EncoderMismatchError, match="1 vectors for 2 texts"):
-        store.add_texts(["Ice.", "Lead."])
-    Short.vectors = [[1.0], [1.0, 2.0]]
-    with pytest.raises(EncoderMismatchError, match=r"different dimensions: \[1, 2\]"):
-        store.add_texts(["Ice.", "Lead."])
-    assert store.similarity_search("ice") == []
-    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, path=tmp_path / "s") as hashed:
-        hashed.add_documents([OLM])
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, path=tmp_path / "s") as store:
+        store.add_documents([OLM])
+        for vectors in ([[1.0]], [[1.0], [1.0, 2.0]]):
+            embedding.embed_documents = lambda texts, vectors=vectors: vectors
+            with pytest.raises(EncoderMismatchError, match="one vector for each of 2 texts, of one dimension"):
+                store.add_texts(["Ice.", "Lead."])
     with pytest.raises(EncoderMismatchError, match=r"HashEmbeddings\(hash-256\)"):
         MultiGranularFAISS(DeterministicFakeEmbedding(size=5), path=tmp_path / "s")

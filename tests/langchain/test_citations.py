@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel, FakeMessagesListChatModel, GenericFakeChatModel
+from langchain_core.language_models import FakeListChatModel, FakeMessagesListChatModel
 from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.output_parsers import StrOutputParser
@@ -34,6 +34,7 @@ DOCUMENTS = [
 ]
 ANSWER = "Anna Berg was born in Oslo [1]. Paris is the capital."
 CITED = "Anna Berg was born in Oslo [2]. Paris is the capital [1]."
+SENTENCES = ["Anna Berg was born in Oslo [2].", " Paris is the capital [1]."]
 
 
 def runnable(**options: Any) -> PropCiteRunnable:
@@ -61,19 +62,10 @@ def test_a_message_with_standard_annotations() -> None:
         "end_index": 26,
         "cited_text": "Anna Berg was born in Oslo.",
     }
-    assert CITED[:26] == "Anna Berg was born in Oslo"
-    assert extras.keys() == {
-        "number",
-        "document_id",
-        "cited_start_index",
-        "cited_end_index",
-        "claim",
-        "score",
-        "margin",
-    }
     assert (extras["number"], extras["document_id"], extras["claim"]) == (2, "oslo", "Anna Berg was born in Oslo.")
     assert OSLO[extras["cited_start_index"] : extras["cited_end_index"]] == first["cited_text"]
-    assert second.keys() == {"type", "start_index", "end_index", "cited_text", "extras"}
+    assert extras.keys() == second["extras"].keys()
+    assert second.keys() == first.keys() - {"title", "url"} | {"extras"}
     assert CITED[second["start_index"] : second["end_index"]] == "Paris is the capital"
     assert dumpd(message)["kwargs"]["content"] == message.content
     [only] = without_ids(runnable().invoke({"answer": "Anna Berg sang.", "documents": DOCUMENTS[1:]}))
@@ -84,15 +76,17 @@ async def test_every_way_to_call_gives_the_same() -> None:
     cite = runnable()
     given = {"answer": ANSWER, "documents": DOCUMENTS}
     message = cite.invoke(given)
-    others = [await cite.ainvoke(given), *cite.batch([given, given]), *await cite.abatch([given])]
-    others.append(runnable(documents=DOCUMENTS).invoke(ANSWER))
+    others = [await cite.ainvoke(given), runnable(documents=DOCUMENTS).invoke(ANSWER)]
     renamed = runnable(answer_key="result", documents_key="context")
     others.append(renamed.invoke({"result": AIMessage(ANSWER), "context": DOCUMENTS, "question": "?"}))
-    for parts in (list(cite.stream(given)), [chunk async for chunk in cite.astream(given)]):
-        assert [part.text for part in parts] == ["Anna Berg was born in Oslo [2].", " Paris is the capital [1].", ""]
-        merged = parts[0] + parts[1] + parts[2]
-        assert isinstance(merged, AIMessageChunk)
-        others.append(merged)
+    encoder = cite.citer.ranker.encoder
+    assert isinstance(encoder, WordVectors)
+    encoder.threads.clear()
+    astreamed = [chunk async for chunk in cite.astream(given)]
+    assert threading.get_ident() not in encoder.threads  # which would block the event loop
+    for parts in (list(cite.stream(given)), astreamed):
+        assert [part.text for part in parts] == [*SENTENCES, ""]
+        others.append(reduce(add, parts))
     for other in others:
         assert other.text == CITED
         assert without_ids(other) == without_ids(message)
@@ -118,38 +112,31 @@ async def test_behind_a_chain(parser: bool) -> None:
     assert (await cited.ainvoke("Where was Anna born?")).text == CITED
     assert "".join(chunk.text for chunk in cited.stream("Where was Anna born?")) == CITED
     chunks = [chunk async for chunk in cited.astream("Where was Anna born?")]
-    assert [chunk.text for chunk in chunks if chunk.text] == [
-        "Anna Berg was born in Oslo [2].",
-        " Paris is the capital [1].",
-    ]
+    assert [chunk.text for chunk in chunks if chunk.text] == SENTENCES
     assert "".join([text async for text in (cited | StrOutputParser()).astream("?")]) == CITED
 
 
 async def test_the_first_sentence_leaves_before_the_model_has_finished() -> None:
     written: list[str] = []
 
-    async def write(given: AsyncIterator[Any]) -> AsyncIterator[str]:
-        async for _ in given:
-            pass
-        for word in ANSWER.split(" "):
-            written.append(word)
-            yield word + " "
-
-    def write_now(given: Iterator[Any]) -> Iterator[str]:
+    def write(given: Iterator[Any]) -> Iterator[str]:
         list(given)
         for word in ANSWER.split(" "):
             written.append(word)
             yield word + " "
 
-    answer = RunnableGenerator(write_now, write)
+    async def awrite(given: AsyncIterator[Any]) -> AsyncIterator[str]:
+        for word in write(iter([given])):
+            yield word
+
+    answer = RunnableGenerator(write, awrite)
     for cited in (answer | runnable(documents=DOCUMENTS), chain(answer)):
-        first = await anext(stream := cited.astream("?"))
-        assert first.text == "Anna Berg was born in Oslo [2]."
+        astream, stream = cited.astream("?"), cited.stream("?")
+        assert (await anext(astream)).text == SENTENCES[0]
         assert written[-1] == "Paris"
-        await stream.aclose()
+        await astream.aclose()
         written.clear()
-        stream = cited.stream("?")
-        assert next(stream).text == "Anna Berg was born in Oslo [2]."
+        assert next(stream).text == SENTENCES[0]
         assert written[-1] == "Paris"
         stream.close()
         written.clear()
@@ -181,9 +168,8 @@ async def test_a_message_keeps_what_is_not_text() -> None:
         yield AIMessageChunk(ANSWER[30:], id="run-1")
         yield AIMessageChunk("", id="run-1", usage_metadata=usage, chunk_position="last")  # type: ignore[arg-type]
 
-    parts = list((RunnableGenerator(write) | cite).stream("?"))
-    merged = sum(parts[1:], parts[0])  # type: ignore[arg-type]
-    assert (merged.text, merged.id, merged.usage_metadata) == (CITED, "run-1", usage)  # type: ignore[attr-defined]
+    merged = reduce(add, (RunnableGenerator(write) | cite).stream("?"))
+    assert (merged.text, merged.id, merged.usage_metadata) == (CITED, "run-1", usage)
     assert without_ids(merged) == without_ids(message)
 
 
@@ -196,56 +182,29 @@ def test_a_model_that_cannot_stream_loses_nothing() -> None:
         id="m1",
     )
     chain = FakeMessagesListChatModel(responses=[answer]) | runnable(documents=DOCUMENTS)
-    whole, chunks = chain.invoke("?"), list(chain.stream("?"))
-    streamed = reduce(add, chunks)
-    assert [block["type"] for block in whole.content_blocks] == ["reasoning", "tool_call", "text"]
-    assert {block["type"] for block in streamed.content_blocks} == {"reasoning", "tool_call", "text"}
-    for message in (whole, streamed):
+    for message in (chain.invoke("?"), reduce(add, chain.stream("?"))):
+        assert {block["type"] for block in message.content_blocks} == {"reasoning", "tool_call", "text"}
         assert message.text == CITED
         assert message.tool_calls == answer.tool_calls
         assert message.usage_metadata == answer.usage_metadata
         assert (message.id, message.response_metadata["model"]) == ("m1", "m")
 
 
-async def test_with_a_chat_model_of_the_framework() -> None:
-    model = GenericFakeChatModel(messages=iter([AIMessage(ANSWER)]))
-    texts = [chunk.text async for chunk in (model | runnable(documents=DOCUMENTS)).astream("?")]
-    assert [text for text in texts if text] == ["Anna Berg was born in Oslo [2].", " Paris is the capital [1]."]
-
-
-async def test_async_encodes_in_another_thread() -> None:
-    encoder = WordVectors()
-    cite = PropCiteRunnable(citer=PropCite(encoder), documents=DOCUMENTS)
-    await cite.ainvoke(ANSWER)
-    assert [chunk async for chunk in cite.astream(ANSWER)]
-    assert encoder.threads
-    assert threading.get_ident() not in encoder.threads
-
-
-async def test_cancelling() -> None:
-    closed = []
+async def test_closing_a_stream_closes_the_models() -> None:
+    closed = asyncio.Event()
 
     async def write(given: AsyncIterator[Any]) -> AsyncIterator[str]:
         try:
             yield "Anna sang. Berlin "
             await asyncio.sleep(60)
         finally:
-            closed.append(True)
+            closed.set()
 
-    async def read() -> None:
-        async for _ in (RunnableGenerator(write) | runnable(documents=DOCUMENTS)).astream("?"):
-            read_one.set()
-
-    read_one = asyncio.Event()
-    before = asyncio.all_tasks()
-    task = asyncio.ensure_future(read())
-    await read_one.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    stream = (RunnableGenerator(write) | runnable(documents=DOCUMENTS)).astream("?")
+    assert (await anext(stream)).text.startswith("Anna sang")
+    await stream.aclose()
     async with asyncio.timeout(5):
-        while not closed or not asyncio.all_tasks() <= before:
-            await asyncio.sleep(0.01)  # the framework runs each step of a stream in a task
+        await closed.wait()
 
 
 def test_no_documents_and_no_answer() -> None:
@@ -271,12 +230,6 @@ async def test_input_that_cannot_be(given: Any, message: str) -> None:
         list(runnable().stream(given))
     with pytest.raises(InvalidInputError, match=message):
         [chunk async for chunk in runnable().astream(given)]
-
-
-def test_documents_that_come_too_late() -> None:
-    parts = [{"documents": DOCUMENTS[:1]}, {"answer": "Anna sang. Berlin "}, {"documents": DOCUMENTS[1:]}]
-    with pytest.raises(InvalidInputError, match="came after the answer had begun"):
-        list(runnable().transform(iter(parts)))
 
 
 @pytest.mark.parametrize("options", [{"citer": "colbert"}, {"method": "sentence"}, {"documents": "text"}])

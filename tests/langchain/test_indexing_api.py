@@ -10,7 +10,6 @@ from langchain_core.indexing import InMemoryRecordManager, aindex, index
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_factoid import MultiGranularFAISS
-from tests.langchain.documents import GRANULARITIES
 
 
 def document(source: str, text: str) -> Document:
@@ -53,8 +52,3 @@ async def test_every_way_to_clean_up(store: MultiGranularFAISS, cleanup: Any, aw
             if again and cleanup != "full":
                 assert counts[0]["num_added"] == 0
             assert content(store) == content(reference)
-            for granularity in GRANULARITIES:  # no unit is left behind
-                units = store.similarity_search("it", k=99, granularity=granularity, parents="unit")
-                assert {unit.metadata["parent_id"] for unit in units} == {
-                    found.id for found in store.similarity_search("it", k=99)
-                }

@@ -11,7 +11,6 @@ from langchain_core.documents import Document
 from factoid import UnitStore
 from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder
-from factoid.units import Granularity, make_unit
 from langchain_factoid import EmbeddingsEncoder, EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
 from tests.langchain.documents import GRANULARITIES, SENTENCES
 
@@ -24,14 +23,14 @@ NOTE = Document(id="note", page_content="A note on thing2.", metadata={"author.n
 
 
 @pytest.fixture
-def books(path: Path | None) -> Any:
-    with MultiGranularFAISS(EMBEDDINGS, propositionizer=SENTENCES, path=path) as store:
+def books() -> Any:
+    with MultiGranularFAISS(EMBEDDINGS, propositionizer=SENTENCES) as store:
         store.add_documents([BOOK, NOTE])
         yield store
 
 
 @pytest.mark.parametrize("granularity", [*GRANULARITIES, "mixed"])
-async def test_documents_passages_and_units(books: MultiGranularFAISS, granularity: str) -> None:
+def test_documents_passages_and_units(books: MultiGranularFAISS, granularity: str) -> None:
     options: dict[str, Any] = {"k": 1, "granularity": granularity, "document_ids": ["book"]}
     assert books.similarity_search("thing2", **options) == [BOOK]
     [passage] = books.similarity_search("thing2", parents="passage", **options)
@@ -46,15 +45,7 @@ async def test_documents_passages_and_units(books: MultiGranularFAISS, granulari
     assert unit.metadata["granularity"] in (GRANULARITIES if granularity == "mixed" else [granularity])
     assert books.get_by_ids([str(unit.id), "book", "none", str(passage.id)]) == [unit, BOOK, passage]
     for parents, document in (("document", BOOK), ("passage", passage), ("unit", unit)):
-        retriever = MultiGranularRetriever(store=books, parents=parents, **_without_ids(options))
-        [found] = retriever.invoke("thing2", document_ids=["book"])
-        assert found == document
-        assert await retriever.ainvoke("thing2", document_ids=["book"]) == [found]
-        assert MultiGranularRetriever(store=books).invoke("thing2", parents=parents, **options) == [found]
-
-
-def _without_ids(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name != "document_ids"}
+        assert MultiGranularRetriever(store=books).invoke("thing2", parents=parents, **options) == [document]
 
 
 def test_parents_at_construction() -> None:
@@ -65,25 +56,6 @@ def test_parents_at_construction() -> None:
         assert store.similarity_search("thing2", k=1, parents="document") == [BOOK]
         passages = store.similarity_search("thing2", k=99, parents="passage")
         assert max(len(passage.page_content.split()) for passage in passages) <= 20
-    for place in (
-        lambda: MultiGranularFAISS(EMBEDDINGS, parents="page"),
-        lambda: store.similarity_search("x", parents=1),
-    ):
-        with pytest.raises(InvalidInputError, match="'passage', 'document' or 'unit'"):
-            place()
-
-
-# One store format
-
-
-def test_units_without_their_documents() -> None:
-    place: dict[str, Any] = {"document_id": "d", "parent_id": "d", "start": 0, "end": 9}
-    with UnitStore(encoder=HashEncoder(), granularities=["passage"]) as core:
-        core.add([make_unit("Ice floats.", Granularity.PASSAGE, **place)])
-        store = MultiGranularFAISS(store=core)
-        assert [document.page_content for document in store.similarity_search("ice")] == ["Ice floats."]
-        with pytest.raises(InvalidInputError, match="parents='passage'"):
-            store.similarity_search("ice", parents="document")
 
 
 def test_a_store_that_is_given(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.language_models.fake_chat_models import FakeListChatModel, FakeMessagesListChatModel
@@ -11,10 +10,10 @@ from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
 from langchain_core.runnables import RunnableLambda
 
-from factoid.errors import InvalidInputError
-from factoid.propositions import PropositionCache
+from factoid.propositions import PropositionCache, Usage
 from langchain_factoid import ChatModelPropositionizer, PropositionTextSplitter
 from tests.propositions.prompting.server import unit
+from tests.scripted_models import LangChainModel, Script
 
 PASSAGES = [unit("A and B.")]
 
@@ -29,9 +28,12 @@ async def both(propositionizer):
     return result
 
 
-async def test_content_in_blocks():
+async def test_content_in_blocks_and_usage():
     blocks = [{"type": "thinking", "thinking": '["no"]'}, {"type": "text", "text": '["A.", "B."]'}]
-    assert await both(saying(blocks)) == [["A.", "B."]]
+    usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10, "input_token_details": {"cache_read": 4}}
+    propositionizer = saying(blocks, usage_metadata=usage)
+    assert await both(propositionizer) == [["A.", "B."]]
+    assert propositionizer.usage == Usage(2, 14, 6, 8)
     [refused] = await both(saying([{"type": "refusal", "refusal": "No."}]))
     assert refused.reason == "refusal"
 
@@ -50,54 +52,20 @@ async def test_why_models_stop(said, reason):
     assert failed.reason == reason
 
 
-async def test_usage():
-    propositionizer = saying(
-        '["A."]',
-        usage_metadata={
-            "input_tokens": 7,
-            "output_tokens": 3,
-            "total_tokens": 10,
-            "input_token_details": {"cache_read": 4},
-        },
-    )
-    propositionizer.propositionize(PASSAGES)
-    used = propositionizer.usage
-    assert (used.requests, used.prompt_tokens, used.completion_tokens, used.cached_tokens) == (1, 7, 3, 4)
-
-
 async def test_chains_and_models_of_texts():
     llm = FakeListChatModel(responses=['["A."]'])
     assert await both(ChatModelPropositionizer(llm | StrOutputParser())) == [["A."]]
     assert await both(ChatModelPropositionizer(FakeListLLM(responses=['["A."]']))) == [["A."]]
-    with pytest.raises(InvalidInputError, match="no output parser"):
-        ChatModelPropositionizer(llm | JsonOutputParser()).propositionize(PASSAGES)
     [failed] = await both(ChatModelPropositionizer(RunnableLambda(lambda _: "Sorry.") | JsonOutputParser()))
     assert failed.reason == "unreadable output"
 
 
-async def test_callbacks_see_each_request():
-    seen = []
-
-    class Seen(BaseCallbackHandler):
-        def on_chat_model_start(self, serialized, messages, **kwargs):
-            seen.append(kwargs["tags"])
-
-    llm = FakeListChatModel(responses=['["A."]']).with_config(callbacks=[Seen()], tags=["propositions"])
-    await both(ChatModelPropositionizer(llm))
-    assert seen == [["propositions"]] * 2
-
-
-async def test_with_a_cache_a_model_is_asked_once(tmp_path):
-    class Counting(FakeListChatModel):
-        def _call(self, *args, **kwargs):
-            asked.append(args)
-            return super()._call(*args, **kwargs)
-
-    asked = []
+def test_with_a_cache_a_model_is_asked_once(tmp_path):
+    script = Script({})
     for cache in (str(tmp_path / "cache"), PropositionCache(tmp_path / "cache")):
-        splitter = PropositionTextSplitter.from_llm(Counting(responses=['["Ann saw Ben."]']), cache=cache)
-        chunks = splitter.split_documents([Document("Ann saw Ben.")])
-        assert [chunk.page_content for chunk in chunks] == ["Ann saw Ben."]
-        assert await splitter.atransform_documents([Document("Ann saw Ben.")]) == chunks
-        assert splitter.last_report.cached == 1
-    assert len(asked) == 1
+        splitter = PropositionTextSplitter.from_llm(LangChainModel(script=script), cache=cache)
+        assert [chunk.page_content for chunk in splitter.split_documents([Document("Ann saw Ben.")])] == [
+            "Ann saw Ben."
+        ]
+    assert splitter.last_report.cached == 1
+    assert list(script.asked.values()) == [1]

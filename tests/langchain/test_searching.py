@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 
-from factoid.errors import InvalidInputError
-from factoid.units import Granularity
 from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
 from tests.langchain.documents import SENTENCES
 
@@ -15,25 +14,14 @@ LONG = Document(id="long", page_content=" ".join(f"Fact number{n} stands in line
 
 @pytest.mark.parametrize(
     ("granularities", "expected"),
-    [
-        (None, "proposition"),
-        (("sentence", "passage"), "sentence"),
-        (("passage",), "passage"),
-        (("passage", "proposition"), "proposition"),
-    ],
+    [(None, "proposition"), (("sentence", "passage"), "sentence"), (("passage",), "passage")],
 )
 def test_the_finest_granularity_is_searched_by_default(embedding: Any, granularities: Any, expected: str) -> None:
     options: dict[str, Any] = {"granularities": granularities, "propositionizer": SENTENCES}
     with MultiGranularFAISS.from_documents([LONG], embedding, **options) as store:
-        assert store.default_granularity is Granularity(expected)
         [unit] = store.similarity_search("number3", k=1, parents="unit")
         assert unit.metadata["granularity"] == expected
-        assert store.similarity_search("number3") == [LONG]
-        assert store.as_retriever().invoke("number3") == [LONG]
-        assert [document for document, _ in store.similarity_search_with_relevance_scores("number3")] == [LONG]
-        if expected != "proposition":
-            with pytest.raises(InvalidInputError, match="no index of propositions"):
-                store.similarity_search("number3", granularity="proposition")
+        assert store.similarity_search("number3") == store.as_retriever().invoke("number3") == [LONG]
 
 
 def neighbours(document: Document) -> list[str]:
@@ -45,18 +33,29 @@ async def test_neighbours(embedding: Any, granularity: str) -> None:
     lines = [f"Fact number{n} stands in line{n}." for n in range(9)]
     options: dict[str, Any] = {"k": 1, "granularity": granularity}
     with MultiGranularFAISS.from_documents([LONG], embedding, propositionizer=SENTENCES) as store:
-        for place, count, expected in ((4, 1, lines[3:6]), (0, 2, lines[:3]), (8, 2, lines[6:]), (4, 99, lines)):
-            [unit] = store.similarity_search(f"number{place} line{place}", expand=count, parents="unit", **options)
-            assert neighbours(unit) == expected
+        [unit] = store.similarity_search("number1 line1", expand=1, parents="unit", **options)
+        assert neighbours(unit) == lines[:3]
         first = unit.metadata["neighbours"][0]
         assert LONG.page_content[first["start_index"] : first["end_index"]] == first["text"] == lines[0]
         [document] = store.similarity_search("number1", expand=1, **options)
         assert set(neighbours(document)) >= set(lines[:3])
-        assert document == LONG
-        for parents in ("document", "passage", "unit"):
-            retriever = MultiGranularRetriever(store=store, parents=parents, expand=1, **options)
-            [retrieved] = retriever.invoke("number1")
-            assert neighbours(retrieved) == (lines[:3] if parents == "unit" else neighbours(document))
-            assert await retriever.ainvoke("number1") == [retrieved]
-        with pytest.raises(InvalidInputError, match="expand"):
-            store.similarity_search("number1", expand=-1)
+        [retrieved] = await MultiGranularRetriever(store=store, expand=1, **options).ainvoke("number1")
+        assert neighbours(retrieved) == neighbours(document)
+        assert retrieved == document == LONG
+
+
+@pytest.mark.parametrize("parents", ["document", "unit"])
+async def test_diverse_results_are_those_of_the_core(parents: Any) -> None:
+    embedding = DeterministicFakeEmbedding(size=5)
+    options: dict[str, Any] = {"k": 5, "fetch_k": 12, "granularity": "sentence", "parents": parents}
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES) as store:
+        store.add_texts([f"First{n} stands here. Second{n} follows. Third{n} ends." for n in range(40)])
+        expected = [hit.unit.id for hit in store.store.search("one", **options, mmr=0.2, lexical=0)]
+        options["lambda_mult"] = 0.2
+        documents = store.max_marginal_relevance_search("one", **options)
+        assert [document.id for document in documents] == expected
+        assert store.max_marginal_relevance_search_by_vector(embedding.embed_query("one"), **options) == documents
+        retriever = MultiGranularRetriever(store=store, search_type="mmr", **options)
+        assert retriever.invoke("one") == await retriever.ainvoke("one") == documents
+        assert retriever.invoke("one", lambda_mult=1.0) != documents
+        assert store.as_retriever(search_type="mmr", search_kwargs=options).invoke("one") == documents

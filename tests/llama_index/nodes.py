@@ -68,17 +68,6 @@ def bare(given):
     return given.model_copy(update={"embedding": None})
 
 
-def oracle(nodes, vector, kind, parents, keep=lambda _: True):
-    """Brute force: (id, score) of parents or units, best first."""
-    best = {}
-    for entry in nodes:
-        if entry.metadata["granularity"] == kind and keep(entry):
-            node_id = entry.parent_node.node_id if parents == "passage" and entry.parent_node else entry.node_id
-            score = float(np.dot(np.float32(entry.embedding), np.float32(vector)))
-            best[node_id] = max(score, best.get(node_id, -np.inf))
-    return sorted(best.items(), key=lambda pair: -pair[1])
-
-
 def by_sentence():
     """A propositionizer that parents each sentence as it stands."""
     return ScriptedPropositionizer(

@@ -35,6 +35,3 @@ def test_a_parser_with_a_cache_is_saved_pickled_and_hashed_as_without(tmp_path):
     assert pickle.loads(pickle.dumps(parser)).cache == str(tmp_path / "cache")
     assert parser.to_dict() == plain.to_dict()
     assert get_transformation_hash(documents(1), parser) == get_transformation_hash(documents(1), plain)
-    again = PropositionNodeParser.from_dict(parser.to_dict(), propositionizer=Batching(), cache=tmp_path / "cache")
-    assert again.cache == parser.cache
-    assert plain.cache is None

@@ -8,17 +8,11 @@ import pickle
 import pytest
 from llama_index.core import VectorStoreIndex
 from llama_index.core.ingestion.pipeline import get_transformation_hash
-from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter, SentenceWindowNodeParser
+from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodeParser
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 from llama_index.core.schema import Document, MetadataMode, QueryBundle
 
-from factoid.errors import InvalidInputError
-from llama_index_factoid import (
-    MultiGranularFaissVectorStore,
-    MultiGranularNodeParser,
-    MultiGranularRetriever,
-    PropositionNodeParser,
-)
+from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser, MultiGranularRetriever
 from tests.llama_index.nodes import TEXT, by_sentence, of, relation
 
 LONG = "\n\n".join(f"Gauge {n} stood at the mill. It showed {n} metres. The miller wrote it down." for n in range(9))
@@ -39,13 +33,9 @@ async def test_chunks_are_the_parents_of_their_facts(embed_model):
     assert await parser.acall(documents) == nodes
     passages = of(nodes, "passage")
     for chunk, passage in zip(chunks, passages, strict=True):
-        assert (passage.node_id, passage.text, passage.relationships) == (
-            chunk.node_id,
-            chunk.text,
-            chunk.relationships,
-        )
-        assert (passage.start_char_idx, passage.end_char_idx) == (chunk.start_char_idx, chunk.end_char_idx)
         assert passage.metadata == chunk.metadata | {"granularity": "passage"}
+        for name in ("node_id", "text", "relationships", "start_char_idx", "end_char_idx"):
+            assert getattr(passage, name) == getattr(chunk, name)
     texts = {document.node_id: document.text for document in documents}
     for kind in ("sentence", "proposition"):
         assert {relation(node, "PARENT") for node in of(nodes, kind)} == {chunk.node_id for chunk in chunks}
@@ -56,7 +46,6 @@ async def test_chunks_are_the_parents_of_their_facts(embed_model):
     [found] = MultiGranularRetriever(index, k=1).retrieve("Gauge 6 stood at the mill.")
     assert found.node.node_id in {chunk.node_id for chunk in chunks}
     assert found.node.metadata["matches"][0]["text"] == "Gauge 6 stood at the mill."
-    assert found.node.get_content(MetadataMode.NONE) in LONG
 
 
 def test_a_chunker_is_saved_pickled_and_part_of_the_cache_key():
@@ -64,19 +53,10 @@ def test_a_chunker_is_saved_pickled_and_part_of_the_cache_key():
     parsers.append(MultiGranularNodeParser())
     documents = [Document(text=LONG, id_="d")]
     assert len({get_transformation_hash(documents, parser) for parser in parsers}) == 3
-    for again in (MultiGranularNodeParser.from_dict(parsers[0].to_dict()), pickle.loads(pickle.dumps(parsers[0]))):
+    saved = MultiGranularNodeParser.from_dict(parsers[0].to_dict(), chunker=parsers[0].chunker)
+    for again in (saved, pickle.loads(pickle.dumps(parsers[0]))):
         assert again.chunker.chunk_size == 40
         assert [node.text for node in again(documents)] == [node.text for node in parsers[0](documents)]
-
-    class Halves(MarkdownNodeParser):
-        @classmethod
-        def class_name(cls):
-            return "Halves"
-
-    saved = PropositionNodeParser(chunker=Halves()).to_dict()
-    with pytest.raises(InvalidInputError, match=r"chunker=\.\.\.: Invalid parser name: Halves"):
-        PropositionNodeParser.from_dict(saved)
-    assert isinstance(PropositionNodeParser.from_dict(saved, chunker=Halves()).chunker, Halves)
 
 
 @pytest.mark.parametrize("chunker", [None, splitter()])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -19,30 +21,22 @@ from llama_index.core.base.response.schema import (
 )
 from llama_index.core.bridge.pydantic import BaseModel
 from llama_index.core.llms import MockLLM
-from llama_index.core.query_engine import CustomQueryEngine
 from llama_index.core.schema import ImageNode, NodeWithScore, QueryBundle, TextNode
 
 from factoid import PropCite
 from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from llama_index_factoid import EncoderEmbedding, PropCiteQueryEngine
+from tests.langchain.test_citations import ANSWER, CITED, OSLO, PARIS, SENTENCES
 from tests.late_interaction.word_vectors import WordVectors
 
-OSLO = "Anna Berg was born in Oslo. She moved to Berlin."
-PARIS = "Paris is the capital. It lies on a river."
 NODES = [
     NodeWithScore(node=TextNode(text=PARIS, id_="paris", metadata={"page": 1}), score=0.5),
     NodeWithScore(
         node=TextNode(text=OSLO, id_="oslo", metadata={"title": "People", "url": "https://example.org/anna"})
     ),
 ]
-ANSWER = "Anna Berg was born in Oslo [1]. Paris is the capital."
-CITED = "Anna Berg was born in Oslo [2]. Paris is the capital [1]."
-SENTENCES = ["Anna Berg was born in Oslo [2].", " Paris is the capital [1]."]
-
-
-def words() -> list[str]:
-    return [word + " " for word in ANSWER.split(" ")[:-1]] + ["capital."]
+METADATA = {"oslo": {"page": 2}}
 
 
 class Engine(BaseQueryEngine):
@@ -50,17 +44,16 @@ class Engine(BaseQueryEngine):
 
     def __init__(self, response: Any) -> None:
         self.response = response
-        self.nodes = NODES
         super().__init__(None)
 
     def _get_prompt_modules(self) -> Any:
         return {}
 
     def _query(self, query_bundle: QueryBundle) -> Any:
-        return self.response()
+        return self.response
 
     async def _aquery(self, query_bundle: QueryBundle) -> Any:
-        return self.response()
+        return self.response
 
     def synthesize(self, query_bundle: QueryBundle, nodes: Any, additional_source_nodes: Any = None) -> Any:
         return Response(ANSWER, source_nodes=nodes)
@@ -69,13 +62,41 @@ class Engine(BaseQueryEngine):
         return Response(ANSWER, source_nodes=nodes)
 
     def retrieve(self, query_bundle: QueryBundle) -> Any:
-        return self.nodes
+        return NODES
 
 
 def cited_engine(response: Any = None) -> PropCiteQueryEngine:
+    """Cite a response, or one with the answer; without pronouns resolved, so that claims are as they stand."""
     script = ScriptedPropositionizer(lambda unit: [unit.text])
-    engine = Engine(response or (lambda: Response(ANSWER, source_nodes=NODES, metadata={"oslo": {"page": 2}})))
+    engine = Engine(response or Response(ANSWER, source_nodes=NODES, metadata=METADATA))
     return PropCiteQueryEngine(engine, PropCite(WordVectors(), propositionizer=script))
+
+
+class Writer:
+    """Writes the answer word by word; says how far it came, and whether it was closed."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+        self.closed = asyncio.Event()
+
+    def write(self) -> Iterator[str]:
+        try:
+            for word in re.split(r"(?<= )", ANSWER):
+                self.written.append(word)
+                yield word
+        finally:
+            self.closed.set()
+
+    async def awrite(self) -> AsyncIterator[str]:
+        with closing(self.write()) as words:
+            for word in words:
+                yield word
+
+    def response(self) -> StreamingResponse:
+        return StreamingResponse(self.write(), source_nodes=NODES, metadata=METADATA)  # type: ignore[arg-type]
+
+    def aresponse(self) -> AsyncStreamingResponse:
+        return AsyncStreamingResponse(self.awrite(), source_nodes=NODES, metadata=METADATA)  # type: ignore[arg-type]
 
 
 def check(response: Any) -> None:
@@ -83,19 +104,9 @@ def check(response: Any) -> None:
     assert response.metadata["oslo"] == {"page": 2}
     first, second = response.metadata["citations"]
     assert first.keys() - second.keys() == {"title", "url"}
-    assert first["margin"] > 0
-    assert {key: first[key] for key in ("number", "node_id", "title", "claim", "cited_text")} == {
-        "number": 2,
-        "node_id": "oslo",
-        "title": "People",
-        "claim": "Anna Berg was born in Oslo.",
-        "cited_text": "Anna Berg was born in Oslo.",
-    }
+    assert first.items() >= {"number": 2, "node_id": "oslo", "title": "People"}.items()
     assert CITED[first["start_index"] : first["end_index"]] == "Anna Berg was born in Oslo"
-    assert CITED[second["start_index"] : second["end_index"]] == "Paris is the capital"
     for entry, block in zip((first, second), response.metadata["citation_blocks"], strict=True):
-        node = next(scored.node for scored in NODES if scored.node.node_id == entry["node_id"])
-        assert node.get_content()[entry["cited_start_index"] : entry["cited_end_index"]] == entry["cited_text"]
         assert isinstance(block, CitationBlock)
         assert (block.source, block.title) == (entry["node_id"], entry.get("title", ""))
         assert block.cited_content == TextBlock(text=entry["cited_text"])
@@ -105,51 +116,39 @@ def check(response: Any) -> None:
 
 
 async def test_a_response() -> None:
-    engine = cited_engine()
-    for response in (engine.query("?"), await engine.aquery("?")):
+    engine, bundle = cited_engine(), QueryBundle("?")
+    encoder = engine._citer.ranker.encoder
+    assert isinstance(encoder, WordVectors)
+    awaited = await engine.aquery("?")
+    assert threading.get_ident() not in encoder.threads  # which would block the event loop
+    for response in (awaited, engine.query("?")):
         assert type(response) is Response
         assert str(response) == CITED
         check(response)
-    bundle = QueryBundle("?")
     assert engine.retrieve(bundle) is NODES
     for response in (engine.synthesize(bundle, NODES), await engine.asynthesize(bundle, NODES)):
         assert str(response) == CITED
 
 
 @pytest.mark.parametrize("read_before", [False, True])
-def test_a_streaming_response(read_before: bool) -> None:
-    def answer() -> StreamingResponse:
-        response = StreamingResponse(iter(words()), source_nodes=NODES, metadata={"oslo": {"page": 2}})  # type: ignore[arg-type]
-        assert not read_before or str(response)
-        return response
-
-    response = cited_engine(answer).query("?")
-    assert isinstance(response, StreamingResponse)
-    assert response.metadata is not None
-    counts = []
-    texts = []
-    for text in response.response_gen:
-        texts.append(text)
-        counts.append(len(response.metadata["citations"]))
-    assert (texts, counts) == (SENTENCES, [1, 2])
-    check(response)
-    assert str(cited_engine(answer).query("?")) == CITED
-
-
-@pytest.mark.parametrize("read_before", [False, True])
-async def test_an_async_streaming_response(read_before: bool) -> None:
-    async def write() -> AsyncIterator[str]:
-        for word in words():
-            yield word
-
-    response = AsyncStreamingResponse(write(), source_nodes=NODES, metadata={"oslo": {"page": 2}})  # type: ignore[arg-type]
+async def test_streaming_responses(read_before: bool) -> None:
+    response, aresponse = Writer().response(), Writer().aresponse()
     if read_before:
-        await response.get_response()
-    cited = await cited_engine(lambda: response).aquery("?")
-    assert isinstance(cited, AsyncStreamingResponse)
-    assert [text async for text in cited.async_response_gen()] == SENTENCES
+        assert str(response)
+        await aresponse.get_response()
+    cited = cited_engine(response).query("?")
+    assert isinstance(cited, StreamingResponse)
+    assert cited.metadata is not None
+    streamed = [(text, len(cited.metadata["citations"])) for text in cited.response_gen]
+    assert streamed == [(SENTENCES[0], 1), (SENTENCES[1], 2)]
     check(cited)
-    assert (await cited.get_response()).response == CITED
+    engine = cited_engine(aresponse)
+    acited = await engine.aquery("?")
+    assert isinstance(acited, AsyncStreamingResponse)
+    assert [text async for text in acited.async_response_gen()] == SENTENCES
+    assert threading.get_ident() not in engine._citer.ranker.encoder.threads  # type: ignore[attr-defined]
+    check(acited)
+    assert (await acited.get_response()).response == CITED
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -175,94 +174,28 @@ async def test_around_an_engine_of_the_framework(streaming: bool) -> None:
 
 
 async def test_the_first_sentence_leaves_before_the_model_has_finished() -> None:
-    written: list[str] = []
-    closed: list[bool] = []
-
-    def write() -> Iterator[str]:
-        try:
-            for word in words():
-                written.append(word)
-                yield word
-        finally:
-            closed.append(True)
-
-    async def awrite() -> AsyncIterator[str]:
-        try:
-            for word in words():
-                written.append(word)
-                yield word
-        finally:
-            closed.append(True)
-
-    response = cited_engine(lambda: StreamingResponse(write(), source_nodes=NODES)).query("?")  # type: ignore[arg-type]
+    writer, awriter = Writer(), Writer()
+    response = cited_engine(writer.response()).query("?")
     assert isinstance(response, StreamingResponse)
     assert next(response.response_gen) == SENTENCES[0]
-    assert written[-1] == "Paris "
+    assert writer.written[-1] == "Paris "
     response.response_gen.close()
-    assert closed
-    written.clear()
-    closed.clear()
-    answer = AsyncStreamingResponse(awrite(), source_nodes=NODES)  # type: ignore[arg-type]
-    other = await cited_engine(lambda: answer).aquery("?")
+    assert writer.closed.is_set()
+    other = await cited_engine(awriter.aresponse()).aquery("?")
     assert isinstance(other, AsyncStreamingResponse)
-    stream = other.async_response_gen()
-    assert await anext(stream) == SENTENCES[0]
-    assert len(written) < len(words())
+    assert await anext(other.async_response_gen()) == SENTENCES[0]
+    assert awriter.written[-1] != "capital."
     await other.response_gen.aclose()
-    assert closed
-
-
-async def test_async_encodes_in_another_thread() -> None:
-    async def write() -> AsyncIterator[str]:
-        yield ANSWER
-
-    whole = Response(ANSWER, source_nodes=NODES)
-    streaming = AsyncStreamingResponse(write(), source_nodes=NODES)  # type: ignore[arg-type]
-    for answer in (whole, streaming):
-        encoder = WordVectors()
-        response = await PropCiteQueryEngine(Engine(lambda answer=answer: answer), PropCite(encoder)).aquery("?")
-        if isinstance(response, AsyncStreamingResponse):
-            await response.get_response()
-        assert encoder.threads
-        assert threading.get_ident() not in encoder.threads
-
-
-async def test_cancelling() -> None:
-    closed = asyncio.Event()
-
-    async def write() -> AsyncIterator[str]:
-        try:
-            yield "Anna sang. Berlin "
-            await asyncio.sleep(60)
-        finally:
-            closed.set()
-
-    read_one = asyncio.Event()
-
-    async def read() -> None:
-        answer = AsyncStreamingResponse(write(), source_nodes=NODES)  # type: ignore[arg-type]
-        response = await cited_engine(lambda: answer).aquery("?")
-        async for _ in response.async_response_gen():  # type: ignore[union-attr]
-            read_one.set()
-
-    before = asyncio.all_tasks()
-    task = asyncio.ensure_future(read())
-    await read_one.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    async with asyncio.timeout(5):
-        await closed.wait()
-    assert asyncio.all_tasks() <= before
+    assert awriter.closed.is_set()
 
 
 def test_no_nodes_and_no_answer() -> None:
     for text in (None, "", "Empty Response"):
-        response = cited_engine(lambda text=text: Response(text)).query("?")
+        response = cited_engine(Response(text)).query("?")
         assert isinstance(response, Response)
         assert (response.response, response.metadata) == (text, {"citations": [], "citation_blocks": []})
     image = NodeWithScore(node=ImageNode(image_path="a.png", id_="image"))
-    response = cited_engine(lambda: Response(ANSWER, source_nodes=[image, *NODES])).query("?")
+    response = cited_engine(Response(ANSWER, source_nodes=[image, *NODES])).query("?")
     assert str(response) == "Anna Berg was born in Oslo [3]. Paris is the capital [2]."
 
 
@@ -271,14 +204,4 @@ def test_an_answer_that_is_no_text() -> None:
         name: str
 
     with pytest.raises(InvalidInputError, match="got a PydanticResponse: leave output_cls out"):
-        cited_engine(lambda: PydanticResponse(Fields(name="Anna"))).query("?")
-
-
-def test_a_custom_engine() -> None:
-    class Mine(CustomQueryEngine):
-        def custom_query(self, query_str: str) -> Response:
-            return Response(ANSWER, source_nodes=NODES)
-
-    script = ScriptedPropositionizer(lambda unit: [unit.text])
-    engine = PropCiteQueryEngine(Mine(), PropCite(WordVectors(), propositionizer=script))
-    assert str(engine.query("?")) == CITED
+        cited_engine(PydanticResponse(Fields(name="Anna"))).query("?")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder
 from llama_index_factoid import EncoderEmbedding, EntityRetriever
 from tests.entities.rivers import RIVERS
@@ -38,15 +36,13 @@ async def test_async_gives_the_same() -> None:
         assert await retriever.aretrieve(question) == retriever.retrieve(question) != []
 
 
-def test_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableFileError, match="there is no article store"):
-        EntityRetriever(tmp_path / "none.sqlite")
+def test_bad_input() -> None:
     with pytest.raises(InvalidInputError, match="fallback must be a LlamaIndex retriever, got str"):
         EntityRetriever.from_documents(GLOSSARY, fallback="bm25")
     with pytest.raises(InvalidInputError, match="k must be"):
         EntityRetriever.from_documents(GLOSSARY, k=0)
-    with pytest.raises(InvalidInputError, match="title"):
-        EntityRetriever.from_documents([Document(text="No name.")])
+    with pytest.raises(InvalidInputError, match="expected LlamaIndex documents or nodes, got str"):
+        EntityRetriever.from_documents(["No document."])  # type: ignore[list-item]
 
 
 def test_what_a_node_was_stays() -> None:

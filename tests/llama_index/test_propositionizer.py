@@ -7,12 +7,13 @@ from types import SimpleNamespace
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
 from llama_index.core.bridge.pydantic import Field
-from llama_index.core.llms import CustomLLM, MockLLM
+from llama_index.core.llms import CustomLLM
 
 from llama_index_factoid import LLMPropositionizer
 from tests.propositions.prompting.server import unit
 
 PASSAGES = [unit("A and B.")]
+COUNTS = SimpleNamespace(prompt_tokens=7, completion_tokens=3, prompt_tokens_details={"cached_tokens": 4})
 
 
 class Saying(CustomLLM):
@@ -53,15 +54,7 @@ async def both(llm):
     [
         (None, {"prompt_tokens": 7, "completion_tokens": 3}, (2, 14, 6, 0)),
         ({"usage": {"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 4}}, {}, (2, 14, 6, 8)),
-        (
-            SimpleNamespace(
-                usage=SimpleNamespace(
-                    prompt_tokens=7, completion_tokens=3, prompt_tokens_details=SimpleNamespace(cached_tokens=4)
-                )
-            ),
-            {"prompt_tokens": 1},
-            (2, 14, 6, 8),
-        ),
+        (SimpleNamespace(usage=COUNTS), {"prompt_tokens": 1}, (2, 14, 6, 8)),
         ({"usage": None}, {}, (2, 0, 0, 0)),
     ],
 )
@@ -89,10 +82,3 @@ async def test_why_models_stop(raw, reason):
     for response in (chat(None, raw=raw), CompletionResponse(text="", raw=raw)):
         texts, _ = await both(Saying(response=response))
         assert texts.reason == reason
-
-
-async def test_the_frameworks_fake_model():
-    """It gives the prompt back, whose example is the first list in it."""
-    for chats in (False, True):
-        texts, _ = await both(MockLLM(is_chat_model=chats))
-        assert len(texts) == 13

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from llama_index.core.schema import TextNode
 
 from llama_index_factoid import MultiGranularFaissVectorStore
-from tests.llama_index.nodes import DIM, KINDS, ask, corpus, node
-
-
-def vectors(count, seed=11):
-    return np.random.default_rng(seed).normal(size=(count, DIM))
+from tests.llama_index.nodes import DIM, KINDS, ask, corpus, node, where
 
 
 @pytest.mark.parametrize("mode", ["default", "mmr"])
@@ -22,32 +17,14 @@ def test_plain_nodes_are_found_once_and_as_themselves(granularity, parents, mode
     store = MultiGranularFaissVectorStore()
     plain = [node(f"n{i}", random.normal(size=DIM), document=f"d{i % 3}") for i in range(12)]
     store.add([*plain, *corpus(documents=1, passages=2)])
-    for vector in vectors(3):
+    count = len(store.query(ask(np.ones(DIM), 999), granularity=granularity, parents=parents).ids)
+    for vector in random.normal(size=(3, DIM)):
         for k in (1, 5, 12, 50):
             result = store.query(ask(vector, k, mode=mode), granularity=granularity, parents=parents)
-            assert len(set(result.ids)) == len(result.ids)
-            assert len(result.ids) == min(k, len(result_of_all(store, vector, granularity, parents)))
-            for found, matches in zip(result.nodes, result.matches, strict=True):
-                assert type(found) is TextNode
-                if found.node_id.startswith("n"):
-                    assert [match["id"] for match in matches] in ([found.node_id], [])
-    assert {f"n{i}" for i in range(12)} <= set(result.ids)
-    assert len(store.get_nodes()) == 12 + 14
-
-
-def result_of_all(store, vector, granularity, parents):
-    return store.query(ask(vector, 999), granularity=granularity, parents=parents).ids
-
-
-def test_a_plain_node_that_becomes_a_passage_is_no_longer_found_as_a_fact():
-    store = MultiGranularFaissVectorStore()
-    store.add([node("a", [1, 0]), node("b", [0, 1])])
-    store.add([node("a", [1, 0], granularity="passage")])
-    assert store.query(ask([1, 0], 9)).ids == ["b"]
-    assert store.query(ask([1, 0], 9), granularity="passage").ids == ["a", "b"]
-    store.add([node("a", [1, 0])])
-    assert store.query(ask([1, 0], 9)).ids == ["a", "b"]
-    assert len(store.client) == 2 * 3
+            assert len(set(result.ids)) == len(result.ids) == min(k, count)
+            for node_id, matches in zip(result.ids, result.matches, strict=True):
+                assert not node_id.startswith("n") or [match["id"] for match in matches] in ([node_id], [])
+    assert {entry.node_id for entry in plain} <= set(result.ids)
 
 
 def test_neighbours_of_plain_chunks_are_chunks():
@@ -63,8 +40,36 @@ def test_neighbours_of_plain_chunks_are_chunks():
         assert store.query(ask(np.eye(DIM)[1], 5), granularity=kind).neighbours == [[]] * 5
 
 
-def test_mmr_chooses_from_a_number_or_a_multiple_of_k(store):
+def test_mmr_chooses_from_more_than_k(store):
     query = ask(np.ones(DIM), 6, mode="mmr", mmr_threshold=0.3)
-    for options, fetch_k in (({}, 24), ({"mmr_prefetch_factor": 3}, 18), ({"mmr_prefetch_k": 7}, 7)):
+    for options, fetch_k in (({}, 24), ({"mmr_prefetch_k": 7}, 7)):
         search = store.search_options(query, options)
         assert (search["fetch_k"], search["mmr"], search["k"]) == (fetch_k, 0.3, 6)
+
+
+def test_node_ids_admit_nodes_and_what_is_under_them(store, nodes):
+    vector = np.ones(DIM)
+    result = store.query(ask(vector, 20, node_ids=["d0p1", "d2p2p0", "none"]))
+    assert set(result.ids) == {"d0p1", "d2p2"}
+    matched = dict(zip(result.ids, result.matches, strict=True))
+    assert [match["id"] for match in matched["d2p2"]] == ["d2p2p0"]
+    assert len(matched["d0p1"]) == 3
+    assert store.query(ask(vector, 20, node_ids=["d0p1s1"]), granularity="sentence", parents="unit").ids == ["d0p1s1"]
+
+
+def test_a_user_who_may_read_no_document_finds_none(store):
+    assert store.query(ask(np.ones(DIM), 99, doc_ids=[])).ids == []
+    assert store.query(ask(np.ones(DIM), 99), doc_ids=[]).ids == []
+    assert store.query(ask(np.ones(DIM), 99), node_ids=[]).ids == []
+    assert store.query(ask(np.ones(DIM), 99, filters=where("year", [], "in"))).ids == []
+    assert store.get_nodes([]) == []
+    store.delete_nodes([])
+    assert len(store.get_nodes()) == len(store.get_nodes(filters=None)) > 0
+
+
+def test_nodes_without_source_are_their_own_document():
+    store = MultiGranularFaissVectorStore()
+    store.add([node("a", [1, 0], document=None), node("b", [1, 0], document=None)])
+    assert store.query(ask([1, 0], 5, doc_ids=["b"])).ids == ["b"]
+    store.delete("a")
+    assert [entry.node_id for entry in store.get_nodes()] == ["b"]

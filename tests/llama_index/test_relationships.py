@@ -7,9 +7,7 @@ from factoid.encode import with_heading
 from factoid.split import split_passages
 from factoid.units import Document as CoreDocument
 from llama_index_factoid import MultiGranularNodeParser, PropositionNodeParser
-from tests.llama_index.nodes import TEXT, by_sentence, of, relation
-
-# Relationships
+from tests.llama_index.nodes import KINDS, TEXT, by_sentence, of, relation
 
 
 def test_source_parent_and_siblings(parser):
@@ -25,24 +23,16 @@ def test_source_parent_and_siblings(parser):
         assert parent.node_id == node.metadata["passage_id"]
         assert nodes.index(parent) < nodes.index(node)
         assert parent.start_char_idx <= node.start_char_idx < node.end_char_idx <= parent.end_char_idx
-    for granularity in ("passage", "sentence", "proposition"):
+    for granularity in KINDS:
         ids = [node.node_id for node in of(nodes, granularity)]
         assert [relation(node, "NEXT") for node in of(nodes, granularity)] == [*ids[1:], None]
         assert [relation(node, "PREVIOUS") for node in of(nodes, granularity)] == [None, *ids[:-1]]
 
 
-def test_siblings_never_cross_documents_and_can_be_left_out():
-    documents = [Document(text="One here.", id_="d"), Document(text="Two here.", id_="e")]
-    for node in MultiGranularNodeParser(by_sentence())(documents):
-        assert relation(node, "NEXT") is None
-    off = MultiGranularNodeParser(by_sentence(), include_prev_next_rel=False)([Document(text=TEXT)])
-    assert not any(relation(node, "NEXT") or relation(node, "PREVIOUS") for node in off)
-
-
-def test_propositions_of_a_document_have_it_as_source_and_parent():
-    nodes = PropositionNodeParser(by_sentence())([Document(text=TEXT, id_="d")])
-    assert {(relation(node, "SOURCE"), relation(node, "PARENT")) for node in nodes} == {("d", "d")}
-    assert len({node.metadata["passage_id"] for node in nodes}) == 2
+def test_siblings_never_cross_documents_and_can_be_left_out(parser):
+    nodes = parser([Document(text="One here.", id_="d"), Document(text="Two here.", id_="e")])
+    nodes += MultiGranularNodeParser(by_sentence(), include_prev_next_rel=False)([Document(text=TEXT)])
+    assert not any(relation(node, "NEXT") or relation(node, "PREVIOUS") for node in nodes)
 
 
 def test_a_chunk_with_a_known_place_keeps_its_source(parser):
@@ -76,15 +66,10 @@ def test_parsers_chain():
     assert {relation(node, "PARENT") for node in nodes} == {node.node_id for node in passages}
     assert {relation(node, "SOURCE") for node in nodes} == {"d"}
     for node in nodes:
-        assert node.metadata["granularity"] == "proposition"
-        assert node.metadata["title"] == "Pisa"
+        assert node.metadata.items() >= {"granularity": "proposition", "title": "Pisa"}.items()
         assert "source_granularity" not in node.metadata
-        assert TEXT[node.start_char_idx : node.end_char_idx] in node.text
         heading = "Pisa — Site: " if node.metadata.get("section") else "Pisa: "
         assert node.get_content(metadata_mode=MetadataMode.EMBED) == heading + node.text
-
-
-# Metadata
 
 
 def test_title_from_metadata_else_from_headings(parser):

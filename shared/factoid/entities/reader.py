@@ -64,6 +64,16 @@ class ChatReader(ABC):
     """Answers questions from documents, one request for each; of what the model writes the first line counts.
 
     A context is a list of documents, as a retriever returns them, or of their texts; a single one is a context, too.
+
+    Args:
+        llm: The framework's model.
+        max_tokens: Most tokens of an answer, by default 10 as in the paper, where `llm` has such a setting. None for the
+            model's own: models that think before they answer need more.
+        batch_size: Requests at a time of `read_batch` and `aread_batch`.
+        prompt: Makes the prompt of a question and its documents.
+
+    Raises:
+        InvalidInputError: `llm` is no model of the framework, or `max_tokens` or `batch_size` is below 1.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows
 from factoid.filters.parse import parse_filter
-from factoid.filters.sql import mismatch, passing_rows
+from factoid.filters.sql import passing_rows
 from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree, matches
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Tree",
     "field_rows",
     "matches",
-    "mismatch",
     "parse_filter",
     "passing_rows",
 ]

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.filters.fields import FieldKind, is_integer, is_short, is_text, with_paths
+from factoid.filters.fields import FieldKind, is_integer, is_short, is_text
 from factoid.filters.parse import parse_filter
-from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree, comparable, holds, matches
+from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree, holds, matches
 
 Rows = NDArray[np.int64]
 
@@ -77,30 +77,6 @@ def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
         return selection.rows
     every = np.fromiter(chain.from_iterable(connection.execute("SELECT row FROM metadata ORDER BY row")), np.int64)
     return np.setdiff1d(every, selection.rows, assume_unique=True)
-
-
-def mismatch(connection: sqlite3.Connection, tree: Tree) -> tuple[Comparison, Any] | None:
-    """Return a comparison that cannot be made with some stored value, and that value, or None.
-
-    Such a value does not pass; a framework whose reference raises TypeError there can tell by this. One value of each kind
-    under the key is tried.
-    """
-    match tree:
-        case Comparison():
-            sql = "SELECT metadata FROM fields WHERE key = ? AND kind = ? LIMIT 1"
-            for kind in _NOT_NULL:
-                row = connection.execute(
-                    f"SELECT json FROM metadata WHERE row = ({sql})",  # noqa: S608
-                    [tree.key, kind.value],
-                ).fetchone()
-                stored = with_paths(_metadata(row[0])).get(tree.key) if row else None
-                if stored is not None and not comparable(stored, tree):
-                    return tree, stored
-        case Not(part):
-            return mismatch(connection, part)
-        case All(parts) | AnyOf(parts):
-            return next(filter(None, (mismatch(connection, part) for part in parts)), None)
-    return None
 
 
 def _select(connection: sqlite3.Connection, tree: Tree) -> _Selection:

@@ -106,15 +106,6 @@ def matches(tree: Tree, metadata: Mapping[str, Any]) -> bool:
             return any(matches(part, metadata) for part in parts)
 
 
-def comparable(stored: Any, leaf: Comparison) -> bool:
-    """Tell whether Python can compare a stored value with the operand, or would raise TypeError."""
-    try:
-        _TESTS[leaf.operator](stored, leaf.value)
-    except TypeError:
-        return False
-    return True
-
-
 def holds(stored: Any, leaf: Comparison) -> bool:
     """Tell whether a comparison holds for a value that is there."""
     if leaf.operator not in (Operator.ANY, Operator.ALL):

@@ -205,3 +205,7 @@ def _failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
         return StoreFormatError(f"{path} cannot be read as a cache of propositions: {error}. {remedy}")
     reason = sqlite.explain(error) if isinstance(error, sqlite3.Error) else str(error.strerror)
     return StoreError(f"the cache {path} cannot be used: {reason}")
+
+
+Cache = PropositionCache | str | Path | None
+"""A cache, or the path of its file, made if absent; None for no cache."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, check_template
 from factoid.errors import InvalidInputError
-from factoid.filters import Comparison, Filter, Tree, mismatch
+from factoid.filters import Filter
 from factoid.index import AUTO, Similarity
 from factoid.index.gpu import check_device
 from factoid.index.lexical import has_tantivy
@@ -329,11 +329,6 @@ class UnitStore:
         """Return the ids of all units, oldest first, or of those whose metadata pass a filter."""
         with self.connections.reading() as snapshot:
             return snapshot.ids(filter or {})
-
-    def mismatch(self, tree: Tree) -> tuple[Comparison, Any] | None:
-        """Return a comparison of a filter that cannot be made with some stored value, and that value, or None."""
-        with self.connections.reading() as snapshot:
-            return mismatch(snapshot.connection, tree)
 
     def get(self, ids: Sequence[str]) -> list[Unit]:
         """Return the units with these ids, in this order; unknown ids are left out."""

@@ -285,7 +285,7 @@ class _Call:
         raise PropositionizerError(problem) from self.raised
 
 
-def split_options(kind: type, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options that a class takes by name, and the others."""
-    names = signature(kind).parameters.keys() & options.keys()
+def split_options(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options that a function or a class takes by name, and the others."""
+    names = signature(function).parameters.keys() & options.keys()
     return {key: options[key] for key in names}, {key: value for key, value in options.items() if key not in names}

@@ -51,8 +51,8 @@ class Streaming(Batching):
         for count, position in enumerate(reversed(range(len(units)))):
             if self.error and count == self.after:
                 raise self.error
-            self.calls.append([units[position]])
-            yield position, self._one(units[position])
+            [texts] = self.propositionize([units[position]])
+            yield position, texts
 
 
 class Awaiting(Batching):

@@ -70,11 +70,13 @@ def _change(connection: sqlite3.Connection, articles: Sequence[Article], deleted
 def _delete_articles(connection: sqlite3.Connection, gone: Sequence[int], replaced: Sequence[int]) -> list[NameForm]:
     """Delete articles. Return the names that stay for those that are replaced: of redirects and links."""
     listed = "(SELECT value FROM json_each(?))"
-    sql = f"SELECT key, kind, article, form, count FROM name WHERE article IN {listed} AND kind IN (?, ?)"  # noqa: S608
+    sql = f"SELECT key, kind, article, form, count FROM name WHERE article IN {listed} AND (kind = ? OR count > 0)"  # noqa: S608
     forms: list[NameForm] = []
-    for name in connection.execute(sql, [json.dumps(replaced), NameKind.REDIRECT, NameKind.ANCHOR]):
-        _, kind, article, form, _ = name
-        forms += spelled_names(article, form, NameKind.REDIRECT) if kind == NameKind.REDIRECT else [name]
+    for key, kind, article, form, count in connection.execute(sql, [json.dumps(replaced), NameKind.REDIRECT]):
+        if kind == NameKind.REDIRECT:
+            forms += spelled_names(article, form, NameKind.REDIRECT)
+        if count:
+            forms.append((key, NameKind.ANCHOR, article, form, count))
     for table, column in (("name", "article"), ("body", "id"), ("article", "id")):
         connection.execute(f"DELETE FROM {table} WHERE {column} IN {listed}", [json.dumps(gone)])  # noqa: S608
     return forms

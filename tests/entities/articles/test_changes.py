@@ -100,6 +100,11 @@ def test_what_cannot_be_changed_changes_nothing(path, change, message):
     assert leftovers(path) == []
 
 
+def test_a_title_of_an_article_without_id(build):
+    with pytest.raises(InvalidInputError, match=r"'A' .* ids none, 1:"):
+        build([Article("A", "Old.")]).add([Article("A", "New.", document_id="1")])
+
+
 def test_readers_go_on_while_it_changes(path):
     with (
         build_own_articles([entry(1, "Tern"), entry(2, "Kite")], path) as store,

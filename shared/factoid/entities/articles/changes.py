@@ -84,8 +84,8 @@ def _delete_articles(connection: sqlite3.Connection, gone: Sequence[int], replac
 
 def _check_titles(connection: sqlite3.Connection) -> None:
     """Refuse several articles of one title."""
-    sql = "SELECT title, GROUP_CONCAT(document_id, ', ') FROM article GROUP BY title HAVING COUNT(*) > 1 LIMIT 1"
-    for title, ids in connection.execute(sql):
+    ids_of_each = "SELECT title, GROUP_CONCAT(COALESCE(document_id, 'none'), ', ') FROM article GROUP BY title"
+    for title, ids in connection.execute(f"{ids_of_each} HAVING COUNT(*) > 1 LIMIT 1"):
         raise InvalidInputError(
             f"the title {title!r} would be that of several articles, with the ids {ids}: give the id of the one to replace, "
             'or build the store with duplicates="keep" to have all'

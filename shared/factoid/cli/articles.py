@@ -16,8 +16,8 @@ from factoid.terminal import count, plain, wrap
 _MOST = 20  # names that a list shows
 _SOURCES_HELP = (
     "Files and folders: a MediaWiki XML dump (.bz2), the output of wikiextractor --json, KILT's knowledge source, the Parquet "
-    'files of wikimedia/wikipedia, JSON lines of {"title", "text", "aliases", "redirects", "metadata"} or of {title: text}, '
-    "CSV with columns title, text, aliases, redirects and id, and redirects as lines of a name, a tab and a target."
+    'files of wikimedia/wikipedia, JSON lines of {"title", "text", "aliases", "redirects", "metadata"}, CSV with columns title, '
+    "text, aliases, redirects and id, redirects as lines of a name, a tab and a target; with --format titles {title: text}."
 )
 
 

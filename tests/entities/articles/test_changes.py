@@ -69,13 +69,15 @@ def test_title_and_aliases_are_read_where_they_were(tmp_path):
 
 
 def test_redirects_and_links_to_a_replaced_article_stay(build):
-    old = Article("Sao", "Old.", ("S",), links=(("the city", "Sao"),), document_id="1")
+    links = [(text, "Sao") for text in ("the city", "Sao", "são town", "São Town")]
+    old = Article("Sao", "Old.", ("S",), links=tuple(links), document_id="1")
     store = build([old, Redirect("São Town", "Sao"), Article("Other", "x", document_id="2")])
     store.add([Article("São", "New.", document_id="1")])
     titles = {key: [name.title for name in names] for key, names in store.names(["the city", "s", "sao"]).items()}
     assert titles == {"the city": ["São"], "sao": ["São"]}
     assert [store.get(name).text for name in ("São Town", "sao town")] == ["New."] * 2
-    assert store.names(["the city"])["the city"][0].count == 1
+    keys = ["the city", "sao", "são town"]
+    assert [store.names(keys)[key][0].count for key in keys] == [1, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -83,6 +85,7 @@ def test_redirects_and_links_to_a_replaced_article_stay(build):
     [
         (lambda store: store.delete(["d1", "x"]), "no article has the id 'x'"),
         (lambda store: store.delete([""]), "no article has the id ''"),
+        (lambda store: store.delete("1"), "several ids, got the string '1'"),
         (lambda store: add_own_articles(store, [entry(9, "Tern 40")]), "'Tern 40' .* ids d1, d9"),
         (lambda store: add_own_articles(store, [entry(9, "Kite", " ")]), "and a text, got .*'Kite'"),
         (lambda store: add_own_articles(store, [entry(9, "K"), entry(9, "L")]), "'d9' was given twice"),
@@ -95,6 +98,11 @@ def test_what_cannot_be_changed_changes_nothing(path, change, message):
             change(store)
     assert path.read_bytes() == before
     assert leftovers(path) == []
+
+
+def test_a_title_of_an_article_without_id(build):
+    with pytest.raises(InvalidInputError, match=r"'A' .* ids none, 1:"):
+        build([Article("A", "Old.")]).add([Article("A", "New.", document_id="1")])
 
 
 def test_readers_go_on_while_it_changes(path):

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from factoid import Document
+from factoid.entities import build_own_articles
 from factoid.entities.articles import Article, Redirect
 from factoid.entities.importers import (
     ArticleJsonl,
@@ -177,7 +178,7 @@ def test_other_keys():
 )
 def test_documents_that_cannot_be_used(document, options, said):
     with pytest.raises(InvalidInputError, match=said):
-        list(OwnDocuments(iter([document]), **options).read())
+        build_own_articles([document], **options)
 
 
 @pytest.mark.parametrize("aliases", ["AL", ["AL", None, "", " "], None])

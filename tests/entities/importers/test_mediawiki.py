@@ -3,7 +3,9 @@ from __future__ import annotations
 import bz2
 import gzip
 import multiprocessing
+import os
 import re
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 from factoid.entities.articles.article import Article, Redirect
 from factoid.entities.importers.mediawiki import MediaWikiDump
-from factoid.errors import UnreadableFileError
+from factoid.errors import FactoidError, InvalidInputError, UnreadableFileError
 from tests.entities.importers.dumps import HEAD, TAIL, dump, page
 
 pytest.importorskip("mwparserfromhell")
@@ -118,6 +120,24 @@ def test_processes_give_what_one_gives(tmp_path: Path) -> None:
     assert next(reader) == records[0]
     reader.close()  # type: ignore[attr-defined]
     assert not multiprocessing.active_children()
+
+
+def test_a_process_that_is_killed_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "many.xml"
+    path.write_bytes(dump(*(page(f"Page {number}", "Text.") for number in range(2000))))
+    reader = MediaWikiDump(path, workers=2).read()
+    next(reader)
+    for process in multiprocessing.active_children():
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(FactoidError, match="a process that cleaned pages died: out of memory, killed, or"):
+        list(reader)
+
+
+@pytest.mark.parametrize("option", ["workers", "words"])
+def test_options_below_1(file: Path, option: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"{option} must be at least 1, got 0"):
+        MediaWikiDump(file, **{option: 0})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, multistream])

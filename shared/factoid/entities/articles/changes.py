@@ -70,11 +70,13 @@ def _change(connection: sqlite3.Connection, articles: Sequence[Article], deleted
 def _delete_articles(connection: sqlite3.Connection, gone: Sequence[int], replaced: Sequence[int]) -> list[NameForm]:
     """Delete articles. Return the names that stay for those that are replaced: of redirects and links."""
     listed = "(SELECT value FROM json_each(?))"
-    sql = f"SELECT key, kind, article, form, count FROM name WHERE article IN {listed} AND kind IN (?, ?)"  # noqa: S608
+    sql = f"SELECT key, kind, article, form, count FROM name WHERE article IN {listed} AND (kind = ? OR count > 0)"  # noqa: S608
     forms: list[NameForm] = []
-    for name in connection.execute(sql, [json.dumps(replaced), NameKind.REDIRECT, NameKind.ANCHOR]):
-        _, kind, article, form, _ = name
-        forms += spelled_names(article, form, NameKind.REDIRECT) if kind == NameKind.REDIRECT else [name]
+    for key, kind, article, form, count in connection.execute(sql, [json.dumps(replaced), NameKind.REDIRECT]):
+        if kind == NameKind.REDIRECT:
+            forms += spelled_names(article, form, NameKind.REDIRECT)
+        if count:
+            forms.append((key, NameKind.ANCHOR, article, form, count))
     for table, column in (("name", "article"), ("body", "id"), ("article", "id")):
         connection.execute(f"DELETE FROM {table} WHERE {column} IN {listed}", [json.dumps(gone)])  # noqa: S608
     return forms
@@ -82,8 +84,8 @@ def _delete_articles(connection: sqlite3.Connection, gone: Sequence[int], replac
 
 def _check_titles(connection: sqlite3.Connection) -> None:
     """Refuse several articles of one title."""
-    sql = "SELECT title, GROUP_CONCAT(document_id, ', ') FROM article GROUP BY title HAVING COUNT(*) > 1 LIMIT 1"
-    for title, ids in connection.execute(sql):
+    ids_of_each = "SELECT title, GROUP_CONCAT(COALESCE(document_id, 'none'), ', ') FROM article GROUP BY title"
+    for title, ids in connection.execute(f"{ids_of_each} HAVING COUNT(*) > 1 LIMIT 1"):
         raise InvalidInputError(
             f"the title {title!r} would be that of several articles, with the ids {ids}: give the id of the one to replace, "
             'or build the store with duplicates="keep" to have all'

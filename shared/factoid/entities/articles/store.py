@@ -14,7 +14,7 @@ from factoid.entities.articles.article import Article, Name
 from factoid.entities.articles.changes import change_articles
 from factoid.entities.articles.file import ArticleFile
 from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key
-from factoid.errors import StoreFormatError
+from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.filters import Filter, matches, parse_filter
 from factoid.units import check_text
 
@@ -77,6 +77,8 @@ class ArticleStore:
 
     def delete(self, document_ids: Iterable[str]) -> None:
         """Delete the articles that were made of some documents, as `add` does; an unknown id is an InvalidInputError."""
+        if isinstance(document_ids, str):
+            raise InvalidInputError(f"expected several ids, got the string {document_ids!r}")
         change_articles(self.path, (), set(document_ids))
         self.reload()
 

@@ -9,6 +9,7 @@ import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
 
@@ -18,7 +19,8 @@ from factoid.entities.importers.mediawiki_xml import Page, read_pages
 from factoid.entities.importers.source_files import FileSource, Paths
 from factoid.entities.wikitext.clean import clean, links
 from factoid.entities.wikitext.prepare import prepare
-from factoid.errors import UnreadableFileError
+from factoid.errors import FactoidError, UnreadableFileError
+from factoid.units import whole_number
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +77,8 @@ class MediaWikiDump(FileSource):
         words: int | None = 1000,
         allow_truncated: bool = False,
     ) -> None:
-        self._workers, self._words, self._allow_truncated = workers, words, allow_truncated
+        self._workers, self._allow_truncated = whole_number("workers", workers), allow_truncated
+        self._words = words if words is None else whole_number("words", words)
         super().__init__(paths, words=words)
         self.left_out: Counter[str] = Counter()
 
@@ -162,6 +165,11 @@ def _clean_batches(
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise FactoidError(
+            "a process that cleaned pages died: out of memory, killed, or the script lacks "
+            'if __name__ == "__main__": around what it runs. Use workers=1 to work in this process'
+        ) from error
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 

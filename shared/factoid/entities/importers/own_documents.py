@@ -41,6 +41,8 @@ class OwnDocuments:
             return ""
         digest = hashlib.sha256()
         for document in self._documents:
+            if not isinstance(document, Document):
+                continue  # `read` refuses it
             digest.update(f"{document.id}\n{document.title}\n{document.text}\n".encode())
         return f"OwnDocuments: {len(self._documents)} documents, digest {digest.hexdigest()[:16]}"
 

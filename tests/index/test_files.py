@@ -123,12 +123,15 @@ def test_a_flipped_bit_anywhere_is_noticed(tmp_path, kind, mmap):
 
 
 @pytest.mark.parametrize("mmap", [False, True])
-def test_arrays_of_objects_are_never_read(tmp_path, mmap):
-    save(make_index("Flat")[0], tmp_path / "passage", stamp={}, arrays={"rows": np.arange(3)})
-    np.save(tmp_path / "passage.rows.npy", np.array([{}], object), allow_pickle=True)
-    written = (tmp_path / "passage.rows.npy").read_bytes()
+@pytest.mark.parametrize(
+    "array", [np.array([{}], object), np.arange(3), np.arange(99_999)], ids=["objects", "few", "many"]
+)
+def test_arrays_of_objects_and_ids_of_other_vectors_are_never_read(tmp_path, array, mmap):
+    save(make_index("Flat")[0], tmp_path / "passage", stamp={})
+    np.save(tmp_path / "passage.ids.npy", array, allow_pickle=True)
+    written = (tmp_path / "passage.ids.npy").read_bytes()
     entries = json.loads((tmp_path / "passage.json").read_text())["files"]
-    entries["passage.rows.npy"] = {"size": len(written), "sha256": sha256(written).hexdigest()}
+    entries["passage.ids.npy"] = {"size": len(written), "sha256": sha256(written).hexdigest()}
     rewrite(files=entries)(tmp_path)
     assert load(tmp_path / "passage", mmap=mmap) is None
 

@@ -113,8 +113,8 @@ def _read(path: Path, manifest: dict[str, Any], *, mmap: bool) -> Loaded:
             index, mapped = _read_index(file, source, mmap=mmap)
         parts.append(Part(kind, index, ids[: index.ntotal], mapped=mapped))
         ids = ids[index.ntotal :]
-    if any(part.index.d != kind.dim for part in parts):
-        raise ValueError(f"the vectors are not of {kind.dim} dimensions")
+    if len(ids) or any((part.index.d, part.index.ntotal) != (kind.dim, len(part.ids.by_position)) for part in parts):
+        raise ValueError("the vectors are not those of the ids, or of other dimensions")
     index = VectorIndex(kind.dim, kind=kind.name, similarity=manifest["similarity"], _parts=parts)
     return Loaded(index, manifest["stamp"], arrays)
 

@@ -52,13 +52,14 @@ def test_every_kind_comes_back_as_it_was_and_can_change(tmp_path, kind, shards, 
 
 
 def test_the_manifest_names_all_files_and_what_is_no_longer_there_is_removed(tmp_path):
-    for other in ("passages.rows.npy", "units.sqlite"):
+    others = ["passage.jsonl", "passages.rows.npy", "units.sqlite"]
+    for other in others:
         (tmp_path / other).touch()
     save(make_index("Flat", shards=3)[0], tmp_path / "passage", stamp={}, arrays=ARRAYS)
-    assert len(list(tmp_path.glob("passage.*"))) == 3 + 1 + 3 + 1
+    assert len(list(tmp_path.glob("passage.*"))) == 3 + 1 + 3 + 1 + 1
     index = make_index("HNSW16")[0]
     save(index, tmp_path / "passage", stamp=STAMP)
-    names = ["passage.faiss", "passage.ids.npy", "passage.json", "passages.rows.npy", "units.sqlite"]
+    names = ["passage.faiss", "passage.ids.npy", "passage.json", *others]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     manifest = json.loads((tmp_path / "passage.json").read_text())
     assert manifest.pop("sha256")

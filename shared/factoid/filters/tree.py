@@ -141,8 +141,6 @@ _TESTS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.NIN: lambda stored, operand: stored not in operand,
     Operator.EXISTS: lambda _, operand: operand is True,
     Operator.CONTAINS: operator.contains,
-    Operator.ANY: lambda stored, operand: any(element in stored for element in operand),
-    Operator.ALL: lambda stored, operand: all(element in stored for element in operand),
     Operator.TEXT_MATCH: _in_text,
     Operator.TEXT_MATCH_INSENSITIVE: partial(_in_text, fold=str.lower),
     Operator.IS_EMPTY: lambda stored, _: stored is None or stored in ("", []),

@@ -129,7 +129,7 @@ class VectorIndex:
 
     def remove(self, ids: RowIds) -> None:
         """Remove the vectors of these ids; ids that are not there are ignored."""
-        ids = np.asarray(ids, dtype=np.int64)
+        ids = np.unique(np.asarray(ids, dtype=np.int64))
         for part, rows in self._split(ids):
             part.remove(ids[rows])
 

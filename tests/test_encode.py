@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from factoid import Document, SentenceTransformerEncoder, UnitStore
+from factoid import Document, SentenceTransformerEncoder, UnitStore, encode
 from factoid.encode import OFFLINE_PACKAGE, Encoder
 from factoid.errors import EncoderMismatchError, MissingDependencyError
 from factoid.testing import HashEncoder, ScriptedPropositionizer
@@ -94,6 +95,13 @@ def test_queries_and_units_go_through_their_own_side():
         ("query", ["q"], {"batch_size": 7, "show_progress_bar": False}),
         ("document", ["a", "b"], {"batch_size": 7, "show_progress_bar": True}),
     ]
+
+
+def test_a_loaded_model_does_not_wait_for_one_that_is_loading():
+    encoder = SentenceTransformerEncoder(Model())
+    encoder.encode_queries(["q"])
+    with ThreadPoolExecutor(1) as thread, encode._LOADING:
+        assert thread.submit(encoder.encode_queries, ["q"]).result(timeout=5).tolist() == [[0, 0]]
 
 
 @needs_models

@@ -186,12 +186,12 @@ def load_encyclopedia(folder: Path) -> tuple[list[Document], list[Question]]:
     return documents, [Question(record["question"], tuple(record["answers"]), record["title"]) for record in records]
 
 
-def heading_questions(units: Iterable[Unit], limit: int = 3) -> list[Question]:
-    """Return up to so many headings of passages as questions; if there are any, those of sections, which say more."""
+def heading_questions(units: Iterable[Unit]) -> list[Question]:
+    """Return up to three headings of passages as questions; if there are any, those of sections, which say more."""
     passages = [unit for unit in units if unit.granularity is Granularity.PASSAGE]
     passages = [passage for passage in passages if passage.section] or passages
     headings = list(dict.fromkeys(place(passage) or passage.text[:60] for passage in passages))
-    return [Question(heading) for heading in headings[:: -(-len(headings) // limit)]]
+    return [Question(heading) for heading in headings[:: -(-len(headings) // 3)]]
 
 
 def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> list[float]:

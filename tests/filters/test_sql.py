@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from factoid.errors import InvalidInputError
 from factoid.filters import (
     DELETE_FIELD,
     All,
@@ -134,6 +135,15 @@ def test_deep_filters(depth):
 
 
 INJECTIONS = ["x' OR '1'='1", "') OR 1=1 --", "; DROP TABLE metadata", '" OR ""="', "?", "%s", "{}", "fields.metadata"]
+
+
+@pytest.mark.parametrize("stored", [field_rows, parse_filter])
+@pytest.mark.parametrize("condition", [{"a\ud800": 1}, {"a.\ud800": 1}])
+def test_keys_that_sqlite_cannot_hold_are_refused(stored, condition):
+    with pytest.raises(InvalidInputError, match="key holds a lone surrogate"):
+        stored(condition)
+    with pytest.raises(InvalidInputError, match="key holds a lone surrogate"):
+        field_rows({"a": condition})
 
 
 @pytest.mark.parametrize("text", INJECTIONS)

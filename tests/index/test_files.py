@@ -52,13 +52,14 @@ def test_every_kind_comes_back_as_it_was_and_can_change(tmp_path, kind, shards, 
 
 
 def test_the_manifest_names_all_files_and_what_is_no_longer_there_is_removed(tmp_path):
-    for other in ("passages.rows.npy", "units.sqlite"):
+    others = ["passage.jsonl", "passages.rows.npy", "units.sqlite"]
+    for other in others:
         (tmp_path / other).touch()
     save(make_index("Flat", shards=3)[0], tmp_path / "passage", stamp={}, arrays=ARRAYS)
-    assert len(list(tmp_path.glob("passage.*"))) == 3 + 1 + 3 + 1
+    assert len(list(tmp_path.glob("passage.*"))) == 3 + 1 + 3 + 1 + 1
     index = make_index("HNSW16")[0]
     save(index, tmp_path / "passage", stamp=STAMP)
-    names = ["passage.faiss", "passage.ids.npy", "passage.json", "passages.rows.npy", "units.sqlite"]
+    names = ["passage.faiss", "passage.ids.npy", "passage.json", *others]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     manifest = json.loads((tmp_path / "passage.json").read_text())
     assert manifest.pop("sha256")
@@ -123,12 +124,15 @@ def test_a_flipped_bit_anywhere_is_noticed(tmp_path, kind, mmap):
 
 
 @pytest.mark.parametrize("mmap", [False, True])
-def test_arrays_of_objects_are_never_read(tmp_path, mmap):
-    save(make_index("Flat")[0], tmp_path / "passage", stamp={}, arrays={"rows": np.arange(3)})
-    np.save(tmp_path / "passage.rows.npy", np.array([{}], object), allow_pickle=True)
-    written = (tmp_path / "passage.rows.npy").read_bytes()
+@pytest.mark.parametrize(
+    "array", [np.array([{}], object), np.arange(3), np.arange(99_999)], ids=["objects", "few", "many"]
+)
+def test_arrays_of_objects_and_ids_of_other_vectors_are_never_read(tmp_path, array, mmap):
+    save(make_index("Flat")[0], tmp_path / "passage", stamp={})
+    np.save(tmp_path / "passage.ids.npy", array, allow_pickle=True)
+    written = (tmp_path / "passage.ids.npy").read_bytes()
     entries = json.loads((tmp_path / "passage.json").read_text())["files"]
-    entries["passage.rows.npy"] = {"size": len(written), "sha256": sha256(written).hexdigest()}
+    entries["passage.ids.npy"] = {"size": len(written), "sha256": sha256(written).hexdigest()}
     rewrite(files=entries)(tmp_path)
     assert load(tmp_path / "passage", mmap=mmap) is None
 

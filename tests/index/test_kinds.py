@@ -93,7 +93,7 @@ def test_kinds_know_what_they_can(kind, family, exact, lossy, trained, filterabl
     "kind",
     [
         "", "flat", "auto", "IVF16", "PQ7", "Flat,RFlat", "IDMap,Flat", "L2norm,Flat", "PCA8,Flat", "NSG16", "HNSW16,PQ8x4",
-        "RQ4x4", "IVF16,FlatDedup", "IVF16,RQ4x4", "Nothing", "Flat\0", "ITQ8,LSH",
+        "RQ4x4", "IVF16,FlatDedup", "IVF16,RQ4x4", "Nothing", "ITQ8,LSH",
     ],
 )  # fmt: skip
 def test_kinds_that_do_not_exist_or_would_rank_otherwise_are_refused_with_examples(kind, capfd):

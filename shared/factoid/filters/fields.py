@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Any
 
+from factoid.units import check_text
+
 # `value` has no type, so that SQLite keeps every value as it was bound.
 SCHEMA = """
 CREATE TABLE metadata (row INTEGER PRIMARY KEY AUTOINCREMENT, json TEXT NOT NULL UNIQUE);
@@ -45,9 +47,16 @@ _IN_LIST = {FieldKind.NUMBER: FieldKind.NUMBER_IN_LIST, FieldKind.STRING: FieldK
 
 
 def field_rows(metadata: Mapping[str, Any]) -> list[Field]:
-    """Return `(key, kind, value)` of every row that this metadata has in `fields`: the primary key, without the metadata."""
-    rows = ((key, row) for key, value in with_paths(metadata).items() for row in _rows(value))
-    return [(key, int(kind), scalar) for key, (kind, scalar) in rows]
+    """Return `(key, kind, value)` of every row that this metadata has in `fields`: the primary key, without the metadata.
+
+    Raises:
+        InvalidInputError: A key holds lone surrogates.
+    """
+    rows: list[Field] = []
+    for key, value in with_paths(metadata).items():
+        check_text(key, "key")
+        rows += [(key, int(kind), scalar) for kind, scalar in _rows(value)]
+    return rows
 
 
 def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:

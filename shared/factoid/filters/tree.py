@@ -16,6 +16,7 @@ from typing import Any
 
 from factoid.errors import InvalidInputError
 from factoid.filters.fields import with_paths
+from factoid.units import check_text
 
 
 class Operator(StrEnum):
@@ -47,7 +48,7 @@ class Comparison:
     """One operator on one metadata key. The operand is what JSON can hold; tuples and sets become lists.
 
     Raises:
-        InvalidInputError: The key is not a string, or the operand is of a type that metadata cannot hold.
+        InvalidInputError: The key is no string that can be stored, or the operand is of a type that metadata cannot hold.
     """
 
     key: str
@@ -55,8 +56,7 @@ class Comparison:
     value: Any = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.key, str):
-            raise InvalidInputError(f"a metadata key is a str, got {self.key!r}")
+        check_text(self.key, "key")
         value = _plain(self.value)
         if isinstance(value, dict) and self.operator in LIST_OPERATORS:
             raise InvalidInputError(f"{self.operator} takes a list or a string, got {value!r}")
@@ -141,8 +141,6 @@ _TESTS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.NIN: lambda stored, operand: stored not in operand,
     Operator.EXISTS: lambda _, operand: operand is True,
     Operator.CONTAINS: operator.contains,
-    Operator.ANY: lambda stored, operand: any(element in stored for element in operand),
-    Operator.ALL: lambda stored, operand: all(element in stored for element in operand),
     Operator.TEXT_MATCH: _in_text,
     Operator.TEXT_MATCH_INSENSITIVE: partial(_in_text, fold=str.lower),
     Operator.IS_EMPTY: lambda stored, _: stored is None or stored in ("", []),

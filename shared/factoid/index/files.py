@@ -68,7 +68,7 @@ def save_files(
     arrays: Mapping[str, NDArray[Any]],
     manifest: Mapping[str, Any],
 ) -> None:
-    """Write files and arrays by name, and last the manifest that vouches for them; remove all others of that name."""
+    """Write files and arrays by name, and last the manifest that vouches for them; remove those of an earlier manifest."""
     sweep(path)
     written = {name: write_file(path.with_name(name), writer) for name, writer in writers.items()}
     for name, array in arrays.items():
@@ -78,7 +78,7 @@ def save_files(
     text = json.dumps(complete | {"sha256": _digest(complete)}, indent=1, allow_nan=False).encode()
     write_file(path.with_name(f"{path.name}.json"), lambda out: out.write(text))
     for file in path.parent.glob(f"{glob.escape(path.name)}.*"):
-        if file.name not in {*written, f"{path.name}.json"}:  # of an index of other shards or arrays
+        if file.suffix in (".faiss", ".npy") and file.name not in written:  # of an index of other shards or arrays
             file.unlink(missing_ok=True)
 
 
@@ -113,8 +113,8 @@ def _read(path: Path, manifest: dict[str, Any], *, mmap: bool) -> Loaded:
             index, mapped = _read_index(file, source, mmap=mmap)
         parts.append(Part(kind, index, ids[: index.ntotal], mapped=mapped))
         ids = ids[index.ntotal :]
-    if any(part.index.d != kind.dim for part in parts):
-        raise ValueError(f"the vectors are not of {kind.dim} dimensions")
+    if len(ids) or any((part.index.d, part.index.ntotal) != (kind.dim, len(part.ids.by_position)) for part in parts):
+        raise ValueError("the vectors are not those of the ids, or of other dimensions")
     index = VectorIndex(kind.dim, kind=kind.name, similarity=manifest["similarity"], _parts=parts)
     return Loaded(index, manifest["stamp"], arrays)
 

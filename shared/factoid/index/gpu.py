@@ -34,6 +34,7 @@ _MOST_BESIDE_TABLES = 512  # twice as many take all
 _CHUNK_BYTES = 256 << 20  # float32 vectors that are on their way to a GPU at a time
 
 logger = logging.getLogger(__name__)
+_say_once = lru_cache(maxsize=8)(logger.warning)
 
 
 def count_gpus() -> int:
@@ -205,8 +206,3 @@ def _most_results(index: Any) -> int:
     while most and 48 * most > room:
         most //= 2
     return most
-
-
-@lru_cache(maxsize=8)
-def _say_once(message: str) -> None:
-    logger.warning(message)

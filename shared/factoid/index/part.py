@@ -88,10 +88,6 @@ class IdTable:
             return np.sort(positions[positions >= 0])
         return np.flatnonzero(membership(self.by_position, ids))
 
-    def live_positions(self) -> RowIds:
-        """Return the positions that are not hidden, ascending."""
-        return np.flatnonzero(self.by_position >= 0)
-
     def _lookup(self) -> tuple[RowIds, RowIds]:
         """Return the ids ascending, and the position of each. Threads may both make it."""
         if self._ranked is None:
@@ -125,11 +121,10 @@ class Part:
         self.ids.append(ids)
 
     def remove(self, ids: RowIds) -> None:
-        """Take vectors out, or hide them where the kind cannot."""
+        """Take out the vectors of these ids, ascending and each once, or hide them where the kind cannot let them go."""
         import faiss
 
-        positions = np.unique(self.ids.positions(ids))
-        positions = positions[positions >= 0]
+        positions = self.ids.select(ids)
         if not len(positions):
             return
         if self.kind.family == "graph":
@@ -149,7 +144,7 @@ class Part:
         if allowed is not None:
             selected = self.ids.select(allowed)
         elif self.ids.hidden:
-            selected = self.ids.live_positions()
+            selected = np.flatnonzero(by_position >= 0)
         if selected is not None and len(selected) == len(by_position):
             selected = None
         k = min(k, len(by_position) if selected is None else len(selected))

@@ -37,9 +37,9 @@ def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if similarity is Similarity.INNER_PRODUCT:
         return vectors
-    # In double precision: the square of a large or tiny float32 is infinite or zero.
-    norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-    return np.ascontiguousarray(vectors / np.where(norms > 0, norms, 1), dtype=np.float32)
+    # In double precision, block by block: the square of a large or tiny float32 is infinite or zero.
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))[:, None]
+    return np.divide(vectors, np.where(norms > 0, norms, 1), out=np.empty_like(vectors), casting="same_kind")
 
 
 class VectorIndex:
@@ -129,7 +129,7 @@ class VectorIndex:
 
     def remove(self, ids: RowIds) -> None:
         """Remove the vectors of these ids; ids that are not there are ignored."""
-        ids = np.asarray(ids, dtype=np.int64)
+        ids = np.unique(np.asarray(ids, dtype=np.int64))
         for part, rows in self._split(ids):
             part.remove(ids[rows])
 

@@ -12,6 +12,7 @@ from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError
 from factoid.terminal import count, plain, wrap
+from factoid.units import whole_number
 
 _MOST = 20  # names that a list shows
 _SOURCES_HELP = (
@@ -92,6 +93,7 @@ def articles(
     from factoid.entities.articles import ArticleStore, name_key
     from factoid.words import cut_words
 
+    whole_number("--words", words)
     with ArticleStore(path) as store:
         if title is None:
             stats = store.stats()

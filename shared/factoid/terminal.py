@@ -92,7 +92,4 @@ def _head(text: str, chars: int) -> str:
 
 
 def _tail(text: str, chars: int) -> str:
-    if len(text) <= chars:
-        return text
-    cut = text[len(text) - max(chars, 0) :]
-    return f"… {cut.partition(' ')[2] or cut}"
+    return _head(text[::-1], chars)[::-1]

@@ -57,6 +57,7 @@ def test_builds_reports_and_looks_up(tmp_path, lines, run, report, fails):
     assert "knows nothing of the name 'river'" in fails("articles", store, "river")
     assert "'away' redirects to 'Nowhere', which is not in" in fails("articles", store, "away")
     assert "there is no article store" in fails("articles", store.with_name("none"))
+    assert "--words must be at least 1, got 0" in fails("articles", store, "main", "--words", 0)
     built = report("build-articles", store, lines, "--duplicates", "last")
     assert (built["articles"], built["duplicate_examples"], built["empty"]) == (2, ["Lake"], 1)
 

@@ -6,6 +6,7 @@ import io
 import sys
 
 from factoid import UnitStore
+from factoid.testing import ScriptedPropositionizer
 
 
 def test_index_says_what_is_in_the_store_and_skips_what_it_knows(run, report, docs, tmp_path):
@@ -28,6 +29,16 @@ def test_index_takes_some_granularities(run, report, fails, docs, tmp_path):
     search = ("search", tmp_path / "s", "Vasa")
     assert "no propositions. It holds 3 passages, 6 sentences" in fails(*search, "--granularity", "proposition")
     assert run(*search) == run(*search, "--granularity", "sentence")
+
+
+def test_index_counts_documents_without_text(run, docs, tmp_path):
+    index = ("index", docs, "--store", tmp_path / "s")
+    run(*index)
+    (docs / "vasa.md").write_text("\n")
+    out = run(*index)[1]
+    assert "1 document indexed in " in out
+    assert " s, 1 unchanged, 1 of them without text\n" in out
+    assert sources(tmp_path / "s") == ["pisa.md", "pisa.md"]
 
 
 def test_index_needs_files_that_are_there(fails, docs, tmp_path):
@@ -112,10 +123,22 @@ def test_index_reads_standard_input(run, tmp_path, monkeypatch):
     assert "She sank in 1628." in run("search", tmp_path / "s", "When did she sink?")[1]
 
 
+class Costly(ScriptedPropositionizer):
+    """Stands for a model that is not asked for an estimate."""
+
+    costly = True
+
+    def __init__(self):
+        super().__init__(lambda unit: [unit.text])
+
+
 def test_before_a_large_corpus_is_embedded_its_units_are_estimated(run, docs, tmp_path, monkeypatch):
     monkeypatch.setattr("factoid.cli.index._LARGE", 100)
     index = ("index", docs, "--store")
     _, _, err = run(*index, tmp_path / "a")
     assert "factoid: 0.0 MB of text, about 3 passages, 6 sentences, 6 propositions to embed" in err
     assert "about 6 sentences to embed" in run(*index, tmp_path / "c", "--granularities", "sentence")[2]
+    monkeypatch.setattr("factoid.cli.options.make_propositionizer", lambda _splitting: Costly())
+    err = run(*index, tmp_path / "d", "--granularities", "passage,proposition")[2]
+    assert "about 3 passages, the propositions of the model to embed" in err
     assert run("index", docs, "--store", tmp_path / "b", "--quiet")[2] == ""

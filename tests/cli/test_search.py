@@ -109,3 +109,22 @@ def test_search_shows_what_stands_around_a_fact(run, hits, store):
 def test_search_has_a_threshold(hits, store):
     assert len(hits(store, "The Vasa sank in 1628.")) == 3
     assert len(hits(store, "The Vasa sank in 1628.", "--min-score", "0.7")) == 1
+
+
+def test_search_does_not_make_a_store(fails, tmp_path):
+    assert "there is no store at" in fails("search", tmp_path / "absent", "Vasa")
+    assert not (tmp_path / "absent").exists()
+
+
+def test_a_store_of_another_encoder_says_which_option_names_it(fails, store, monkeypatch):
+    monkeypatch.setattr("factoid.encode.SentenceTransformerEncoder", lambda _name: HashEncoder(7))
+    assert "with --encoder" in fails("search", store, "Vasa")
+
+
+def test_a_document_cannot_steer_the_terminal(run, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "The Vasa \x1b[31m sank.", "title": "Va\x07sa", "source": "a\x1bb"}))
+    run("index", path, "--store", tmp_path / "s")
+    _, out, _ = run("search", tmp_path / "s", "Vasa")
+    assert "sank" in out
+    assert not re.search(r"[\x00-\x09\x0b-\x1f]", out)

@@ -37,6 +37,9 @@ class _Program(TyperGroup):
         try:
             super().invoke(ctx)
             sys.stdout.flush()  # now, so that a reader who has left is noticed here
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")  # which Typer takes over from pydantic
+            raise
         except BrokenPipeError as error:
             # Else Python complains when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

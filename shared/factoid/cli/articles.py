@@ -12,6 +12,7 @@ from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError
 from factoid.terminal import count, plain, wrap
+from factoid.units import whole_number
 
 _MOST = 20  # names that a list shows
 _SOURCES_HELP = (
@@ -92,6 +93,7 @@ def articles(
     from factoid.entities.articles import ArticleStore, name_key
     from factoid.words import cut_words
 
+    whole_number("--words", words)
     with ArticleStore(path) as store:
         if title is None:
             stats = store.stats()
@@ -134,10 +136,9 @@ def convert_spel(
     tokenizer: Annotated[
         str, option("PATH", "RoBERTa's tokenizer.json or its folder; or roberta-base or roberta-large, to download it.")
     ],
-    vocabulary: Annotated[str | None, option("DIR", "A folder with the three files of the options below.")] = None,
-    aida: Annotated[Path | None, option("FILE", "aida.txt, where the files lie in several places.")] = None,
-    enwiki: Annotated[Path | None, option("FILE", "enwiki_20230827.txt, likewise.")] = None,
-    out_of_domain: Annotated[Path | None, option("FILE", "out_of_domain.txt, likewise.")] = None,
+    vocabulary: Annotated[
+        str, option("DIR", "A folder with the files aida.txt, enwiki_20230827.txt and out_of_domain.txt.")
+    ],
     quiet: opts.Quiet = False,
 ) -> None:
     """Convert a checkpoint of the entity linker SpEL to safetensors."""
@@ -146,10 +147,7 @@ def convert_spel(
     from factoid.entities.spel import convert_spel as convert
     from factoid.entities.spel.vocabulary import VocabularyFiles
 
-    files = (aida, enwiki, out_of_domain)
-    if bool(vocabulary) == any(files) or (any(files) and not aida):
-        raise InvalidInputError("expected --vocabulary DIR, or --aida with --enwiki and --out-of-domain, and not both")
-    lists = VocabularyFiles.in_folder(vocabulary) if vocabulary else VocabularyFiles(*files)  # type: ignore[arg-type]
+    files = VocabularyFiles.in_folder(vocabulary)
     with opts.waiting("converting", quiet=quiet):
-        folder = convert(checkpoint, lists, output, tokenizer=tokenizer)
+        folder = convert(checkpoint, files, output, tokenizer=tokenizer)
     print(f"wrote {folder} ({decimal(sum(path.stat().st_size for path in folder.iterdir()))})")

@@ -105,7 +105,9 @@ def index(
         opts.print_json({**result, "removed": removed} if sync else result)
     else:
         seconds = time.perf_counter() - started
-        print(f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
+        without_text = f", {reading.without_text:,} of them without text" if reading.without_text else ""
+        counts = f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged"
+        print(f"{counts}{without_text}")
         if report.decomposition.passages:
             print(report.decomposition)
         if embedded := opts.listed(report.units, searched):
@@ -126,6 +128,7 @@ class _Reading:
     document_ids: set[str] = field(default_factory=set)
     complete: set[Path] = field(default_factory=set)  # read to their end, as absolute paths
     errors: list[str] = field(default_factory=list)  # why others were not
+    without_text: int = 0  # documents that hold none; the store takes them in place of what they held before
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents of all files that can be read."""
@@ -135,6 +138,7 @@ class _Reading:
             try:
                 for document in read_file(file):
                     self.document_ids.add(document.id)
+                    self.without_text += not document.text.strip()
                     yield document
             except (UnreadableFileError, MissingDependencyError) as error:
                 self.errors.append(str(error))
@@ -180,6 +184,8 @@ def _print_estimate(
         units[Granularity.PROPOSITION] = decompose(passages, propositionizer).report.propositions
     scale = size / max(1, sum(len(cut.encode()) for cut in cuts))
     numbers = [count(round(units[kind] * scale), kind) for kind in searched if kind in units]
+    if len(numbers) < len(searched):
+        numbers.append("the propositions of the model")
     print(
         f"factoid: {size / 1e6:,.1f} MB of text, about {', '.join(numbers)} to embed, less what the store has already; "
         "--granularities chooses among them",

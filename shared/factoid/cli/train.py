@@ -13,7 +13,6 @@ from factoid.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from factoid.late_interaction.training.train import RankerRecord
-    from factoid.propositions.score import Similarity
     from factoid.propositions.training.train import TrainingRecord
 
 
@@ -59,6 +58,7 @@ def train_propositionizer(
     """
     from factoid.propositions import PropositionCache
     from factoid.propositions.cached_propositionizer import with_cache
+    from factoid.propositions.score import EncoderSimilarity, TokenF1
     from factoid.propositions.training.seeds import Seeds, make_seeds, read_pairs, write_pairs
     from factoid.propositions.training.train import TrainingSettings
     from factoid.propositions.training.train import train_propositionizer as train
@@ -95,7 +95,7 @@ def train_propositionizer(
         folder,
         settings=settings,
         held_out=held_out,
-        similarity=_similarity(similarity),
+        similarity=EncoderSimilarity(opts.make_encoder(None)) if similarity == "encoder" else TokenF1(),
         dropped=seeds.dropped,
         use_cpu=cpu,
         show_progress=show,
@@ -191,12 +191,6 @@ def _described(folder: Path, record: TrainingRecord) -> str:
             f"{record.held_out_pairs:,} pairs of other documents"
         )
     return "\n".join([*lines, f"{folder} holds the model: FlanT5Propositionizer({str(folder)!r})"])
-
-
-def _similarity(name: str) -> Similarity:
-    from factoid.propositions.score import EncoderSimilarity, TokenF1
-
-    return EncoderSimilarity(opts.make_encoder(None)) if name == "encoder" else TokenF1()
 
 
 def _fitted(folder: Path, record: RankerRecord) -> str:

@@ -76,8 +76,7 @@ def tune(
         best = {name: row and asdict(row) for name, row in (("fastest", fastest), ("smallest", smallest))}
         opts.print_json({"store": store, **asdict(report), **best})
         return
-    print("\n".join(_measured(report)), end="\n\n")
-    _print_table(report)
+    print("\n".join([*_measured(report), "", *_table(report)]))
     if fastest is None or smallest is None:
         print(f"\nNo kind reaches a recall of {recall:g}: raise --refine, or name other --kinds.")
         return
@@ -132,20 +131,14 @@ def _measured(report: TuneReport) -> Iterator[str]:
         yield f"{kind} is left out: it needs {least:,} vectors to be trained, and there are {report.vectors:,}."
 
 
-def _print_table(report: TuneReport) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in ("kind", "search"):
-        table.add_column(head, no_wrap=True)
-    for head in ("recall", "ms", "ms (95 %)", "bytes/vector", "build, s"):
-        table.add_column(head, no_wrap=True, justify="right")
+def _table(report: TuneReport) -> Iterator[str]:
+    yield f"{'kind':<18}{'search':<18}{'recall':>8}{'ms':>9}{'ms (95 %)':>11}{'bytes/vector':>14}{'build, s':>10}"
     for row in report.rows:
         parameters = ", ".join(f"{name} {value}" for name, value in row.parameters.items())
-        numbers = f"{row.recall:.3f} {row.median_ms:.3f} {row.p95_ms:.3f} {row.bytes_per_vector:,.0f} {row.build_s:.2f}"
-        table.add_row(row.kind, parameters, *numbers.split())
-    Console(width=120, markup=False, highlight=False).print(table)
+        speed = f"{row.median_ms:>9.3f}{row.p95_ms:>11.3f}"
+        yield (
+            f"{row.kind:<17} {parameters:<17} {row.recall:>8.3f}{speed}{row.bytes_per_vector:>14,.0f}{row.build_s:>10.2f}"
+        )
 
 
 def _print_proposal(row: TuneRow, store: str, report: TuneReport) -> None:

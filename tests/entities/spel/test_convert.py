@@ -72,17 +72,8 @@ def test_what_cannot_be_converted_changes_nothing(spel_folder, tmp_path):
 
 def test_the_command_converts(spel_folder, tmp_path, capsys, linker):
     checkpoint = str(spel_folder / tiny_spel.CHECKPOINT)
-    files = {"--aida": "aida", "--enwiki": "enwiki_20230827", "--out-of-domain": "out_of_domain"}
-    single = [part for option, name in files.items() for part in (option, str(spel_folder / f"{name}.txt"))]
-    for at, vocabulary in enumerate((["--vocabulary", str(spel_folder)], single)):
-        target = tmp_path / str(at)
-        arguments = [checkpoint, "--output", str(target), "--tokenizer", str(spel_folder), *vocabulary]
-        assert main(["convert-spel", *arguments]) == 0
-        assert capsys.readouterr().out.startswith(f"wrote {target} (")
-        assert SpELLinker(target, device="cpu").link(TEXT) == linker.link(TEXT)
-
-
-@pytest.mark.parametrize("vocabulary", [[], ["--vocabulary", "a", "--aida", "b"], ["--enwiki", "c"]])
-def test_the_command_wants_one_vocabulary(capsys, vocabulary):
-    assert main(["convert-spel", "x.pt", "--output", "out", "--tokenizer", "t", *vocabulary]) == 1
-    assert "expected --vocabulary DIR" in capsys.readouterr().err
+    target, folder = tmp_path / "spel", str(spel_folder)
+    options = ["--output", str(target), "--tokenizer", folder, "--vocabulary", folder]
+    assert main(["convert-spel", checkpoint, *options]) == 0
+    assert capsys.readouterr().out.startswith(f"wrote {target} (")
+    assert SpELLinker(target, device="cpu").link(TEXT) == linker.link(TEXT)

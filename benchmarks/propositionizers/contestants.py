@@ -125,17 +125,18 @@ def _ctranslate2(task: Task, checkpoint: Any) -> Any:
 
     compute_type = "int8_float32" if task.device == "cpu" else "int8_float16"
     engine = CTranslate2Engine(checkpoint, device=task.device, compute_type=compute_type)
-    translator = engine._translator
 
     class Forced:
         """Makes every output as long as it may become."""
 
-        def translate_batch(self, source: Any, **options: Any) -> Any:
-            return translator.translate_batch(
-                source, **options | {"min_decoding_length": options["max_decoding_length"]}
-            )
+        def __init__(self, translator: Any) -> None:
+            self.translator = translator
 
-    engine._translator = Forced()
+        def translate_batch(self, source: Any, **options: Any) -> Any:
+            forced = {"min_decoding_length": options["max_decoding_length"]}
+            return self.translator.translate_batch(source, **options | forced)
+
+    engine._translators[0] = Forced(engine._translators[0])
     return engine
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ class CTranslate2Engine:
         threads = {"inter_threads": self.workers, "intra_threads": 1} if kind == "cpu" else {}
         folder = converted(checkpoint, compute_type)
         try:
-            self._translator = ctranslate2.Translator(
+            translator = ctranslate2.Translator(
                 os.fspath(folder), device=kind, device_index=int(index or 0), compute_type=compute_type, **threads
             )
         except (RuntimeError, ValueError) as error:
@@ -56,6 +57,9 @@ class CTranslate2Engine:
                 f"CTranslate2 cannot load {checkpoint.name!r} as {compute_type} on {device}: {error}. If {folder} is "
                 "damaged, delete it"
             ) from error
+        # The workers release the callback of the last batch when they can: the process aborts if Python has ended before.
+        self._translators = [translator]
+        weakref.finalize(self, self._translators.clear)
 
     def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         """Return the greedy output for each input."""
@@ -67,7 +71,7 @@ class CTranslate2Engine:
             row.append(step.token_id)
             return is_loop(row, tokenizer)
 
-        results = self._translator.translate_batch(
+        results = self._translators[0].translate_batch(
             [tokenizer.convert_ids_to_tokens(tokens) for tokens in inputs],
             beam_size=1,
             max_input_length=0,

@@ -142,7 +142,8 @@ _NO_ENTITY = re.compile(
     r"(?!(?:working|operating|opening|parking|building|training|meeting|living)\b)\w+ing(?=\s+\w+s$)|"
     r"\w+ing\s+(?:a|an|the|your|up|out|in|on|off|with|to|and|from|for))\b)"
 )
-_ABSTRACT = re.compile(r"(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$")
+_THINGS = "building|ceiling|spring|ring|wing|king|string|manual|terminal|pedal|signal|gallery|battery|machinery"
+_ABSTRACT = re.compile(rf"\b(?!(?i:{_THINGS})$)\w*(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$")
 _ASPECTS, _DOCUMENTS = LEXICON["aspects"], LEXICON["documents"]
 _BINDING = frozenset("agreement act charter code contract plan policy program programme".split())  # called "it"
 _UNTOLD = "?"  # where one heading ends and the next begins

@@ -30,7 +30,7 @@ class TorchEngine:
 
     workers = 1  # torch spreads the work of one batch itself
 
-    def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: str, copy: bool | None = None) -> None:
+    def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: str, copy: bool = True) -> None:
         self.tokenizer = checkpoint.tokenizer()
         model = checkpoint.model(getattr(torch, dtype))
         self.limit = checkpoint.limit(model.config, self.tokenizer)
@@ -40,7 +40,7 @@ class TorchEngine:
         ends = self._settings.eos_token_id
         self._ends = frozenset(ends if isinstance(ends, list) else [ends])
         self._decoder: T5Decoder | None = None
-        self._copying = Acceptance(free) if copy is not False else None
+        self._copying = Acceptance(free) if copy else None
         self.model = model.to(device)
         self._device = model.device  # with its number: threads have current devices of their own
         if device.type == "cuda":

@@ -78,7 +78,9 @@ def test_few_inputs_are_shared_between_workers_and_one_over_the_budget_is_alone(
     ids=["cuda", "cpu", "cublas", "python"],
 )
 def test_a_batch_that_does_not_fit_is_an_error_that_says_what_to_do(error):
-    with pytest.raises(PropositionizerError, match="with 10 inputs of 5 tokens at most: give a batch_tokens below 90"):
+    with pytest.raises(
+        PropositionizerError, match="with 10 inputs of 5 tokens at most, by batch_tokens=90: give a smaller"
+    ):
         run(Engine(90, error=error))
     with pytest.raises(RuntimeError, match="scalar type"):
         run(Engine(90, error=RuntimeError("expected scalar type Half")))

@@ -125,8 +125,8 @@ def _outputs(engine: Engine, inputs: Sequence[Sequence[int]], max_new_tokens: in
             raise
         clear_frames(error.__traceback__)  # they hold the tensors of the batch, and notebooks keep the last error
         raise PropositionizerError(
-            f"out of memory with {len(inputs)} inputs of {len(inputs[0])} tokens at most: give a batch_tokens below "
-            f"{engine.budget}, or a smaller max_new_tokens"
+            f"out of memory with {len(inputs)} inputs of {len(inputs[0])} tokens at most, by batch_tokens={engine.budget}: "
+            'give a smaller batch_tokens or max_new_tokens, or device="cpu"'
         ) from error
 
 

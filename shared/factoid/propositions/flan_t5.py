@@ -46,8 +46,7 @@ class FlanT5Propositionizer:
             float32. All engines, batches and drafts agree in float32, and in bfloat16 and float16 but for near ties.
         batch_tokens: Most tokens of a batch, padding and expected outputs included; None for what suits the device.
         max_new_tokens: Longest output. Of an output that is cut off the complete propositions are kept.
-        copy: Whether the transformers engine drafts from the passage: the same output in fewer steps. None for yes, with
-            every T5.
+        copy: Whether a T5 in the transformers engine drafts from the passage: the same output in fewer steps.
         revision: Branch, tag or commit of a model on the hub.
         show_progress: Whether to show a bar when there is more than one passage.
 
@@ -66,7 +65,7 @@ class FlanT5Propositionizer:
         dtype: str | torch.dtype | None = None,
         batch_tokens: int | None = None,
         max_new_tokens: int = _MAX_NEW_TOKENS,
-        copy: bool | None = None,
+        copy: bool = True,
         revision: str | None = None,
         show_progress: bool = False,
     ) -> None:

@@ -27,6 +27,9 @@ _FUNCTION_WORDS = frozenset(
     "must not no s t re ve ll d called named known one both each such".split()
 )
 _ENDINGS = ("ations", "ation", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "al", "s", "e", "y")
+_ON_ONE_LINE = re.compile(
+    r"\S|(?<=\S)\s(?=\s*+\S)"
+)  # the characters that stay: of white space, the first between words
 _PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
 _SUPPORT, _RESOLVED, _COVERED = 2 / 3, 1 / 4, 1 / 2
 
@@ -201,11 +204,7 @@ def _find_words(text: str, line: str) -> int:
 def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
     if " ".join(text.split()) == text:
         return text, places
-    positions = [
-        at for at, character in enumerate(text) if not character.isspace() or (at and not text[at - 1].isspace())
-    ]
-    while positions and text[positions[-1]].isspace():
-        positions.pop()
+    positions = [match.start() for match in _ON_ONE_LINE.finditer(text)]
     return "".join([" " if text[at].isspace() else text[at] for at in positions]), [places[at] for at in positions]
 
 

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 import threading
+import time
+import weakref
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -75,10 +78,36 @@ def test_few_inputs_are_shared_between_workers_and_one_over_the_budget_is_alone(
     ids=["cuda", "cpu", "cublas", "python"],
 )
 def test_a_batch_that_does_not_fit_is_an_error_that_says_what_to_do(error):
-    with pytest.raises(PropositionizerError, match="with 10 inputs of 5 tokens at most: give a batch_tokens below 90"):
+    with pytest.raises(
+        PropositionizerError, match="with 10 inputs of 5 tokens at most, by batch_tokens=90: give a smaller"
+    ):
         run(Engine(90, error=error))
     with pytest.raises(RuntimeError, match="scalar type"):
         run(Engine(90, error=RuntimeError("expected scalar type Half")))
+
+
+def test_the_error_of_a_batch_that_does_not_fit_holds_no_tensors():
+    class Failing(Engine):
+        def generate(self, inputs, max_new_tokens):
+            tensors = set(map(tuple, inputs))
+            self.tensors = weakref.ref(tensors)
+            raise MemoryError
+
+    engine = Failing()
+    with pytest.raises(PropositionizerError) as caught:
+        run(engine)
+    assert (type(caught.value.__cause__), engine.tensors()) == (MemoryError, None)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_outputs_do_not_pile_up_before_a_slow_consumer(workers):
+    engine = Engine(1, workers=workers)
+    engine.going.set()
+    with closing(generate(engine, INPUTS, 4)) as batches:
+        for number in range(1, 5):
+            next(batches)
+            time.sleep(0.05)
+            assert workers < len(engine.batches) <= number + 2 * workers
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -186,6 +186,8 @@ def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(pat
         ("# Employee handbook\n\n## 3.2 Overtime\n\nIt is paid monthly.", "Overtime is paid monthly."),
         ("# Heron X200\n\n## Warranty\n\nIt lasts two years.", "It lasts two years."),
         ("# Heron X200\n\n## Overview\n\nIt weighs 59 kg.", "Heron X200 weighs 59 kg."),
+        ("# Heron X200\n\n## Battery\n\nIt weighs 59 kg.", "Battery weighs 59 kg."),
+        ("# Chicago\n\n## Wrigley Building\n\nIt was built in 1924.", "Wrigley Building was built in 1924."),
         ("# Heron X200 user manual\n\n## Overview\n\nIt weighs 59 kg.", "It weighs 59 kg."),
         ("# Stock\n\n## Filters\n\nThey last two months.", "Filters last two months."),
         ("# Stock\n\n## Filter\n\nThey last two months.", "They last two months."),

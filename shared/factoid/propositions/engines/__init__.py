@@ -63,7 +63,7 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
     return Choice(engine, device, _fastest_dtype(engine, device) if dtype is None else _name(dtype))
 
 
-def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool | None, may_change: bool) -> Engine:
+def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool, may_change: bool) -> Engine:
     """Load a checkpoint; with `may_change`, a model that ctranslate2 does not run goes to transformers."""
     if choice.engine == "ctranslate2":
         from factoid.propositions.engines.ctranslate2_engine import SUPPORTED, CTranslate2Engine

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from itertools import islice
+from traceback import clear_frames
 from typing import Any, NamedTuple, Protocol
 
 from factoid.errors import PropositionizerError
@@ -80,21 +82,24 @@ def generate(
 ) -> Iterator[tuple[list[int], list[Written]]]:
     """Yield batches as they end, each input once: the positions of its inputs, and their outputs.
 
-    The longest inputs come first: if memory does not suffice, that shows at once. Closing the iterator waits for the
-    batches in progress.
+    The longest inputs come first: if memory does not suffice, that shows at once. At most twice as many batches as there are
+    workers are ahead of the consumer. Closing the iterator waits for the batches in progress.
 
     Raises:
         PropositionizerError: A batch does not fit into memory.
     """
-    lengths = [len(tokens) for tokens in inputs]
+    waiting = _batches(engine, [len(tokens) for tokens in inputs], max_new_tokens)
+    running: dict[Future[list[Written]], list[int]] = {}
     pool = ThreadPoolExecutor(engine.workers, thread_name_prefix="factoid-engine")
     try:
-        running = {
-            pool.submit(_outputs, engine, [inputs[position] for position in batch], max_new_tokens): batch
-            for batch in _batches(engine, lengths, max_new_tokens)
-        }
-        for future in as_completed(running):
-            yield running.pop(future), future.result()
+        while True:
+            for batch in islice(waiting, 2 * engine.workers - len(running)):
+                rows = [inputs[position] for position in batch]
+                running[pool.submit(_outputs, engine, rows, max_new_tokens)] = batch
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -118,9 +123,10 @@ def _outputs(engine: Engine, inputs: Sequence[Sequence[int]], max_new_tokens: in
     except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
         if not isinstance(error, MemoryError) and not any(sign in str(error).lower() for sign in _OUT_OF_MEMORY):
             raise
+        clear_frames(error.__traceback__)  # they hold the tensors of the batch, and notebooks keep the last error
         raise PropositionizerError(
-            f"out of memory with {len(inputs)} inputs of {len(inputs[0])} tokens at most: give a batch_tokens below "
-            f"{engine.budget}, or a smaller max_new_tokens"
+            f"out of memory with {len(inputs)} inputs of {len(inputs[0])} tokens at most, by batch_tokens={engine.budget}: "
+            'give a smaller batch_tokens or max_new_tokens, or device="cpu"'
         ) from error
 
 

@@ -47,7 +47,6 @@ class Drafter:
     def __init__(self, source: Sequence[int], acceptance: Acceptance) -> None:
         self._acceptance = acceptance
         self._tokens = [*source, _BOUNDARY]
-        self._start = len(self._tokens)
         self._places: dict[int, list[int]] = defaultdict(list)  # positions after each token
         for place, token in enumerate(source[:-1], 1):
             self._places[token].append(place)
@@ -84,16 +83,13 @@ class Drafter:
                 self._agreed += 1
             else:
                 self._pointer = None
-            if len(self._tokens) > self._start:
-                self._places[self._tokens[-1]].append(len(self._tokens))
+            self._places[self._tokens[-1]].append(len(self._tokens))
             self._tokens.append(token)
 
     def _find(self) -> None:
         """Set the pointer to what followed the longest run of tokens that the output ends with."""
         end = len(self._tokens)
         self._agreed = 0
-        if end == self._start:
-            return
         for place in reversed(self._places[self._tokens[-1]]):
             agreed, longest = 1, min(_LONGEST_MATCH, place)
             while agreed < longest and self._tokens[place - agreed - 1] == self._tokens[end - agreed - 1]:

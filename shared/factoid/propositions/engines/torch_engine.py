@@ -18,7 +18,8 @@ logger = logging.getLogger(__name__)
 
 _BUDGET = 12_288  # tokens of a batch
 _CUDA_BUDGET = 131_072  # a GPU is kept busy by hundreds of rows
-_CUDA_BYTES = 400_000  # memory of the device for each token of a batch: flan-t5-large takes 340,000 in bfloat16
+# Memory of the device for each token of a batch, as a multiple of a hidden state's: flan-t5-large takes 166 times as much.
+_CUDA_STATES = 200
 # Positions that a step computes in the time of one: weights, keys and values have to be read anyway. Measured on a CPU, in
 # float32 and bfloat16 alike (docs/engines.md).
 _FREE, _CUDA_FREE = 200.0, 512.0
@@ -29,7 +30,7 @@ class TorchEngine:
 
     workers = 1  # torch spreads the work of one batch itself
 
-    def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: str, copy: bool | None = None) -> None:
+    def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: str, copy: bool = True) -> None:
         self.tokenizer = checkpoint.tokenizer()
         model = checkpoint.model(getattr(torch, dtype))
         self.limit = checkpoint.limit(model.config, self.tokenizer)
@@ -39,11 +40,12 @@ class TorchEngine:
         ends = self._settings.eos_token_id
         self._ends = frozenset(ends if isinstance(ends, list) else [ends])
         self._decoder: T5Decoder | None = None
-        self._copying = Acceptance(free) if copy is not False else None
+        self._copying = Acceptance(free) if copy else None
         self.model = model.to(device)
         self._device = model.device  # with its number: threads have current devices of their own
         if device.type == "cuda":
-            self.budget = min(self.budget, torch.cuda.mem_get_info(self._device)[0] // _CUDA_BYTES)
+            token = _CUDA_STATES * getattr(model.config, "hidden_size", 1024) * model.dtype.itemsize
+            self.budget = min(self.budget, torch.cuda.mem_get_info(self._device)[0] // token)
         if (kind := model.config.model_type) in SUPPORTED and self._settings.decoder_start_token_id is not None:
             for block in model.encoder.block:
                 dense = block.layer[-1].DenseReluDense

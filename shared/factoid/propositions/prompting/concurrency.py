@@ -60,15 +60,18 @@ async def in_tasks(
     """Do as `in_threads` in the event loop. An early end cancels what is under way."""
     waiting = enumerate(items)
     tasks: dict[asyncio.Future[R], int] = {}
+    done: list[tuple[int, asyncio.Future[R]]] = []
     try:
         while True:
-            for position, item in islice(waiting, width - len(tasks)):
-                tasks[asyncio.ensure_future(work(item))] = position
+            if not any(_has_failed(task) for _, task in done):  # no slot idles while results are handed out
+                for position, item in islice(waiting, width - len(tasks)):
+                    tasks[asyncio.ensure_future(work(item))] = position
+            for position, task in done:
+                yield position, task.result()
             if not tasks:
                 return
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in sorted(done, key=_has_failed):
-                yield tasks.pop(task), task.result()
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            done = [(tasks.pop(task), task) for task in sorted(ended, key=_has_failed)]
     finally:
         for task in tasks:
             task.cancel()

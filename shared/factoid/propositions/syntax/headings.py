@@ -123,7 +123,6 @@ def _is_thing(word: str) -> bool:
 
 
 _LONGEST = 8  # words; what is longer is a sentence
-_BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*+\)")
 _COUNTERS = "chapter|section|part|article|appendix|annex|step|clause"
 _NUMBERING = re.compile(
     rf"^(?:(?:{_COUNTERS})\s+)?"
@@ -142,7 +141,8 @@ _NO_ENTITY = re.compile(
     r"(?!(?:working|operating|opening|parking|building|training|meeting|living)\b)\w+ing(?=\s+\w+s$)|"
     r"\w+ing\s+(?:a|an|the|your|up|out|in|on|off|with|to|and|from|for))\b)"
 )
-_ABSTRACT = re.compile(r"(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$")
+_THINGS = "building|ceiling|spring|ring|wing|king|string|manual|terminal|pedal|signal|gallery|battery|machinery"
+_ABSTRACT = re.compile(rf"\b(?!(?i:{_THINGS})$)\w*(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$")
 _ASPECTS, _DOCUMENTS = LEXICON["aspects"], LEXICON["documents"]
 _BINDING = frozenset("agreement act charter code contract plan policy program programme".split())  # called "it"
 _UNTOLD = "?"  # where one heading ends and the next begins
@@ -243,13 +243,14 @@ def _may_be_half(heading: str) -> bool:
 
 
 def _plain(heading: str) -> str:
-    return _NUMBERING.sub("", " ".join(_BRACKETS.sub("", heading).split())).strip(" :–—-")
+    return _NUMBERING.sub("", " ".join(_DISTINCTION.sub("", heading).split())).strip(" :–—-")
 
 
 def _heading(text: str, is_part: bool, person_above: bool) -> Heading:
     name = _plain(text)
     role = _role(name)
-    named = kind(name + "".join(_BRACKETS.findall(text)[:1]))
+    distinction = _DISTINCTION.search(text)
+    named = kind(name + distinction[0] if distinction else name)
     if role is Role.ENTITY:
         unnamed = person_above and not (is_name(name) and " " in name)
         if is_part and named is not Kind.MANY and (unnamed or _ABSTRACT.search(name)):

@@ -25,8 +25,6 @@ from factoid.late_interaction import CitedSentence, PropCite
 from factoid.units import Document
 from llama_index_factoid.convert import to_core
 
-_CitedResponse = Response | StreamingResponse | AsyncStreamingResponse
-
 
 class PropCiteQueryEngine(BaseQueryEngine):
     """Adds citations of the source nodes to the answers of a query engine (PropCite: AGRaME, §4.3).
@@ -120,7 +118,7 @@ class PropCiteQueryEngine(BaseQueryEngine):
                 yield sentence.text
 
 
-def _passages(response: _CitedResponse) -> list[Document]:
+def _passages(response: Response | StreamingResponse | AsyncStreamingResponse) -> list[Document]:
     return [to_core(source.node) for source in response.source_nodes]
 
 

@@ -317,8 +317,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         coerced, changes = [], dict[str, str]()
         for node in nodes:
             if not isinstance(node, BaseNode):
-                kinds = f"{type(nodes).__name__} with {type(node).__name__} in it"
-                raise InvalidInputError(f"expected a list of nodes, got {kinds}")
+                container = f"{type(nodes).__name__} with {type(node).__name__} in it"
+                raise InvalidInputError(f"expected a list of nodes, got {container}")
             metadata, changed = plain_metadata(node.metadata, self.metadata)
             if changed:
                 changes |= changed

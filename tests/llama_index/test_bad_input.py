@@ -82,3 +82,4 @@ def test_nothing_to_be_found_is_an_error_and_not_an_empty_answer():
     store.add([node("p", [1, 0], granularity="passage")])
     with pytest.raises(InvalidInputError, match="holds passages, no propositions"):
         store.query(ask([1, 0]))
+    assert store.query(VectorStoreQuery(query_str="olm", mode="text_search", similarity_top_k=1)).ids == []

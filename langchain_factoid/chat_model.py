@@ -15,8 +15,6 @@ from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, Task
 from factoid.propositions.prompting.cost import Usage
 from langchain_factoid.embeddings import model_name
 
-_WRAPPED = ("bound", "runnable", "first")  # where LangChain's runnables keep what they wrap
-
 
 class ChatModelPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LangChain chat model (Dense X Retrieval, §3 and Figure 8).
@@ -109,6 +107,6 @@ def _name(llm: Runnable[Any, Any]) -> str:
     """Return the name of the model, or that of its class."""
     if name := model_name(llm):
         return name
-    wrapped = (getattr(llm, field, None) for field in _WRAPPED)
+    wrapped = (getattr(llm, field, None) for field in ("bound", "runnable", "first"))
     inner = next((runnable for runnable in wrapped if isinstance(runnable, Runnable)), None)
     return _name(inner) if inner else type(llm).__name__

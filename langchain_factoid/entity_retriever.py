@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
@@ -37,7 +37,7 @@ class EntityRetriever(BaseRetriever):
     they are, without those whose text is in an earlier one.
 
     `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`. Fields
-    cannot be set once the retriever is made.
+    cannot be set once the retriever is made: `model_copy(update=...)` makes another.
 
     Attributes:
         articles, linker, words, k, granularity, propositionizer, hybrid, ambiguous, filter: As in
@@ -74,6 +74,13 @@ class EntityRetriever(BaseRetriever):
         if self.fallback is not None:  # asked here, with its callbacks; the core has only to know that there is one
             options["fallback"] = lambda *_: ()
         self._core = CoreRetriever(**options)
+
+    @override
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other fields, which count."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.model_post_init(None)
+        return copied
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], **options: Any) -> Self:

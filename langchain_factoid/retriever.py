@@ -15,7 +15,6 @@ from factoid.errors import InvalidInputError
 from factoid.filters import Filter, parse_filter
 from factoid.search import Fusion, Weights
 from factoid.store.options import Parents, Reranker, SearchOptions
-from factoid.units import Hit
 from langchain_factoid.convert import hit_documents
 from langchain_factoid.vector_store import MultiGranularFAISS
 
@@ -80,14 +79,16 @@ class MultiGranularRetriever(BaseRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         options = self._options(options)
-        return _documents(self.store.store.search(query, **options), options["parents"])
+        hits = self.store.store.search(query, **options)
+        return hit_documents(hits, scores=True, matches=options["parents"] != "unit")
 
     @override
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         options = self._options(options)
-        return _documents(await self.store._asearch(query, **options), options["parents"])
+        hits = await self.store._asearch(query, **options)
+        return hit_documents(hits, scores=True, matches=options["parents"] != "unit")
 
     def _options(self, of_call: dict[str, Any]) -> dict[str, Any]:
         """Return the options of the core's search."""
@@ -101,7 +102,3 @@ class MultiGranularRetriever(BaseRetriever):
 
 
 _OPTIONS = MultiGranularRetriever.model_fields.keys() - BaseRetriever.model_fields.keys() - {"store", "search_kwargs"}
-
-
-def _documents(hits: list[Hit], parents: str) -> list[Document]:
-    return hit_documents(hits, scores=True, matches=parents != "unit")

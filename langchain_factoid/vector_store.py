@@ -306,8 +306,8 @@ class MultiGranularFAISS(VectorStore):
             options["parents"] = self.parents
         if not hybrid and all(options.get(name) is None for name in ("weights", "lexical", "fusion")):
             options["lexical"] = 0
-        if "score_threshold" in options:
-            options["min_score"] = options.pop("score_threshold")
+        if (threshold := options.pop("score_threshold", None)) is not None:
+            options["min_score"] = threshold
         return options
 
     # Relevance scores: LangChain's own methods call these

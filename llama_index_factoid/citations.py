@@ -16,7 +16,6 @@ from llama_index.core.base.response.schema import (
     Response,
     StreamingResponse,
 )
-from llama_index.core.callbacks import CallbackManager
 from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.types import TokenAsyncGen, TokenGen
@@ -25,8 +24,6 @@ from factoid.errors import InvalidInputError
 from factoid.late_interaction import CitedSentence, PropCite
 from factoid.units import Document
 from llama_index_factoid.convert import to_core
-
-_CitedResponse = Response | StreamingResponse | AsyncStreamingResponse
 
 
 class PropCiteQueryEngine(BaseQueryEngine):
@@ -45,18 +42,15 @@ class PropCiteQueryEngine(BaseQueryEngine):
     Args:
         query_engine: The engine whose answers are cited.
         citer: The core's PropCite, which holds the model and all options.
-        callback_manager: None for that of the engine.
 
     Raises:
         InvalidInputError: On a query, if the response is a `PydanticResponse`, which has no text.
     """
 
-    def __init__(
-        self, query_engine: BaseQueryEngine, citer: PropCite, *, callback_manager: CallbackManager | None = None
-    ) -> None:
+    def __init__(self, query_engine: BaseQueryEngine, citer: PropCite) -> None:
         self._query_engine = query_engine
         self._citer = citer
-        super().__init__(callback_manager or query_engine.callback_manager)
+        super().__init__(query_engine.callback_manager)
 
     def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """Return what the engine retrieves."""
@@ -91,16 +85,16 @@ class PropCiteQueryEngine(BaseQueryEngine):
         return await asyncio.to_thread(self._cited, await self._query_engine.aquery(query_bundle))
 
     def _cited(self, response: RESPONSE_TYPE) -> RESPONSE_TYPE:
-        if isinstance(response, Response) and response.response:
-            cited = self._citer.cite(response.response, _passages(response))
-            return _whole(response, cited.text, cited.sentences)
         if isinstance(response, PydanticResponse):
             raise InvalidInputError(
                 "expected an answer in sentences to cite, got a PydanticResponse: leave output_cls out of the query engine"
             )
+        metadata: dict[str, Any] = {**(response.metadata or {}), "citations": [], "citation_blocks": []}
         if isinstance(response, Response):
-            return _whole(response, response.response, ())
-        metadata = _metadata(response)
+            cited = self._citer.cite(response.response or "", _passages(response))
+            for sentence in cited.sentences:
+                _add_citations(sentence, response.source_nodes, metadata)
+            return Response(cited.text or response.response, source_nodes=response.source_nodes, metadata=metadata)
         if isinstance(response, StreamingResponse):
             chunks = response.response_gen if response.response_txt is None else iter([response.response_txt])
             texts = self._texts(chunks, response, metadata)
@@ -124,19 +118,8 @@ class PropCiteQueryEngine(BaseQueryEngine):
                 yield sentence.text
 
 
-def _passages(response: _CitedResponse) -> list[Document]:
+def _passages(response: Response | StreamingResponse | AsyncStreamingResponse) -> list[Document]:
     return [to_core(source.node) for source in response.source_nodes]
-
-
-def _whole(response: Response, text: str | None, sentences: Sequence[CitedSentence]) -> Response:
-    metadata = _metadata(response)
-    for sentence in sentences:
-        _add_citations(sentence, response.source_nodes, metadata)
-    return Response(text, source_nodes=response.source_nodes, metadata=metadata)
-
-
-def _metadata(response: _CitedResponse) -> dict[str, Any]:
-    return {**(response.metadata or {}), "citations": [], "citation_blocks": []}
 
 
 def _add_citations(sentence: CitedSentence, nodes: Sequence[NodeWithScore], metadata: dict[str, Any]) -> None:

@@ -188,13 +188,13 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
     )
     if kind is not None:
         return [unit]
-    children = [
-        # The id is from the node's, so that one with an altered text replaces them.
-        replace(unit, id=content_id("own child", kind, unit.id), granularity=kind, parent_id=unit.id)
-        for kind in granularities
-        if kind is not Granularity.PASSAGE
-    ]
-    return [unit, *children]
+    ids = child_ids(unit.id, granularities)
+    return [unit, *(replace(unit, id=ids[kind], granularity=kind, parent_id=unit.id) for kind in ids)]
+
+
+def child_ids(node_id: str, granularities: Sequence[Granularity]) -> dict[Granularity, str]:
+    """Return the ids under which a node is its own child: from the node's, so that one with an altered text replaces them."""
+    return {kind: content_id("own child", kind, node_id) for kind in granularities if kind is not Granularity.PASSAGE}
 
 
 def stored_nodes(units: Sequence[Unit]) -> list[BaseNode]:

@@ -53,6 +53,12 @@ class EncoderEmbedding(BaseEmbedding):
         """Return the name that LlamaIndex serialises."""
         return "EncoderEmbedding"
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if "_encoder" not in state["__pydantic_private__"]:  # the framework drops what cannot be pickled
+            raise TypeError(f"the encoder {self.model_name!r} cannot be pickled: run the pipeline without num_workers")
+        return state
+
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._encoder.encode_queries([query])[0].tolist()  # type: ignore[no-any-return]
 

@@ -102,6 +102,10 @@ class MultiGranularNodeParser(NodeParser):
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """Return a parser from what `to_dict` gave; a propositionizer and a chunker are to be given again, as keywords."""
+        if data.get("chunker") and "chunker" not in kwargs:
+            raise InvalidInputError(
+                "this parser was saved with a chunker: give it again, as from_dict(data, chunker=...)"
+            )
         # The framework saves the default `id_func` as what it cannot read.
         unreadable = {"id_func_name": default_id_func.__name__, "title": "id_func"}
         return super().from_dict({key: value for key, value in data.items() if value != unreadable}, **kwargs)

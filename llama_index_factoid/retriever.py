@@ -20,7 +20,7 @@ from factoid.encode import with_heading
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.store.options import SearchOptions
 from factoid.units import whole_number
-from llama_index_factoid.convert import MultiGranularQueryResult, scored_nodes, to_core, to_tree
+from llama_index_factoid.convert import MultiGranularQueryResult, scored_nodes, to_core
 from llama_index_factoid.embeddings import EmbeddingEncoder
 from llama_index_factoid.vector_store import TEXT_MODES, MultiGranularFaissVectorStore
 
@@ -80,8 +80,7 @@ class MultiGranularRetriever(BaseRetriever):
         self._filters = filters
         self._mode: Any = mode
         self._search = options | dict(search_kwargs or {})
-        to_tree(filters)
-        query = VectorStoreQuery(similarity_top_k=self._k, mode=mode)  # type: ignore[arg-type]  # refused if it is none
+        query = VectorStoreQuery(similarity_top_k=self._k, filters=filters, mode=mode)  # type: ignore[arg-type]  # refused if it is none
         search = vector_store.search_options(query, self._search)
         del search["k"]
         SearchOptions.of(search).kinds(vector_store.client.granularities)

@@ -36,6 +36,8 @@ from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import (
     Kind,
     MultiGranularQueryResult,
+    child_ids,
+    granularity_of,
     stored_nodes,
     to_result,
     to_tree,
@@ -147,7 +149,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """
         units: list[Unit] = []
         vectors: list[Vectors] = []
-        for node in self._coerced(nodes):
+        nodes = self._coerced(nodes)
+        for node in nodes:
             if node.embedding is None:
                 raise InvalidInputError(
                     f"node {node.node_id!r} has no embedding: add nodes through VectorStoreIndex, or put the embedding "
@@ -158,6 +161,11 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             vectors += [np.asarray(node.embedding, dtype=np.float32)] * len(stored)
         if units:
             self._store.add(units, vectors=vectors, keep_children=True)
+            # A node that had no granularity before was its own child.
+            parted = [node.node_id for node in nodes if granularity_of(node) is not None]
+            former = [id_ for node_id in parted for id_ in child_ids(node_id, self._store.granularities).values()]
+            if self._store.get(former):
+                self._store.delete(unit_ids=former)
         return [node.node_id for node in nodes]
 
     async_add = _threaded(add)
@@ -210,8 +218,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         Args:
             query: The query, with its embedding, its text, or both, as the mode needs them.
             options: Those of `factoid.store.SearchOptions`, but `doc_ids` and `node_ids` in place of the query's (empty ones
-                admit nothing), and for mode `mmr` `mmr_threshold` in place of the query's, else 0.5, and how many nodes to choose
-                from, `mmr_prefetch_k`, else four times k. None is as good as absent.
+                admit nothing), `mmr_threshold` for `mmr`, and `mmr_prefetch_k` for `fetch_k`. In mode `mmr` the defaults are the
+                query's threshold, else 0.5, and four times k. None is as good as absent.
 
         Raises:
             InvalidInputError: No embedding, k below 1, another mode, or a granularity that the store does not search or has no
@@ -228,8 +236,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 )
             vector = np.asarray(query.query_embedding, dtype=np.float32)
             hits = self._store.search_by_vector(vector, text=query.query_str, **search)
-        if not hits:
-            self._check_granularity(search["granularity"])
+            if not hits:
+                self._check_granularity(search["granularity"])
         return to_result(hits, query.similarity_top_k, parents=search["parents"] != "unit")
 
     aquery = _threaded(query)
@@ -246,8 +254,6 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         if query.mode == VectorStoreQueryMode.MMR:
             search.setdefault("mmr", 0.5 if query.mmr_threshold is None else query.mmr_threshold)
             search.setdefault("fetch_k", 4 * query.similarity_top_k)
-        else:
-            search.pop("mmr", None)
         if query.mode not in _MODES:
             raise InvalidInputError(
                 f"this store does not answer mode {str(getattr(query.mode, 'value', query.mode))!r}: use mode default, hybrid, "
@@ -308,10 +314,11 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     def _coerced(self, nodes: Sequence[BaseNode]) -> list[BaseNode]:
         """Return nodes with metadata that JSON can hold, and log what was changed."""
-        if isinstance(nodes, BaseNode) or not all(isinstance(node, BaseNode) for node in nodes):
-            raise InvalidInputError(f"expected a list of nodes, got {nodes!r:.60}")
         coerced, changes = [], dict[str, str]()
         for node in nodes:
+            if not isinstance(node, BaseNode):
+                container = f"{type(nodes).__name__} with {type(node).__name__} in it"
+                raise InvalidInputError(f"expected a list of nodes, got {container}")
             metadata, changed = plain_metadata(node.metadata, self.metadata)
             if changed:
                 changes |= changed

@@ -76,6 +76,11 @@ def test_what_makes_no_units(embedding: Any, options: dict[str, Any], message: s
         MultiGranularFAISS.from_documents([OLM], embedding, **options)
 
 
+def test_documents_are_no_option_of_a_store(embedding: Any) -> None:
+    with pytest.raises(TypeError, match="documents"):
+        MultiGranularFAISS(embedding, documents=[OLM])
+
+
 def test_bad_embeddings_are_refused(embedding: Any, tmp_path: Path) -> None:
     with MultiGranularFAISS(embedding, propositionizer=SENTENCES, path=tmp_path / "s") as store:
         store.add_documents([OLM])

@@ -78,8 +78,12 @@ def test_bad_input(tmp_path: Path) -> None:
         EntityRetriever.from_documents(["No document."])  # type: ignore[list-item]
 
 
-def test_fields_cannot_be_set_later() -> None:
+def test_fields_are_changed_in_copies() -> None:
     retriever = EntityRetriever.from_documents(GLOSSARY)
+    copied = retriever.model_copy(update={"words": 2, "k": 1})
+    question = "Is the Arve longer than Kembs Canal?"
+    assert [document.page_content for document in copied.invoke(question)] == ["Arve\nThe Arve"]
+    assert len(retriever.invoke(question)) == 2
     with pytest.raises(ValidationError, match="frozen"):
         retriever.words = 1
 

@@ -67,6 +67,7 @@ def test_score_threshold_in_every_search(store: MultiGranularFAISS) -> None:
     expected = [document for document, _ in scored[:10]]
     assert store.similarity_search_by_vector(vector, **options, score_threshold=least) == expected
     assert store.as_retriever(search_kwargs={**options, "score_threshold": least}).invoke("query") == expected
+    assert len(store.similarity_search("query", **options, score_threshold=None, min_score=least)) == 10
 
 
 def test_a_relevance_of_ones_own() -> None:

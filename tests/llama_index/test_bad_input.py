@@ -48,6 +48,12 @@ def test_bad_arguments_are_refused(store, nodes, call, message):
     assert store.get_nodes() == [bare(entry) for entry in nodes]
 
 
+def test_nodes_of_a_generator_are_not_lost():
+    store = MultiGranularFaissVectorStore()
+    assert store.add(node(node_id, [1, 0]) for node_id in "ab") == ["a", "b"]
+    assert len(store.get_nodes()) == 2
+
+
 def test_metadata_as_readers_of_files_give_them_are_stored_with_a_note(store, caplog):
     written = node("x", np.ones(DIM), day=date(2024, 5, 1), size=(3, 4), n=np.int64(3))
     with pytest.raises(InvalidInputError, match="'day': 'date'"):
@@ -76,3 +82,4 @@ def test_nothing_to_be_found_is_an_error_and_not_an_empty_answer():
     store.add([node("p", [1, 0], granularity="passage")])
     with pytest.raises(InvalidInputError, match="holds passages, no propositions"):
         store.query(ask([1, 0]))
+    assert store.query(VectorStoreQuery(query_str="olm", mode="text_search", similarity_top_k=1)).ids == []

@@ -12,6 +12,7 @@ from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodePar
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 from llama_index.core.schema import Document, MetadataMode, QueryBundle
 
+from factoid.errors import InvalidInputError
 from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser, MultiGranularRetriever
 from tests.llama_index.nodes import TEXT, by_sentence, of, relation
 
@@ -57,6 +58,8 @@ def test_a_chunker_is_saved_pickled_and_part_of_the_cache_key():
     for again in (saved, pickle.loads(pickle.dumps(parsers[0]))):
         assert again.chunker.chunk_size == 40
         assert [node.text for node in again(documents)] == [node.text for node in parsers[0](documents)]
+    with pytest.raises(InvalidInputError, match="saved with a chunker"):
+        MultiGranularNodeParser.from_dict(parsers[0].to_dict())
 
 
 @pytest.mark.parametrize("chunker", [None, splitter()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -71,6 +72,13 @@ def test_a_store_remembers_its_model(tmp_path, parser):
     assert MultiGranularRetriever(store, model).retrieve("Which tower leans?")[0].node.ref_doc_id == "pisa"
     again = pickle.loads(pickle.dumps(MultiGranularFaissVectorStore(tmp_path / "store", embed_model=model)))
     assert again.embed_model.model_name == "HashEncoder(256)"
+
+
+def test_an_encoder_that_cannot_be_pickled_says_so():
+    encoder = HashEncoder()
+    encoder.lock = threading.Lock()
+    with pytest.raises(TypeError, match=r"'HashEncoder\(256\)' cannot be pickled"):
+        pickle.dumps(EncoderEmbedding(encoder))
 
 
 def test_embedding_encoder(embed_model, monkeypatch):

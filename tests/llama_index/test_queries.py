@@ -27,6 +27,14 @@ def test_plain_nodes_are_found_once_and_as_themselves(granularity, parents, mode
     assert {entry.node_id for entry in plain} <= set(result.ids)
 
 
+def test_a_plain_node_that_becomes_a_passage_is_no_longer_found_as_a_fact():
+    store = MultiGranularFaissVectorStore()
+    store.add([node("a", [1, 0], text="old"), node("b", [0, 1])])
+    store.add([node("a", [1, 0], text="new", granularity="passage")])
+    assert store.query(ask([1, 0], 9)).ids == ["b"]
+    assert len(store.client) == 1 + 3
+
+
 def test_neighbours_of_plain_chunks_are_chunks():
     store = MultiGranularFaissVectorStore()
     chunks = [node(f"c{i}", np.eye(DIM)[0] * i) for i in range(5)]
@@ -45,6 +53,7 @@ def test_mmr_chooses_from_more_than_k(store):
     for options, fetch_k in (({}, 24), ({"mmr_prefetch_k": 7}, 7)):
         search = store.search_options(query, options)
         assert (search["fetch_k"], search["mmr"], search["k"]) == (fetch_k, 0.3, 6)
+    assert store.search_options(ask(np.ones(DIM), 6), {"mmr": 0.3})["mmr"] == 0.3
 
 
 def test_node_ids_admit_nodes_and_what_is_under_them(store, nodes):

@@ -286,6 +286,7 @@ class _Call:
 
 
 def split_options(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options that a function or a class takes by name, and the others."""
-    names = signature(function).parameters.keys() & options.keys()
+    """Return the options that a function or a class takes by name only, and the others."""
+    parameters = signature(function).parameters.values()
+    names = {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY} & options.keys()
     return {key: options[key] for key in names}, {key: value for key, value in options.items() if key not in names}

@@ -33,7 +33,7 @@ class Training:
 
 
 def train_propositionizer(
-    output: Annotated[str, option("DIR", "Where the model, its card and the pairs go.")],
+    output: Annotated[str, option("DIR", "Where the model, its record and the pairs go.")],
     paths: Annotated[list[str] | None, argument("PATH", "Documents to make pairs from: files and folders.")] = None,
     pairs: Annotated[str | None, option("FILE", "Pairs to train on instead, as a run before has written them.")] = None,
     passages: Annotated[int | None, option("N", "Only this many passages, chosen evenly.", default="all")] = None,

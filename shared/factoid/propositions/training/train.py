@@ -1,4 +1,4 @@
-"""Training of a propositionizer of one's own (Dense X Retrieval, §3 and Appendix B): settings, record and model card."""
+"""Training of a propositionizer of one's own (Dense X Retrieval, §3 and Appendix B): settings and record."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def train_propositionizer(
 
     Args:
         pairs: Pairs, as `make_seeds` or `read_pairs` give them.
-        output: Folder for the model, its tokenizer, a model card and training.json.
+        output: Folder for the model, its tokenizer and training.json.
         settings: None for the paper's.
         held_out: About how many pairs to evaluate on, of documents that are not trained on: a tenth of all at most.
         similarity: What proposition-set F1 is measured with; None for `TokenF1`.
@@ -146,7 +146,6 @@ def evaluate_propositionizer(
 def _write_record(folder: Path, record: TrainingRecord) -> None:
     values = {**asdict(record), "factoid": version("factoid")}
     text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-    write_file(folder / "README.md", lambda file: file.write(_card(record).encode()))
     write_file(folder / RECORD, lambda file: file.write(text.encode()))  # with it the folder is complete
 
 
@@ -163,33 +162,3 @@ def read_record(folder: Path) -> TrainingRecord | None:
         return TrainingRecord(**values)
     except (OSError, ValueError, KeyError, TypeError, InvalidInputError) as error:
         raise UnreadableFileError(f"{path} is no record of a training: {error}") from error
-
-
-def _card(record: TrainingRecord) -> str:
-    settings, score = record.settings, record.score
-    evaluation = "not measured yet" if record.held_out_pairs else "no pairs were held out"
-    if score is not None:
-        evaluation = (
-            f"proposition-set F1 on the held-out pairs (Appendix B), similarity {record.similarity}: **{score.f1:.3f}** "
-            f"(precision {score.precision:.3f}, recall {score.recall:.3f}), the mean over passages"
-        )
-    base = settings.model + (f" at {settings.revision}" if settings.revision else "")
-    dropped = ", ".join(f"{count} {reason}" for reason, count in record.dropped.items())
-    return f"""---
-library_name: transformers
-pipeline_tag: text2text-generation
-tags: [factoid, propositionizer]
-base_model: {json.dumps(settings.model, ensure_ascii=False)}
----
-
-# Propositionizer
-
-Writes the propositions of a passage as a JSON list (Dense X Retrieval, arXiv 2312.06648). To use it:
-`factoid.FlanT5Propositionizer("path/to/this/folder")`.
-
-* Data: {record.training_pairs} pairs of a passage and its propositions, and {record.held_out_pairs} of other documents held
-  out; written by {", ".join(record.propositionizers) or "an unknown propositionizer"}. Left out: {dropped or "none"}.
-* Training: from {base}, with AdamW in batches of {settings.batch_size} pairs, {settings.epochs} epochs ({record.steps}
-  steps). training.json holds all settings and losses.
-* Evaluation: {evaluation}.
-"""

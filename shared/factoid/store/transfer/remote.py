@@ -148,11 +148,13 @@ def _send(system: Any, root: str, files: list[Path], *, show_progress: bool) -> 
         part = f"{root}/{folder}/{MANIFEST}"
         system.pipe_file(part, json.dumps(manifest, indent=2).encode())
         system.mv(part, f"{root}/{MANIFEST}")
-    except BaseException:
-        if _named_folder(system, root) != folder:
+    except BaseException as error:
+        sent = _named_folder(system, root) == folder
+        if not sent:
             with suppress(OSError):
                 system.rm(f"{root}/{folder}", recursive=True)
-        raise
+        if not (sent and isinstance(error, OSError)):  # a move that copied, and may not delete what it copied from
+            raise
     return former
 
 

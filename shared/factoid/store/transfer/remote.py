@@ -72,8 +72,8 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
         with tempfile.TemporaryDirectory(prefix="factoid-") as temporary:
             former = _send(system, root, snapshot(store.connections, Path(temporary)), show_progress=show_progress)
     except (OSError, sqlite3.Error) as error:
-        reason = explain(error) if isinstance(error, sqlite3.Error) else error.strerror or error
-        raise StoreError(f"cannot send the store to {url}: {reason}. What was there before is as it was") from error
+        message = f"cannot send the store to {url}: {explain(error)}. What was there before is as it was"
+        raise StoreError(message) from error
     if former is not None:
         try:
             system.rm(f"{root}/{former}", recursive=True)

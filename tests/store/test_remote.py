@@ -133,6 +133,16 @@ def test_an_upload_that_ends_early_is_no_store_or_the_old_one(store, memory, tmp
         assert state(copy) == old
 
 
+def test_a_store_is_sent_where_nothing_may_be_deleted(store, memory, tmp_path, monkeypatch):
+    store.save_to("memory://facts")
+    put(store, units(4, prefix="new"))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(memory), "rm", lambda *_, **__: (_ for _ in ()).throw(PermissionError("denied")))
+        store.save_to("memory://facts")
+    with load("memory://facts", tmp_path / "copy") as copy:
+        assert state(copy) == state(store)
+
+
 def manifest(memory):
     return json.loads(memory.cat_file("/facts/manifest.json"))
 

@@ -152,3 +152,14 @@ def test_opening_waits_for_another_process_that_makes_the_store(tmp_path):
         with opened(tmp_path) as store:
             assert add(store, 1).documents == 1
         timer.join()
+
+
+def test_a_store_may_be_closed_by_several_threads_at_once(tmp_path):
+    class Emptied(list):
+        """Connections that another thread takes between a look and a grasp."""
+
+        def __bool__(self):
+            return True
+
+    with opened(tmp_path) as store:
+        store.connections._idle = Emptied(store.connections._idle)

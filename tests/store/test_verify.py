@@ -72,6 +72,7 @@ def test_what_cannot_be_mended_is_told_with_what_to_do(folder, damage, problem):
     for repair in (False, True):
         report = verified(folder, repair=repair)
         assert any(re.search(problem, told) for told in report.problems), report.problems
+        assert not report.repaired
     assert all(". " in told for told in report.problems)  # what is wrong, and what to do
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import io
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -20,23 +19,17 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 
-class HashingWriter(io.RawIOBase):
+class HashingWriter:
     """A file that is hashed as it is written."""
 
     def __init__(self, out: BinaryIO) -> None:
-        self._out, self._hash, self.size = out, hashlib.sha256(), 0
+        self._out, self.hash, self.size = out, hashlib.sha256(), 0
 
-    def write(self, data: Any) -> int:
-        """Write, and return how many bytes."""
+    def write(self, data: bytes) -> None:
+        """Write and hash."""
         self._out.write(data)
-        self._hash.update(data)
+        self.hash.update(data)
         self.size += len(data)
-        return len(data)
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of what was written."""
-        return self._hash.hexdigest()
 
 
 @contextmanager
@@ -68,7 +61,7 @@ def write_file(file: Path, write: Callable[[HashingWriter], object]) -> dict[str
             raw.flush()
             os.fsync(raw.fileno())
         move_into_place(part, file)
-    return {"size": out.size, "sha256": out.digest}
+    return {"size": out.size, "sha256": out.hash.hexdigest()}
 
 
 def sweep(path: Path) -> None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 # Of a store. The cache of propositions lies in the same file, and therefore has to know it too.
 APPLICATION_ID = 0x0FAC701D
@@ -15,14 +14,6 @@ FORMAT = 1  # of the tables in `factoid.store.database.schema`
 FILE = "units.sqlite"
 
 WAIT = 30  # seconds that a write waits for the write of another process
-
-
-class Identity(NamedTuple):
-    """What a database says it is; all zero for one that is still empty."""
-
-    application_id: int
-    format: int
-    tables: int
 
 
 def connect(target: str | Path) -> sqlite3.Connection:
@@ -54,13 +45,13 @@ def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object])
     return connection
 
 
-def identify(connection: sqlite3.Connection) -> Identity:
-    """Return what a database says it is. Only reads."""
-    row = connection.execute(
+def identify(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """Return the application id, the format and the number of tables; all zero for an empty database. Only reads."""
+    identity: tuple[int, int, int] = connection.execute(
         """SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_master)
         FROM pragma_application_id AS a, pragma_user_version AS v"""
     ).fetchone()
-    return Identity(*row)
+    return identity
 
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
@@ -101,8 +92,10 @@ def is_damage(error: sqlite3.Error) -> bool:
     return undecodable or (isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError))
 
 
-def explain(error: sqlite3.Error) -> str:
-    """Return what SQLite reports, and what to do about it where that is known."""
+def explain(error: sqlite3.Error | OSError) -> str:
+    """Return what SQLite or the system reports, and what to do about it where that is known."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
     reason = str(error)
     if "locked" in reason:
         return f"{reason}. Another process has been writing for {WAIT} seconds: try again when it is done"

@@ -140,7 +140,25 @@ def best_parents(view: View, queries: Vectors, k: int, *, level: Level, min_scor
     """Return what `best_groups` does, by the index's own scores and without matches; some may be below `min_score`."""
     if view.allowed is not None and view.allowed.all():
         view = replace(view, allowed=None)
-    return _Search(view, queries, k, view.level(level), min_score).parents()
+    columns, unmet = view.columns, np.arange(len(queries))
+    vectors = None if view.allowed is None else columns.distinct_vectors(view.allowed)
+    total = len(columns.rows) if vectors is None else len(vectors)
+    if not total or not len(queries):
+        return Parents(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+    search = _Search(view, queries, k, view.level(level), min_score)
+    parts: list[Parents] = []
+    if vectors is None or not few(view, len(queries), total):
+        parts, unmet = search.widened(unmet, vectors)
+    if len(unmet):  # a selection that is small, or that an approximate index did not find
+        vectors = columns.distinct_vectors() if vectors is None else vectors
+        step = max(1, _SCORES // len(vectors))
+        for start in range(0, len(unmet), step):
+            some = unmet[start : start + step]
+            parts += search.widened(some, vectors, search.scores(some, vectors))[0]
+    if len(parts) == 1:
+        return parts[0]
+    merged = Parents(*map(np.concatenate, zip(*parts, strict=True)))
+    return merged.of(np.argsort(merged.queries, kind="stable"))
 
 
 def best_children(
@@ -170,29 +188,7 @@ class _Search:
     level: Level
     min_score: float | None
 
-    def parents(self) -> Parents:
-        """Return the k best parents of each query, all if there are fewer."""
-        columns, allowed = self.view.columns, self.view.allowed
-        vectors = columns.distinct_vectors(allowed) if allowed is not None else None
-        total = len(columns.rows) if vectors is None else len(vectors)
-        if not total or not len(self.queries):
-            return Parents(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-        parts: list[Parents] = []
-        unmet = np.arange(len(self.queries))
-        if vectors is None or not few(self.view, len(self.queries), total):
-            parts, unmet = self._widened(unmet, vectors)
-        if len(unmet):  # a selection that is small, or that an approximate index did not find
-            vectors = columns.distinct_vectors() if vectors is None else vectors
-            step = max(1, _SCORES // len(vectors))
-            for start in range(0, len(unmet), step):
-                some = unmet[start : start + step]
-                parts += self._widened(some, vectors, self._scores(some, vectors))[0]
-        if len(parts) == 1:
-            return parts[0]
-        merged = Parents(*map(np.concatenate, zip(*parts, strict=True)))
-        return merged.of(np.argsort(merged.queries, kind="stable"))
-
-    def _scores(self, which: Ids, vectors: Ids) -> Vectors:
+    def scores(self, which: Ids, vectors: Ids) -> Vectors:
         """Score a selection exactly, which never reaches the index. Shape: (len(which), len(vectors))."""
         queries = self.queries[which]
         scores = np.empty((len(queries), len(vectors)), np.float32)
@@ -209,7 +205,7 @@ class _Search:
                         np.matmul(block, query, out=row)
         return scores
 
-    def _widened(self, which: Ids, vectors: Ids | None, scores: Vectors | None = None) -> tuple[list[Parents], Ids]:
+    def widened(self, which: Ids, vectors: Ids | None, scores: Vectors | None = None) -> tuple[list[Parents], Ids]:
         """Look at more and more vectors; return the parents, and the queries for which an inexact index found too few.
 
         Only some vectors may count; None for all. Where their scores for each query are known, the index is not asked.

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState
-from factoid.store.options import RankedParents, SearchOptions
+from factoid.store.options import RankedParents
 from factoid.store.search import Query, document_units, find, with_neighbours
 from factoid.units import Granularity, Hit, Unit
 
@@ -26,28 +25,22 @@ Children = Mapping[str, Sequence[Unit]]
 """The stored units of passages, by the passage's id."""
 
 
-def answer(
-    store: UnitStore, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Mapping[str, Any]
-) -> list[list[Hit]]:
-    """Return the k best hits for each query, reranked if `rerank` is set; see `UnitStore.search`.
+def answer(store: UnitStore, query: Query) -> list[list[Hit]]:
+    """Return the k best hits for each query, by its reranker.
 
-    The reranker runs after the search has ended, so neither writes nor other searches wait for its model.
+    It runs after the search has ended, so neither writes nor other searches wait for its model.
     """
-    search_options = SearchOptions.of(options)
-    query = Query.of(store, search_options, texts, vectors, k)
-    indexes = query.indexes(store.granularities)
-    if search_options.rerank is None:
-        return store.views.at(indexes, partial(find, query))
+    texts, expand = query.texts, query.options.expand
     if texts is None:
         raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
-    kind = search_options.ranked(store.granularities)
+    kind = query.options.ranked(store.granularities)
     stored = kind in store.granularities and kind is not Granularity.PASSAGE
-    results, children, documents = store.views.at(indexes, partial(_candidates, query, kind if stored else None))
+    results, children, documents = store.views.at(query.indexes, partial(_candidates, query, kind if stored else None))
     ranked = [_ranked(text, query, kind, hits, children, documents) for text, hits in zip(texts, results, strict=True)]
-    if not search_options.expand:
+    if not expand:
         return ranked
     with store.connections.reading() as snapshot:
-        return [[with_neighbours(snapshot, hit, search_options.expand) for hit in hits] for hits in ranked]
+        return [[with_neighbours(snapshot, hit, expand) for hit in hits] for hits in ranked]
 
 
 def _candidates(

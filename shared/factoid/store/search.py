@@ -47,10 +47,11 @@ class Query:
     options: SearchOptions
     searched: Sequence[Granularity]  # what is compared
     weights: Weights | None  # None where units are fused
+    indexes: Sequence[str]  # the names of those that are needed
 
     @classmethod
     def of(
-        cls, store: UnitStore, options: SearchOptions, texts: Sequence[str] | None, vectors: Vectors | None, k: int
+        cls, store: UnitStore, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: SearchOptions
     ) -> Self:
         """Return a checked query; encode texts whose vectors are not given."""
         searched, k = options.kinds(store.granularities), whole_number("k", k)
@@ -63,16 +64,12 @@ class Query:
             if store.encoder is None:
                 raise InvalidInputError("this store has no encoder: use search_by_vector, or give UnitStore an encoder")
             vectors = np.asarray(store.encoder.encode_queries(texts or ()), np.float32)
-        return cls(vectors, texts, k, options, searched, blend)
-
-    def indexes(self, granularities: Sequence[Granularity]) -> list[str]:
-        """Return the names of the indexes that are needed, of a store that has vectors of some granularities."""
-        names: list[str] = [] if self.vectors is None else list(self.searched)
-        if self.weights is None:
-            return names
-        if names and self.weights.passage and Granularity.PASSAGE in granularities and Granularity.PASSAGE not in names:
-            names.append(Granularity.PASSAGE)
-        return [*names, LEXICAL] if self.weights.lexical else names
+        indexes: list[str] = [] if vectors is None else list(searched)
+        if indexes and blend and blend.passage and Granularity.PASSAGE in store.granularities:
+            indexes.append(Granularity.PASSAGE)
+        if blend and blend.lexical:
+            indexes.append(LEXICAL)
+        return cls(vectors, texts, k, options, searched, blend, list(dict.fromkeys(indexes)))
 
 
 def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,6 +28,7 @@ from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
+from factoid.store.search import Query, find
 from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_vectors import TokenVectorCache
 from factoid.store.transfer.copies import copy_to
@@ -379,13 +381,13 @@ class UnitStore:
                 an option that is out of range. An unknown option is a TypeError.
             MissingDependencyError: FAISS is not installed, or tantivy where words count.
         """
-        return answer(self, [query], None, k, options)[0]
+        return self._prepared([query], None, k, options)()[0]
 
     def search_batch(self, queries: Sequence[str], k: int = 5, **options: Any) -> list[list[Hit]]:
         """Do as `search` for several queries in one call; return the hits of each."""
         if isinstance(queries, str):
             raise InvalidInputError(f"search_batch takes a list of queries, got the string {queries!r}")
-        return answer(self, queries, None, k, options) if queries else []
+        return self._prepared(queries, None, k, options)() if queries else []
 
     def search_by_vector(self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Any) -> list[Hit]:
         """Do as `search` for a query that is already encoded; its words count only if its text is given. Shape: (dim,)."""
@@ -401,7 +403,7 @@ class UnitStore:
             raise InvalidInputError(
                 f"expected vectors of shape (n, dim), and n texts or None, got {queries.shape} and {texts!r}"
             )
-        return answer(self, texts, queries, k, options)
+        return self._prepared(texts, queries, k, options)()
 
     def retry_failures(self) -> int:
         """Have documents with failed passages decomposed again when they are added next, the failures forgotten.
@@ -445,6 +447,15 @@ class UnitStore:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)  # so that the call can be made again
             raise
+
+    def _prepared(
+        self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Mapping[str, Any]
+    ) -> Callable[[], list[list[Hit]]]:
+        """Return a search that is checked, with its queries encoded, to be run by a call."""
+        query = Query.of(self, texts, vectors, k, SearchOptions.of(options))
+        if query.options.rerank is not None:
+            return partial(answer, self, query)
+        return partial(self.views.at, query.indexes, partial(find, query))
 
     def _insert(self, writing: Transaction, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         writing.insert(units, vectors)

@@ -128,8 +128,9 @@ class Connections:
         )
 
     def _close_idle(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        with suppress(IndexError):  # of the last one: another thread may have taken it meanwhile
+            while True:
+                self._idle.pop().close()
 
     def _failure(self, error: Exception) -> StoreError:
         """Return the error to raise in place of one of `_FAILURES`."""

@@ -114,19 +114,16 @@ def failure(target: str, error: sqlite3.Error, done: str = "used") -> StoreError
 def check_folder(path: Path) -> None:
     """Refuse what is no store, and make the folder if it is absent."""
     file = path / FILE
-    message = None
     try:
         path.mkdir(parents=True, exist_ok=True)
         if any(path.iterdir()) and not file.exists():
-            message = f"{path} holds files but no {FILE}: it is not a store. Give an empty or new folder"
-        elif file.is_file() and not file.stat().st_size and any(path.glob("*.faiss")):
-            message = f"{file} is empty, and there are indexes of what it held: restore it from a backup"
-    except FileExistsError:
-        message = f"{path} is a file: a store is a folder"
+            raise StoreFormatError(f"{path} holds files but no {FILE}: it is not a store. Give an empty or new folder")
+        if file.is_file() and not file.stat().st_size and any(path.glob("*.faiss")):
+            raise StoreFormatError(f"{file} is empty, and there are indexes of what it held: restore it from a backup")
+    except FileExistsError as error:
+        raise StoreFormatError(f"{path} is a file: a store is a folder") from error
     except OSError as error:
         raise StoreError(f"cannot make the folder {path} for a store: {error.strerror}") from error
-    if message:
-        raise StoreFormatError(message)
 
 
 def _check_length(file: Path) -> None:

@@ -232,23 +232,23 @@ class Transaction(Snapshot):
         """Return the row of each vector by position, if it fits the store; equal vectors share a row."""
         dtype, dim, rows = self.dtype, self.meta.get("dim"), {}
         for position, vector in vectors.items():
-            problem, unit = None, units[position]
-            with np.errstate(over="ignore"):
-                cast = vector.astype(dtype)
+            unit = units[position]
             if vector.ndim != 1:
-                problem = f"expected one vector for each unit, got shape {vector.shape} for the unit {unit.id!r}"
-            elif dim not in (None, len(vector)):
-                problem = (
+                raise EncoderMismatchError(
+                    f"expected one vector for each unit, got shape {vector.shape} for the unit {unit.id!r}"
+                )
+            if dim not in (None, len(vector)):
+                raise EncoderMismatchError(
                     f"this store holds vectors of {dim} dimensions, got {len(vector)} for the unit {unit.id!r}: "
                     "use the same encoder"
                 )
-            elif not np.isfinite(cast).all():
-                problem = (
+            with np.errstate(over="ignore"):
+                cast = vector.astype(dtype)
+            if not np.isfinite(cast).all():
+                raise EncoderMismatchError(
                     f"the vector of {unit.text[:60]!r} is not finite: the encoder failed on this text, or {dtype} "
                     "cannot hold it"
                 )
-            if problem:
-                raise EncoderMismatchError(problem)
             if dim is None:
                 dim = len(vector)
                 self.put("dim", dim)

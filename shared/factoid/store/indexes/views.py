@@ -90,13 +90,8 @@ class Views:
                 if self._alone in (None, threading.get_ident()):
                     # Begun after the lock was taken: no index can be of a later generation than the snapshot.
                     with self._connections.reading() as snapshot:
-                        states = []
-                        for kind in kinds:
-                            state = self.states[kind]
-                            if state.generation != snapshot.meta["generation"]:
-                                break
-                            states.append(state)
-                        else:
+                        states = [self.states[kind] for kind in kinds]
+                        if {state.generation for state in states} <= {snapshot.generation}:
                             return work(snapshot, states)
                     break
             with self._gate:  # until the work that is done alone has ended

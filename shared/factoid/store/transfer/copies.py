@@ -44,7 +44,7 @@ def copy_to(store: UnitStore, path: str | Path) -> None:
         with new_folder(target) as part:
             snapshot(store.connections, part)
     except (OSError, sqlite3.Error) as error:
-        raise _failure(target, error) from error
+        raise StoreError(f"cannot copy the store to {target}: {explain(error)}") from error
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def _back_up(connections: Connections, target: sqlite3.Connection, folder: Path)
                 remove_index(folder, kind)
             source.connection.backup(target)
         except sqlite3.Error as error:  # the target's, not the store's
-            raise _failure(folder, error) from error
+            raise StoreError(f"cannot copy the store to {folder}: {explain(error)}") from error
         # Each names its generation, so those of an earlier one do no harm.
         for kind in INDEXES:
             for file in index_files(connections.path, kind) if connections.path else ():
@@ -91,8 +91,3 @@ def _back_up(connections: Connections, target: sqlite3.Connection, folder: Path)
                     shutil.copyfile(file, part)
                     copies.append(part.replace(folder / file.name))
     return copies
-
-
-def _failure(target: Path, error: OSError | sqlite3.Error) -> StoreError:
-    reason = explain(error) if isinstance(error, sqlite3.Error) else f"{error.strerror or error}"
-    return StoreError(f"cannot copy the store to {target}: {reason}")

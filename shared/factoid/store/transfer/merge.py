@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -213,11 +213,11 @@ def _check_fit(mine: Snapshot, theirs: Snapshot) -> None:
 def _whole_documents(units: Iterable[StoredUnit]) -> Iterator[list[StoredUnit]]:
     """Yield units in lists that end with a document."""
     block: list[StoredUnit] = []
-    for stored in units:
-        if len(block) >= BLOCK and stored.unit.document_id != block[-1].unit.document_id:
+    for _, of_document in groupby(units, lambda stored: stored.unit.document_id):
+        block += of_document
+        if len(block) >= BLOCK:
             yield block
             block = []
-        block.append(stored)
     if block:
         yield block
 

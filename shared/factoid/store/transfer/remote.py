@@ -72,8 +72,8 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
         with tempfile.TemporaryDirectory(prefix="factoid-") as temporary:
             former = _send(system, root, snapshot(store.connections, Path(temporary)), show_progress=show_progress)
     except (OSError, sqlite3.Error) as error:
-        reason = explain(error) if isinstance(error, sqlite3.Error) else error.strerror or error
-        raise StoreError(f"cannot send the store to {url}: {reason}. What was there before is as it was") from error
+        message = f"cannot send the store to {url}: {explain(error)}. What was there before is as it was"
+        raise StoreError(message) from error
     if former is not None:
         try:
             system.rm(f"{root}/{former}", recursive=True)
@@ -148,11 +148,13 @@ def _send(system: Any, root: str, files: list[Path], *, show_progress: bool) -> 
         part = f"{root}/{folder}/{MANIFEST}"
         system.pipe_file(part, json.dumps(manifest, indent=2).encode())
         system.mv(part, f"{root}/{MANIFEST}")
-    except BaseException:
-        if _named_folder(system, root) != folder:
+    except BaseException as error:
+        sent = _named_folder(system, root) == folder
+        if not sent:
             with suppress(OSError):
                 system.rm(f"{root}/{folder}", recursive=True)
-        raise
+        if not (sent and isinstance(error, OSError)):  # a move that copied, and may not delete what it copied from
+            raise
     return former
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from factoid.files.sqlite import FILE
-from factoid.store.indexes.build import INDEXES, index_files
 from factoid.store.token_vectors import TokenVectorCache
-from factoid.store.upkeep.stats import total_size
+from factoid.store.upkeep.stats import stats
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -56,9 +54,5 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
 
 
 def _size(store: UnitStore) -> int:
-    """Return the bytes of a store on disk."""
-    if store.path is None:
-        return 0
-    indexes = [file for name in INDEXES for file in index_files(store.path, name)]
-    files = [store.path / FILE, store.path / f"{FILE}-wal", *indexes]
-    return total_size(files) + TokenVectorCache(store.path).size()
+    size = stats(store)
+    return size.bytes + sum(size.index_bytes.values()) + size.token_bytes

@@ -65,7 +65,7 @@ def stats(store: UnitStore) -> StoreStats:
     tokens = None if folder is None else TokenVectorCache(folder)
     with store.connections.reading() as snapshot:
         settings, meta = Settings.of(snapshot), snapshot.meta
-        indexes = {} if folder is None else {kind: total_size(index_files(folder, kind)) for kind in INDEXES}
+        indexes = {} if folder is None else {kind: _total_size(index_files(folder, kind)) for kind in INDEXES}
         known: dict[str, Any] = {name: meta.get(name) for name in ("encoder", "embed_template", "dim")}
         known |= snapshot.totals() | {"units": snapshot.counts()}
         return StoreStats(
@@ -73,13 +73,13 @@ def stats(store: UnitStore) -> StoreStats:
             dtype=str(snapshot.dtype),
             similarity=str(settings.similarity),
             kinds=dict(settings.kinds),
-            bytes=0 if folder is None else total_size([folder / FILE, folder / f"{FILE}-wal"]),
+            bytes=0 if folder is None else _total_size([folder / FILE, folder / f"{FILE}-wal"]),
             index_bytes={kind: size for kind, size in indexes.items() if size},
             token_vectors=tokens.count() if tokens else 0,
             token_bytes=tokens.size() if tokens else 0,
         )
 
 
-def total_size(files: Iterable[Path]) -> int:
+def _total_size(files: Iterable[Path]) -> int:
     """Return the bytes of those of the files that are there."""
     return sum(file.stat().st_size for file in files if file.exists())

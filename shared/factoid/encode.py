@@ -92,6 +92,8 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
 
 def split_heading(unit: Unit | Document) -> tuple[str, str]:
     """Return the title and section that are to stand before a unit's text: "" for what it or the section says itself."""
+    if not unit.title and not unit.section:
+        return "", ""
     title, section = (" ".join(part.split()) for part in (unit.title, unit.section))
     text = _MARKUP.sub("", unit.text)
     if _begins(section, title):

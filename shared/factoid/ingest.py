@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -214,8 +215,8 @@ def _put(
     unfinished = {passage.document_id for passage in decomposition.retry}
     batch = [replace(split, digest="") if split.document.id in unfinished else split for split in batch]
     target.replace_documents(batch, units, vectors)
-    counts = {kind: sum(unit.granularity is kind for unit in units) for kind in GRANULARITIES}
-    return AddReport(len(batch), 0, counts, decomposition.report)
+    counts = Counter([unit.granularity for unit in units])
+    return AddReport(len(batch), 0, {kind: counts[kind] for kind in GRANULARITIES}, decomposition.report)
 
 
 def _texts(target: Target, units: Sequence[Unit]) -> dict[int, str]:

@@ -45,6 +45,8 @@ _SUBORDINATORS = frozenset(
     "although though while when if as once because unless until since than where whereas".split()
 )
 _TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
+# Relations in which something may be split off.
+_SPLIT = frozenset({*ASIDES, "conj", "parataxis", "advcl", "xcomp"})
 _BE_HAVE = frozenset("be is are was were been being has have had having".split())
 
 
@@ -56,6 +58,7 @@ class _Splitter:
     min_words: int
     names: Mapping[int, int]
     atomic: bool
+    relations: set[str]
     # With the predicate of each; None for a finished fact.
     statements: list[tuple[int | None, Sequence[Item]]] = field(default_factory=list)
 
@@ -77,12 +80,13 @@ class _Splitter:
         cut: set[int] = set(dropped)
         if self.atomic:
             self._relatives(head, cut)
-        subject_head = tree.subject(head)
-        antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
-        self._describe(head, cut, antecedent)
-        shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
-        self._adverbial(head, cut, shared)
-        self._coordinate(head, cut, shared)
+        if not self.relations.isdisjoint(_SPLIT):
+            subject_head = tree.subject(head)
+            antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
+            self._describe(head, cut, antecedent)
+            shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
+            self._adverbial(head, cut, shared)
+            self._coordinate(head, cut, shared)
         rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
         self.statements[place] = head, [*subject, *(item for token in rest for item in swap.get(token, [token]))]
 
@@ -237,7 +241,7 @@ def split_clauses(
     will stand for tokens. With `atomic` it goes on to the smallest facts, and changes the words of verbs that become finite.
     """
     before = tree.words[:], tree.lower[:], tree.tags[:]
-    splitter = _Splitter(tree, min_words, names, atomic)
+    splitter = _Splitter(tree, min_words, names, atomic, set(tree.deps))
     splitter.clause(tree.root)
     statements = [list(items) for _, items in splitter.statements]
     if len(statements) > 1 and is_doubtful(tree, statements):

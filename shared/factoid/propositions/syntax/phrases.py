@@ -9,6 +9,7 @@ from factoid.propositions.syntax.lexicon import article
 from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, text_of
 
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
+_FINITE = frozenset({"VBD", "VBZ", "VBP", "MD", "NNS"})  # tags that a finite verb may have
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
 NEGATIONS = frozenset("not n't n’t never no hardly rarely neither nor few none nobody nothing".split())
 _LONGEST = 15  # words; a longer phrase would drown the fact that it is repeated for
@@ -132,9 +133,13 @@ def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> b
 
 def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
     """Tell whether items make a statement: a finite verb (or an inserted form of "be"), and at least some words."""
-    length = sum(len(text_of(tree, item).split()) for item in items)
-    inserted = {"is", "are", "was", "were"}
-    finite = any(item in inserted if isinstance(item, str) else tree.is_finite(item) for item in items)
+    finite, length = False, 0
+    for item in items:
+        if isinstance(item, str):
+            finite = finite or item in ("is", "are", "was", "were")
+        elif not finite and tree.tags[item] in _FINITE:
+            finite = tree.is_finite(item)
+        length += len((item if isinstance(item, str) else tree.words[item]).split())
     return finite and length >= words
 
 

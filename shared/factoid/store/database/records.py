@@ -26,7 +26,7 @@ def checksum(*texts: str) -> int:
 
 def unit_checksum(row: int, vector: int | None, start: int, end: int, *texts: str) -> int:
     """Return the checksum of a unit's numbers and of all texts that `snapshot.UNIT` selects."""
-    return checksum(f"{row:d} {vector} {start:d} {end:d}", *texts)
+    return zlib.crc32("\0".join((f"{row:d} {vector} {start:d} {end:d}", *texts)).encode())
 
 
 def digest(vector: bytes) -> bytes:

@@ -60,7 +60,7 @@ class Transaction(Snapshot):
 
     def insert(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Insert units that are not there and passed `check_unit`, with the vectors of those that are searched by position."""
-        documents = self._document_rows(dict.fromkeys(unit.document_id for unit in units))
+        documents = self._document_rows(dict.fromkeys([unit.document_id for unit in units]))
         distinct = {id(unit.metadata): unit.metadata for unit in units}
         texts = {key: to_json(metadata) for key, metadata in distinct.items()}
         metadata_rows = self._metadata_rows(texts.values())

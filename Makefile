@@ -4,6 +4,8 @@ VENV ?= .venv
 PYTHON ?= python3
 SQUAD ?= ../shared/data/squad-v1.1-dev/dev-v1.1.even.json
 BIN := $(VENV)/bin
+# A process for each core, a file of tests to each. One for a debugger: make test ARGS="-n0 --pdb"
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: help demo test test-all check format bench docs clean
@@ -15,10 +17,10 @@ demo: $(VENV)/.installed  ## cut, index and search a small encyclopedia
 	$(BIN)/factoid demo
 
 test: $(VENV)/.installed-dev  ## run the tests; ARGS="-k store" passes options to pytest
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 test-all: $(VENV)/.installed-dev  ## run the slow tests as well: kills, full disks, damage, all settings
-	$(BIN)/python -m pytest -m "not network" $(ARGS)
+	$(PYTEST) -m "not network" $(ARGS)
 
 check: $(VENV)/.installed-dev  ## format, lint, types, import directions
 	$(BIN)/ruff format --check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -44,6 +45,14 @@ class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
         """
         return [_whole(loaded, self.summarize(loaded.document.tables)) for loaded in _read(documents)]
 
+    @override
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """Do as `transform_documents`, and await the model."""
+        return [
+            _whole(loaded, await self.asummarize(loaded.document.tables))
+            for loaded in await asyncio.to_thread(_read, documents)
+        ]
+
 
 class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     """Turns what document intelligence read into clean documents: sections, tables, figures and references.
@@ -75,8 +84,20 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     @override
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the parts of loaded documents, in order."""
-        loaded_documents = _read(documents, self._options)
-        return [part for loaded in loaded_documents for part in self._parts(loaded.document, loaded.metadata)]
+        parts = []
+        for loaded in _read(documents, self._options):
+            parts += self._parts(loaded.document, loaded.metadata, self._summarize(loaded.document))
+        return parts
+
+    @override
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """Do as `transform_documents`, and await the model of the summarizer."""
+        parts: list[Document] = []
+        for loaded in await asyncio.to_thread(_read, documents, self._options):
+            tables = loaded.document.tables
+            summaries = await self._summarizer.asummarize(tables) if self._summarizer else None
+            parts += await asyncio.to_thread(self._parts, loaded.document, loaded.metadata, summaries)
+        return parts
 
     def transform_result(
         self, result: str | PathLike[str] | Any, *, metadata: dict[str, Any] | None = None
@@ -87,10 +108,15 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
             UnreadableFileError: The file is missing, no JSON or cut off.
             InvalidInputError: It is JSON of something else.
         """
-        return self._parts(clean(read_layout(result), self._options), metadata or {})
+        document = clean(read_layout(result), self._options)
+        return self._parts(document, metadata or {}, self._summarize(document))
 
-    def _parts(self, document: LayoutDocument, metadata: dict[str, Any]) -> list[Document]:
-        summaries = self._summarizer.summarize(document.tables) if self._summarizer else None
+    def _summarize(self, document: LayoutDocument) -> SummaryReport | None:
+        return self._summarizer.summarize(document.tables) if self._summarizer else None
+
+    def _parts(
+        self, document: LayoutDocument, metadata: dict[str, Any], summaries: SummaryReport | None
+    ) -> list[Document]:
         documents = []
         for part, summary in parts_with_summaries(document, self._kinds, summaries, metadata):
             documents.append(stored_document(part))

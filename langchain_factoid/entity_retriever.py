@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
@@ -36,8 +36,7 @@ class EntityRetriever(BaseRetriever):
     taken from the article. The id is that of the document that an article was made of. Documents of the fallback come as
     they are, without those whose text is in an earlier one.
 
-    `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`. Fields
-    cannot be set once the retriever is made: `model_copy(update=...)` makes another.
+    `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
 
     Attributes:
         articles, linker, words, k, granularity, propositionizer, hybrid, ambiguous, filter: As in
@@ -49,7 +48,7 @@ class EntityRetriever(BaseRetriever):
         UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     articles: ArticleStore | str | Path
     linker: Any = None
@@ -63,24 +62,25 @@ class EntityRetriever(BaseRetriever):
     ambiguous: Ambiguous = "first"
     filter: Any = None
 
-    _core: CoreRetriever = PrivateAttr()
+    _built: tuple[dict[str, Any], CoreRetriever] | None = PrivateAttr(default=None)
 
     @override
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        options = {name: getattr(self, name) for name in _FIELDS}
-        if self.encoder is not None and not isinstance(self.encoder, Encoder):
-            options["encoder"] = EmbeddingsEncoder(self.encoder)
-        if self.fallback is not None:  # asked here, with its callbacks; the core has only to know that there is one
-            options["fallback"] = lambda *_: ()
-        self._core = CoreRetriever(**options)
+        _ = self._core  # refuses bad fields now
 
-    @override
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy with other fields, which count."""
-        copied = super().model_copy(update=update, deep=deep)
-        copied.model_post_init(None)
-        return copied
+    @property
+    def _core(self) -> CoreRetriever:
+        """The core's retriever with the fields as they are now: they may have been set, or changed in a copy."""
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        if self._built is None or self._built[0] != fields:
+            options = dict(fields)
+            if self.encoder is not None and not isinstance(self.encoder, Encoder):
+                options["encoder"] = EmbeddingsEncoder(self.encoder)
+            if self.fallback is not None:  # asked here, with its callbacks; the core has only to know that there is one
+                options["fallback"] = lambda *_: ()
+            self._built = fields, CoreRetriever(**options)
+        return self._built[1]
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], **options: Any) -> Self:

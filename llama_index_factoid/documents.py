@@ -20,7 +20,7 @@ from factoid.documents.boxes import regions_in
 from factoid.documents.document import PartKind
 from factoid.documents.ingest import KINDS, parts_with_summaries
 from factoid.documents.read import Loaded, read_loaded
-from factoid.documents.summarize import SUMMARIES
+from factoid.documents.summarize import SUMMARIES, SummaryReport
 from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
 from factoid.propositions.cache import Cache
 from factoid.units import Document as CoreDocument
@@ -96,21 +96,25 @@ class DocumentIntelligenceNodeParser(NodeParser):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         parts: list[BaseNode] = []
-        documents = read_loaded(((text_of(node), node.metadata) for node in nodes), self.options)
-        for loaded in get_tqdm_iterable(documents, show_progress, "Cleaning documents"):
-            parts += self._parts(nodes[loaded.position], loaded)
+        for loaded in get_tqdm_iterable(_read(nodes, self.options), show_progress, "Cleaning documents"):
+            summaries = self.summarizer.summarize(loaded.document.tables) if self.summarizer else None
+            parts += self._parts(nodes[loaded.position], loaded, summaries)
         return parts
 
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
-        return await asyncio.to_thread(self._parse_nodes, nodes, show_progress)
+        parts: list[BaseNode] = []
+        documents = await asyncio.to_thread(_read, nodes, self.options)
+        for loaded in get_tqdm_iterable(documents, show_progress, "Cleaning documents"):
+            summaries = await self.summarizer.asummarize(loaded.document.tables) if self.summarizer else None
+            parts += await asyncio.to_thread(self._parts, nodes[loaded.position], loaded, summaries)
+        return parts
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
         """Leave the nodes as they are: the framework would look for clean texts in the raw document."""
         del parent_doc_map
         return nodes
 
-    def _parts(self, node: BaseNode, loaded: Loaded) -> list[BaseNode]:
-        summaries = self.summarizer.summarize(loaded.document.tables) if self.summarizer else None
+    def _parts(self, node: BaseNode, loaded: Loaded, summaries: SummaryReport | None) -> list[BaseNode]:
         parts: list[BaseNode] = []
         for part, summary in parts_with_summaries(loaded.document, self.kinds, summaries, loaded.metadata):
             parts.append(TextNode(**_fields(part), start_char_idx=0, end_char_idx=len(part.text)))
@@ -131,6 +135,10 @@ def regions_of(node: BaseNode | NodeWithScore) -> list[Region]:
     node = node.node if isinstance(node, NodeWithScore) else node
     whole = (0, len(text_of(node))) if "granularity" not in node.metadata else (0, 0)
     return regions_in(node.metadata, *(span_of(node) or whole))
+
+
+def _read(nodes: Iterable[BaseNode], options: CleaningOptions | None) -> list[Loaded]:
+    return read_loaded(((text_of(node), node.metadata) for node in nodes), options)
 
 
 def _fields(part: CoreDocument) -> dict[str, Any]:

@@ -43,6 +43,16 @@ class Lakes:
         return self.answer(prompt)
 
 
+class Awaited(Lakes):
+    """Answers only who awaits it."""
+
+    def answer(self, prompt):
+        raise AssertionError("not awaited")
+
+    async def aanswer(self, prompt):
+        return super().answer(prompt)
+
+
 def loader_documents(result, mode):
     """Return what LangChain's own parser makes of a result, with a stub in place of the service's client."""
     pytest.importorskip("langchain_community")
@@ -142,6 +152,16 @@ async def test_summaries_in_the_metadata_of_documents(tmp_path):
     assert len(script.asked) == count  # failures are cached, too, but for those that another try may mend
     asynchronous = await DocumentIntelligenceTransformer(summarizer=summarizer).atransform_documents(loaded)
     assert asynchronous == DocumentIntelligenceTransformer(summarizer=summarizer).transform_documents(loaded)
+
+
+async def test_async_awaits_the_model():
+    loaded = [Document(page_content=TEXT)]
+    summarizer = TableSummarizer(LangChainModel(script=Awaited()))
+    (document,) = await summarizer.atransform_documents(loaded)
+    assert document.metadata["table_summaries"] == ["A generated summary of table 1."]
+    summarizer = TableSummarizer(LangChainModel(script=Awaited()))
+    parts = await DocumentIntelligenceTransformer(summarizer=summarizer).atransform_documents(loaded)
+    assert [part.metadata["kind"] for part in parts] == ["text", "table", "table summary"]
 
 
 def test_what_cannot_be_used():

@@ -19,7 +19,7 @@ from llama_index_factoid import (
 )
 from tests.documents.seeds import samples
 from tests.documents.test_ingest import TEXT
-from tests.langchain.test_documents import FORM, Lakes
+from tests.langchain.test_documents import FORM, Awaited, Lakes
 from tests.scripted_models import LlamaIndexModel
 
 
@@ -82,6 +82,12 @@ async def test_a_summary_that_failed_is_left_out(tmp_path):
     nodes, anodes = parser.get_nodes_from_documents(loaded), await parser.aget_nodes_from_documents(loaded)
     assert [node.node_id for node in nodes] == [node.node_id for node in anodes]
     assert sum(isinstance(node, IndexNode) for node in nodes) == 3
+
+
+async def test_async_awaits_the_model():
+    summarizer = TableSummarizer(LlamaIndexModel(script=Awaited()))
+    nodes = await DocumentIntelligenceNodeParser(summarizer=summarizer).aget_nodes_from_documents([Document(text=TEXT)])
+    assert [node.metadata["kind"] for node in nodes] == ["text", "table", "table summary"]
 
 
 def test_what_cannot_be_used():

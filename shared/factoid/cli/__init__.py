@@ -92,7 +92,9 @@ def _factoid(
 
 @app.command("demo")
 def _demo(
-    questions: Annotated[list[str] | None, argument("QUESTION", "Instead of the prepared questions.")] = None,
+    questions: Annotated[
+        list[str] | None, argument("QUESTION", "Questions to ask instead of the prepared ones.")
+    ] = None,
     docs: Annotated[str | None, option("PATH", "Your own folder or file, instead of the encyclopedia.")] = None,
     encoder: opts.EncoderName = None,
     quiet: opts.Quiet = False,

@@ -34,10 +34,13 @@ def build_articles(
     redirects: Annotated[list[str] | None, option("FILE", "A file of redirects; may be repeated.")] = None,
     words: Annotated[int, option("N", "First words of each article to keep.")] = 1000,
     duplicates: Annotated[
-        Literal["first", "last", "join", "error"], option(None, "Which of several articles of one title to keep.")
+        Literal["first", "last", "join", "error"],
+        option(None, "Which of several articles of one title to keep; join joins their texts."),
     ] = "first",
     workers: Annotated[int, option("N", "Processes that read a MediaWiki dump.")] = 1,
-    allow_truncated: Annotated[bool, option(None, "Read a dump up to its damage.", "--allow-truncated")] = False,
+    allow_truncated: Annotated[
+        bool, option(None, "Read a damaged MediaWiki dump up to the damage, else an error.", "--allow-truncated")
+    ] = False,
     restart: Annotated[bool, option(None, "Do not go on with a build that was interrupted.", "--restart")] = False,
     *,
     output: opts.Output,

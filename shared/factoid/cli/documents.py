@@ -15,7 +15,10 @@ from factoid.terminal import count
 
 Files = Annotated[
     list[str],
-    argument("FILE", "Azure's Document Intelligence or Content Understanding (.json), Markdown, PDFs with text."),
+    argument(
+        "FILE",
+        "Results of Azure Document Intelligence or Content Understanding (.json), Markdown (.md, .txt), or PDFs with text.",
+    ),
 ]
 
 

@@ -31,12 +31,20 @@ _CHUNK = 10_000  # units read at a time
 def index(
     paths: opts.Paths,
     store: Annotated[str, option("DIR", "The store; made if absent, added to otherwise.")],
-    granularities: Annotated[str, option("LIST", "What is embedded and searched.")] = "passage,sentence,proposition",
+    granularities: Annotated[
+        str,
+        option(
+            "LIST",
+            "What is embedded and can be searched. Each costs time and space: sentences are three to four times as many "
+            "as passages, propositions more.",
+        ),
+    ] = "passage,sentence,proposition",
     kinds: Annotated[
         list[str] | None,
         option(
             "KIND",
-            "auto, or a FAISS factory string such as HNSW32; GRANULARITY=KIND for one of them; may be repeated.",
+            "auto, or a FAISS factory string such as HNSW32; GRANULARITY=KIND for one of them; may be repeated. factoid "
+            "tune helps to choose.",
             "--index",
             default="the store's, else auto",
         ),
@@ -46,9 +54,22 @@ def index(
         option(None, "What a score is.", default="the store's, else inner_product"),
     ] = None,
     embed_template: Annotated[
-        str, option("TEXT", "What is embedded of a unit.", default="the store's, else {title} — {section}: {text}")
+        str,
+        option(
+            "TEXT",
+            "What is embedded of a unit, with keys of the metadata as further fields; {text} for its text alone.",
+            default="the store's, else {title} — {section}: {text}",
+        ),
     ] = "auto",
-    sync: Annotated[bool, option(None, "Remove documents whose files or records are gone.", "--sync")] = False,
+    sync: Annotated[
+        bool,
+        option(
+            None,
+            "Remove what was indexed from these paths before and is there no more: documents of deleted or renamed "
+            "files, and records. Paths count from the folder in which the command runs.",
+            "--sync",
+        ),
+    ] = False,
     *,
     splitting: opts.Splitting,
     unsupported: opts.Unsupported = "drop",

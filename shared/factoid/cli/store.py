@@ -81,7 +81,8 @@ def merge(
     store: Folder,
     other: Annotated[str, argument("OTHER", "The store to add.")],
     on_conflict: Annotated[
-        Literal["replace", "keep", "error"], option(None, "Take the other's of what differs, keep this one's, or stop.")
+        Literal["replace", "keep", "error"],
+        option(None, "A document or unit that differs in both: take the other's, keep this one's, or stop."),
     ] = "replace",
     *,
     output: opts.Output,

@@ -24,7 +24,9 @@ class Training:
     base_revision: Annotated[str | None, option("NAME", "Branch, tag or commit of that model.")] = None
     epochs: Annotated[int, option("N", "Passes over the pairs.")] = 3
     batch_size: Annotated[int, option("N", "Pairs in one step.")] = 64
-    device_batch_size: Annotated[int, option("N", "Pairs on a device at once: fewer take less memory.")] = 8
+    device_batch_size: Annotated[
+        int, option("N", "Pairs on a device at once: fewer take less memory, with the same result.")
+    ] = 8
     learning_rate: Annotated[float, option("N", "At the start; it falls linearly to 0.")] = 1e-4
     weight_decay: Annotated[float, option("N", "Of AdamW.")] = 1e-4
     max_tokens: Annotated[int, option("N", "Pairs with a longer input or output are left out.")] = 512
@@ -38,7 +40,9 @@ def train_propositionizer(
     pairs: Annotated[str | None, option("FILE", "Pairs to train on instead, as a run before has written them.")] = None,
     passages: Annotated[int | None, option("N", "Only this many passages, chosen evenly.", default="all")] = None,
     min_coverage: Annotated[float, option("SHARE", "Drop passages of whose sentences fewer are covered.")] = 0.8,
-    max_unsupported: Annotated[float, option("SHARE", "Drop passages with more unsupported propositions.")] = 0.0,
+    max_unsupported: Annotated[
+        float, option("SHARE", "Drop passages of whose propositions more are not supported by the passage.")
+    ] = 0.0,
     pairs_only: Annotated[bool, option(None, "Write the pairs and stop before the training.", "--pairs-only")] = False,
     *,
     splitting: opts.Splitting,
@@ -108,9 +112,13 @@ class Fitting:
     """How a late-interaction model is trained: a group of options, those of `RankerSettings`."""
 
     model: Annotated[str, option("NAME", "The late-interaction model or encoder to start from, name or folder.")]
-    projection: Annotated[int | None, option("N", "Of an encoder: the size of token vectors.", default="none")] = None
+    projection: Annotated[
+        int | None, option("N", "Size of token vectors that a plain encoder is projected to.", default="none")
+    ] = None
     ways: Annotated[int | None, option("N", "Passages of each query.", default="as many as all have")] = None
-    sentence_weight: Annotated[float, option("N", "Of the loss over sentences; 0 for passages alone.")] = 1.0
+    sentence_weight: Annotated[
+        float, option("N", "Of the loss over sentences; 0 for passages alone, without a second marker.")
+    ] = 1.0
     epochs: Annotated[int, option("N", "Passes over the examples.")] = 1
     batch_size: Annotated[int, option("N", "Queries in one step.")] = 32
     device_batch_size: Annotated[int, option("N", "Queries on a device at once: fewer take less memory.")] = 8
@@ -123,18 +131,30 @@ class Fitting:
 
 
 def train_agrame(
-    examples: Annotated[str, argument("FILE", "JSON lines of query, passages, scores and answers; or ColBERTv2's.")],
+    examples: Annotated[
+        str,
+        argument(
+            "FILE",
+            "JSON lines with query, passages, scores and answers; or ColBERTv2's, with --queries and --collection.",
+        ),
+    ],
     output: Annotated[str, option("DIR", "Where the model goes, the teacher of sentences and its scores.")],
     *,
     queries: Annotated[Path | None, option("FILE", "ColBERTv2's format: lines of an id, a tab and a query.")] = None,
-    collection: Annotated[Path | None, option("FILE", "The same of passages.")] = None,
+    collection: Annotated[
+        Path | None, option("FILE", "ColBERTv2's format: lines of an id, a tab and a passage.")
+    ] = None,
     limit: Annotated[int | None, option("N", "Only the first so many examples.", default="all")] = None,
     teacher: Annotated[str | None, option("NAME", "The cross-encoder that scores sentences, name or folder.")] = None,
-    teacher_model: Annotated[str | None, option("NAME", "Train one on the answers, from this model.")] = None,
-    teacher_examples: Annotated[Path | None, option("FILE", "JSON lines to train it on instead.")] = None,
+    teacher_model: Annotated[
+        str | None, option("NAME", "Train that cross-encoder, from this model, on the answers in the examples.")
+    ] = None,
+    teacher_examples: Annotated[
+        Path | None, option("FILE", "JSON lines to train it on instead, as for data without answers.")
+    ] = None,
     teacher_rate: Annotated[float, option("N", "The learning rate of its training.")] = 2e-5,
     least_weight: Annotated[
-        float, option("SHARE", "Of the scores' softmax; below it, sentences stay unscored.")
+        float, option("SHARE", "Sentences of passages with less than this share of the scores' softmax are not scored.")
     ] = 0.01,
     fitting: Fitting,
     cpu: Annotated[bool, option(None, "Leave GPUs alone.", "--cpu")] = False,

@@ -29,13 +29,30 @@ def tune(
         list[str] | None, option("KIND", 'FAISS factory strings, as in "Flat HNSW32".', default="some worth a try")
     ] = None,
     k: Annotated[int, option("N", "How many vectors a search is to find.", "-k")] = 10,
-    query_file: Annotated[Path | None, option("FILE", "Questions, one per line, instead of its vectors.")] = None,
+    query_file: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "What users ask, one question per line; without it, vectors of the store, which are easier to find again.",
+        ),
+    ] = None,
     queries: Annotated[int, option("N", "How many searches at most.")] = 200,
-    refine: Annotated[int, option("N", "Compressed kinds: candidates per result scored again exactly.")] = _REFINE,
+    refine: Annotated[
+        int,
+        option(
+            "N", "Compressed kinds: candidates per result that are scored again with the exact vectors, 0 for none."
+        ),
+    ] = _REFINE,
     recall: Annotated[float, option("R", "What the kinds that are proposed must reach.")] = 0.95,
-    limit: Annotated[int, option("N", "Measure on so many vectors, taken at random.")] = 100_000,
+    limit: Annotated[
+        int, option("N", "Measure on so many vectors, taken at random; memory is needed for them and for an index.")
+    ] = 100_000,
     answers: Annotated[
-        Path | None, option("FILE", 'Fit the weights of searches instead, to JSON lines of "question" and "answers".')
+        Path | None,
+        option(
+            "FILE",
+            'Fit the weights of passage and words instead, and keep better ones: JSON lines with a "question" and its "answers".',
+        ),
     ] = None,
     dry_run: Annotated[bool, option(None, "With --answers: leave the store as it is.", "--dry-run")] = False,
     encoder: opts.EncoderName = None,

@@ -66,8 +66,9 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
             if block is blocks[0] and (block.heading == title or (not title and level == 1)):
                 title, level = block.heading, 0  # above all others, and no part of the section
             above = [heading for heading in above if heading.level < level]
-            if following and not 0 < following.level <= level:
-                above += [block] if level else []
+            if following and not 0 < following.level <= level:  # text follows; without it the heading is a paragraph
+                if level:
+                    above.append(block)
                 continue
         path = [document.section, *(heading.heading for heading in above)]
         paragraphs.append(Paragraph(block.start, block.end, ", ".join(filter(None, path))))

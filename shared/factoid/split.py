@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
 from factoid.sections import outline
@@ -39,12 +39,22 @@ def split_passages(
         raise InvalidInputError(message)
     title, paragraphs = outline(document)
     units = []
-    place: dict[str, Any] = {"document_id": document.id, "parent_id": document.id, "metadata": document.metadata}
     for begin, stop, section in paragraphs:
         text = document.text[begin:stop]
         for start, end in _pack(text, sentence_spans(text, nlp), words, min_words):
-            place |= {"start": begin + start, "end": begin + end, "title": title, "section": section}
-            units.append(make_unit(text[start:end], Granularity.PASSAGE, **place))
+            units.append(
+                make_unit(
+                    text[start:end],
+                    Granularity.PASSAGE,
+                    document_id=document.id,
+                    parent_id=document.id,
+                    start=begin + start,
+                    end=begin + end,
+                    title=title,
+                    section=section,
+                    metadata=document.metadata,
+                )
+            )
     return units
 
 

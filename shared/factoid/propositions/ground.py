@@ -27,9 +27,8 @@ _FUNCTION_WORDS = frozenset(
     "must not no s t re ve ll d called named known one both each such".split()
 )
 _ENDINGS = ("ations", "ation", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "al", "s", "e", "y")
-_ON_ONE_LINE = re.compile(
-    r"\S|(?<=\S)\s(?=\s*+\S)"
-)  # the characters that stay: of white space, the first between words
+# The characters of a text on one line: of white space, the first between words.
+_ON_ONE_LINE = re.compile(r"\S|(?<=\S)\s(?=\s*+\S)")
 _PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
 _SUPPORT, _RESOLVED, _COVERED = 2 / 3, 1 / 4, 1 / 2
 

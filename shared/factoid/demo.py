@@ -1,4 +1,4 @@
-"""The demonstration: what passages, sentences and propositions find, shown and measured on a small encyclopedia."""
+"""The demonstration: show and measure what passages, sentences and propositions find in a small encyclopedia."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHOWN = (
     "How many lunar months make up the Saros eclipse period?",
     "Who founded the New York conservatory that hired Dvořák as its director?",
 )
-# Written by hand from what is found for the last of them; a language model would write it.
+# Written by hand from the passages found for the last question; in an app a language model writes it.
 CITED = SHOWN[-1]
 ANSWER = (
     "Jeannette Thurber, a rich patron, founded the conservatory in New York and won Dvořák as its director in 1892. Before that "
@@ -47,15 +47,15 @@ MEASURED: dict[str, dict[str, Any]] = {
 }
 CUTOFFS = (1, 5)
 BUDGETS = (50, 100, 200)  # words
-_BESIDE = 5  # best passages that are cited, and whose documents the frameworks index again
+_BESIDE = 5  # best passages, which are cited, and whose documents the frameworks index again
 _INDENT = " " * 6
-_WHOLE = 900  # characters: passages of up to some 140 words are shown whole
+_WHOLE = 900  # characters: passages of up to about 140 words are shown whole
 _SOURCE = 260
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question; with the accepted answers, and the title of the article that holds them, where they are known."""
+    """A question, with the accepted answers and the title of the article that holds them, if known."""
 
     text: str
     answers: tuple[str, ...] = ()
@@ -63,11 +63,11 @@ class Question:
 
 
 class Framework(NamedTuple):
-    """A framework and its six lines, which are text, as the core imports no framework: they are shown and run."""
+    """A framework and its six lines, to show and to run; they are text because the core imports no framework."""
 
     name: str
     setup: str
-    code: str  # finds `hits` by `texts`, `question` and what the setup makes
+    code: str  # sets `hits`, from `texts`, `question` and the result of the setup
     best: str  # the text and score of the first
 
 
@@ -111,10 +111,10 @@ def run_demo(
     color: bool = False,
     show_progress: bool = False,
 ) -> None:
-    """Cut documents, index them at three granularities and print what each of these finds.
+    """Split documents, index them at three granularities and print what each finds.
 
-    Without a file or folder in `docs` it takes the encyclopedia, on which answers are known and counted, and a prepared one is
-    cited by `citer`; without questions it asks three of the encyclopedia's, or headings of the documents.
+    Without a file or folder in `docs`, use the encyclopedia: its answers are known and counted, and `citer` cites a prepared
+    answer. Without questions, ask three of the encyclopedia's, or headings of the documents.
     """
     documents, prepared = load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
     with UnitStore(encoder=encoder) as store:
@@ -128,7 +128,9 @@ def run_demo(
         chosen = [Question(text) for text in questions] or [by_text[text] for text in SHOWN if text in by_text]
         if not chosen:
             chosen = heading_questions(units)
-            print('\nNo question was given: some headings serve as questions. Yours: factoid demo --docs DIR "…"')
+            print(
+                '\nNo question was given: some headings serve as questions. Ask your own: factoid demo --docs DIR "…"'
+            )
         for question in chosen:
             _print_head(plain(question.text))
             best = [(kind, hit) for kind in GRANULARITIES for hit in store.search(question.text, 1, granularity=kind)]
@@ -142,7 +144,7 @@ def run_demo(
             passages = [hit.unit for hit in store.search(CITED, _BESIDE, granularity="passage")]
             print(_citations(citer.cite(ANSWER, passages), len(passages)))
         hits = store.search(chosen[0].text, _BESIDE)
-    # Not everything is indexed again, only the documents of the best hits.
+    # Only the documents of the best hits are indexed again.
     ids = {hit.unit.document_id for hit in hits}
     best_documents = [document for document in documents if document.id in ids]
     for framework in FRAMEWORKS:
@@ -155,15 +157,15 @@ def run_demo(
 def run_framework(
     framework: Framework, documents: Sequence[Document], question: str, encoder: Encoder, expected: Hit
 ) -> str:
-    """Run a framework's six lines; return these and what they found beside the core's best hit, or how to install it."""
+    """Run a framework's six lines; return them, their best hit and how it compares to the core's, or how to install it."""
     names: dict[str, Any] = {"encoder": encoder, "question": question, "texts": [entry.text for entry in documents]}
     try:
         exec("\n".join(framework[1:]), names)  # noqa: S102 - the code above
     except MissingDependencyError as error:
         return str(error)
     text, score = names["best"]
-    # Words weigh by how rare they are, here among fewer documents.
-    verdict = "the same passage as above" if text == expected.unit.text else "above it was another passage"
+    # The best hit may differ: words are weighed by how rare they are, here among fewer documents.
+    verdict = "the same passage as above" if text == expected.unit.text else "a different passage from the one above"
     comment = f"# texts: {count(len(documents), 'document')} of the best hits. question: {plain(question)}"
     lines = [wrap(comment, indent="    # ", first="    "), *(f"    {line}" for line in framework.code.splitlines())]
     return "\n".join([*lines, "", f"  score {score:.3f} · {verdict}", wrap(excerpt(text), indent=_INDENT)])
@@ -187,7 +189,7 @@ def load_encyclopedia(folder: Path) -> tuple[list[Document], list[Question]]:
 
 
 def heading_questions(units: Iterable[Unit]) -> list[Question]:
-    """Return up to three headings of passages as questions; if there are any, those of sections, which say more."""
+    """Return up to three headings of passages as questions, preferring those of sections, which say more."""
     passages = [unit for unit in units if unit.granularity is Granularity.PASSAGE]
     passages = [passage for passage in passages if passage.section] or passages
     headings = list(dict.fromkeys(place(passage) or passage.text[:60] for passage in passages))
@@ -197,10 +199,10 @@ def heading_questions(units: Iterable[Unit]) -> list[Question]:
 def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> list[float]:
     """Return how often searches find the answer: shares of the questions by CUTOFFS, then by BUDGETS.
 
-    * R@k: among the k best distinct passages, rolled up from the units that were searched, is one that is of the article
-      asked about and holds an answer. A question whose answer no passage of its article holds counts as not answered.
-    * Answer within W words: an answer occurs in the first W words of the ranked units, in whatever article. So the paper
-      measures it (Dense X Retrieval, §4.4); a short answer such as a year can be there by chance.
+    * R@k: one of the k best distinct passages, rolled up from the units that were searched, is from the article asked
+      about and holds an answer. A question whose answer no passage of its article holds counts as not answered.
+    * Answer within W words: an answer occurs in the first W words of the ranked units, in any article. This is the paper's
+      measure (Dense X Retrieval, §4.4); a short answer such as a year can be there by chance.
     """
     texts, answers = [question.text for question in questions], [question.answers for question in questions]
     passages = store.search_batch(texts, max(CUTOFFS), **options)
@@ -231,11 +233,11 @@ def _counts(units: Sequence[Unit], report: Report) -> str:
 
 
 def _best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -> str:
-    """Return the best unit of a passage that was found; of a sentence or proposition also its source there."""
+    """Return the best unit of a hit, and for a sentence or proposition its source in the passage."""
     best = hit.matches[0].unit if hit.matches else hit.unit
     facts = [kind.upper(), f"score {hit.score:.3f}", f"{count_words(best.text)} words"]
     if question.answers:
-        facts.append("holds the answer" if has_answer_dpr(best.text, question.answers) else "no answer in it")
+        facts.append("holds the answer" if has_answer_dpr(best.text, question.answers) else "lacks the answer")
     start, end = (0, 0) if kind is Granularity.PASSAGE else (best.start - hit.unit.start, best.end - hit.unit.start)
     rewritten = kind is Granularity.PROPOSITION and plain(best.text) != plain(hit.unit.text[start:end])
     lines = ["  " + " · ".join(facts), wrap(place(best), indent=_INDENT)]
@@ -247,8 +249,8 @@ def _best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) 
 
 
 def _citations(answer: CitedAnswer, passages: int) -> str:
-    """Return an answer with markers, and for each claim the passage and the sentence that it is cited for."""
-    note = f"Answer to: {CITED} The numbers are those of the {count(passages, 'best passage')}, in the order of the search."
+    """Return an answer with markers, and for each claim the passage and the sentence cited."""
+    note = f"Answer to: {CITED} The numbers refer to the {count(passages, 'best passage')}, in the order of the search."
     lines = [wrap(note), "", wrap(answer.text, indent=" " * 2)]
     for support, of_unit in groupby(answer.citations, key=attrgetter("support.unit")):
         cited = list(of_unit)
@@ -263,8 +265,8 @@ def _table(scores: Mapping[str, list[float]], questions: int) -> str:
     lines = [f"{'':<30}{''.join(f'{head:>11}' for head in heads)}"]
     lines += [f"{name:<30}{''.join(f'{share:>11.1%}' for share in shares)}" for name, shares in scores.items()]
     note = (
-        f"Over all {questions} questions. R@k: one of the k best passages is of the article asked about and holds an "
+        f"Over all {questions} questions. R@k: one of the k best passages is from the article asked about and holds an "
         "answer. W words: an answer occurs in the first W words of the ranked units. One question is "
-        f"{1 / questions:.1%}, so that differences of a few are chance; larger sets stand in docs/ranking.md."
+        f"{1 / questions:.1%}, so differences of a few are chance; docs/ranking.md has larger sets."
     )
     return "\n".join([*lines, "", wrap(note)])

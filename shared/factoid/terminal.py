@@ -12,19 +12,19 @@ from factoid.units import Granularity, Hit, Unit
 WIDTH = 100
 _EXCERPT = 320  # characters of a passage shown with a hit: about four lines
 
-# Stand for the ends of a highlight until the text is wrapped. No text holds them: control characters are taken out.
+# Mark the ends of a highlight until the text is wrapped. No text holds them, since control characters are removed.
 _ON, _OFF = "\x02", "\x03"
 _BOLD, _RESET = "\x1b[1;33m", "\x1b[0m"
 _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Tell whether a stream is a terminal whose user has not opted out (https://no-color.org)."""
+    """Return whether a stream is a terminal whose user has not opted out of colour (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def excerpt(text: str, start: int = 0, end: int = 0, *, chars: int = _EXCERPT) -> str:
-    """Return about `chars` characters of a text on one line, with `[start, end)` marked for `wrap` and in sight."""
+    """Return about `chars` characters of a text on one line, with `[start, end)` visible and marked for `wrap`."""
     before, inside, after = (_UNPRINTABLE.sub(" ", part) for part in (text[:start], text[start:end], text[end:]))
     if not inside.strip():
         return _head(before + inside + after, chars)
@@ -35,9 +35,9 @@ def excerpt(text: str, start: int = 0, end: int = 0, *, chars: int = _EXCERPT) -
 
 
 def wrap(text: str, *, indent: str = "", first: str | None = None, color: bool = False) -> str:
-    """Wrap one paragraph at WIDTH columns, and show what `excerpt` marked: in colour, else between » and «.
+    """Wrap one paragraph at WIDTH columns, and highlight what `excerpt` marked, in colour or between » and «.
 
-    The text is as `excerpt` and `plain` return it. `first` stands before the first line in place of `indent`.
+    The text is one that `excerpt` or `plain` returned. `first` replaces `indent` before the first line.
     """
     first = indent if first is None else first
     lines = textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
@@ -51,17 +51,17 @@ def count(number: int, noun: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text on one line, without the control characters by which a document could steer the terminal."""
+    """Return a text on one line, without control characters, with which a document could steer the terminal."""
     return _UNPRINTABLE.sub(" ", text).strip()
 
 
 def place(unit: Unit) -> str:
-    """Return where a unit stands: title › section."""
+    """Return the place of a unit: title › section."""
     return plain(" › ".join(filter(None, [unit.title, unit.section])))
 
 
 def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False) -> str:
-    """Return a hit: score, title › section, what the score is made of, an excerpt around the best match, and the matches."""
+    """Return a hit as text: score, title › section, parts of the score, an excerpt around the best match, and the matches."""
     unit = hit.unit
     matches = [match for match in hit.matches if match.unit.granularity is not Granularity.PASSAGE]
     span = (matches[0].unit.start - unit.start, matches[0].unit.end - unit.start) if matches else (0, 0)
@@ -79,7 +79,7 @@ def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False)
 
 
 def _around(hit: Hit) -> list[str]:
-    """Return the text that stands around a hit, if it was asked for."""
+    """Return the text around a hit, if it was requested."""
     text = plain(" ".join(unit.text for unit in hit.neighbours))
     return [wrap(text, indent=" " * 14, first=f"{'in':>12}  ")] if text else []
 

@@ -54,7 +54,7 @@ def test_builds_reports_and_looks_up(tmp_path, lines, run, report, fails):
     found = report("articles", store, "big water")
     assert (found["article"]["text"], found["names"][0]["kind"]) == ("Salt water. Salt water. Salt", "redirect")
     assert report("articles", store, "ocean")["article"] is None
-    assert "knows nothing of the name 'river'" in fails("articles", store, "river")
+    assert "does not know the name 'river'" in fails("articles", store, "river")
     assert "'away' redirects to 'Nowhere', which is not in" in fails("articles", store, "away")
     assert "there is no article store" in fails("articles", store.with_name("none"))
     assert "--words must be at least 1, got 0" in fails("articles", store, "main", "--words", 0)

@@ -54,7 +54,7 @@ def test_index_leaves_out_what_cannot_be_read_and_says_so(run, docs, tmp_path, m
     code, out, err = run("index", docs, tmp_path / "page.html", "--store", tmp_path / "s")
     assert code == 1
     assert "3 documents indexed" in out  # two files, and the line before the bad one
-    assert err.startswith("factoid: error: 3 files left out, the others are indexed: ")
+    assert err.startswith("factoid: error: 3 files left out; the others are indexed: ")
     for problem in ("a-photo.txt is a binary file", "notes.jsonl", 'pip install "factoid[documents]"'):
         assert problem in err
 

@@ -94,8 +94,8 @@ def test_delete_by_id_and_by_filter(run, report, fails, store, docs):
 @pytest.mark.parametrize(
     ("argv", "problem"),
     [
-        ([], "takes ids, or --filter in their place"),
-        (["a", "--filter", "{}"], "takes ids, or --filter in their place"),
+        ([], "takes either ids or --filter"),
+        (["a", "--filter", "{}"], "takes either ids or --filter"),
         (["--filter", "{"], "--filter must be JSON, got '{'"),
         (["--filter", "[]"], "--filter must be a JSON object of conditions, got '[]'"),
         (["--filter", "{}"], "clear() deletes everything"),

@@ -1,7 +1,7 @@
-"""The command `factoid`: index, search and split your own files, and a demonstration.
+"""The command `factoid`: index, search and split your own files, and run a demonstration.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 an error (told in one line), 2 wrong usage, 130
-interrupted. What a command runs is imported when it runs, so that help and completion are quick.
+Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 an error (reported in one line), 2 wrong usage, 130
+interrupted. A command imports what it needs when it runs, so that help and completion are quick.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from factoid.cli.options import argument, option
 from factoid.errors import FactoidError
 from factoid.terminal import wants_color
 
-_SIGPIPE = 141  # what a shell reports of a program whose reader has left
+_SIGPIPE = 141  # the exit code that a shell reports for a program whose reader has left
 
 
 class _Program(TyperGroup):
-    """The group of all commands: errors of the library end in one line and an exit code."""
+    """The group of all commands: it turns errors of the library into one line and an exit code."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run one command."""
@@ -38,10 +38,10 @@ class _Program(TyperGroup):
             super().invoke(ctx)
             sys.stdout.flush()  # now, so that a reader who has left is noticed here
         except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")  # which Typer takes over from pydantic
+            error.message = error.message.removeprefix("Value error, ")  # Typer copies this from pydantic
             raise
         except BrokenPipeError as error:
-            # Else Python complains when it flushes at exit.
+            # Otherwise Python complains when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(_SIGPIPE) from error
         except KeyboardInterrupt as interrupt:
@@ -95,7 +95,7 @@ def _demo(
     questions: Annotated[
         list[str] | None, argument("QUESTION", "Questions to ask instead of the prepared ones.")
     ] = None,
-    docs: Annotated[str | None, option("PATH", "Your own folder or file, instead of the encyclopedia.")] = None,
+    docs: Annotated[str | None, option("PATH", "Use your own folder or file instead of the encyclopedia.")] = None,
     encoder: opts.EncoderName = None,
     quiet: opts.Quiet = False,
 ) -> None:
@@ -116,10 +116,10 @@ def _demo(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; `argv` is None for the arguments of the process."""
+    """Run one command and return its exit code; with None for `argv`, use the arguments of the process."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a character that a terminal lacks is no reason to fail
+            stream.reconfigure(errors="backslashreplace")  # do not fail on a character that the terminal lacks
     try:
         typer.main.get_command(app).main(argv, prog_name="factoid")
     except SystemExit as exited:

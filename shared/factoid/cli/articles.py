@@ -1,4 +1,4 @@
-"""`factoid build-articles`, `articles` and `convert-spel`: what entities are found in, and a linker that finds them."""
+"""`factoid build-articles`, `articles` and `convert-spel`: make and inspect article stores, and convert a linker."""
 
 from __future__ import annotations
 
@@ -14,38 +14,41 @@ from factoid.errors import InvalidInputError
 from factoid.terminal import count, plain, wrap
 from factoid.units import whole_number
 
-_MOST = 20  # names that a list shows
+_MOST = 20  # most names that a list shows
 _SOURCES_HELP = (
     "Files and folders: a MediaWiki XML dump (.bz2), the output of wikiextractor --json, KILT's knowledge source, the Parquet "
     'files of wikimedia/wikipedia, JSON lines of {"title", "text", "aliases", "redirects", "metadata"}, CSV with columns title, '
-    "text, aliases, redirects and id, redirects as lines of a name, a tab and a target; with --format titles {title: text}."
+    "text, aliases, redirects and id, or redirects as lines of a name, a tab and a target; with --format titles, JSON lines of "
+    "{title: text}."
 )
 
 
 def build_articles(
-    path: Annotated[str, argument("PATH", "The file to make; it is replaced when the new one is whole.")],
+    path: Annotated[
+        str, argument("PATH", "The file to make; an existing one is replaced when the new one is complete.")
+    ],
     sources: Annotated[list[str], argument("SOURCE", _SOURCES_HELP)],
     source_format: Annotated[
         Literal["auto", "dump", "wikiextractor", "kilt", "parquet", "titles", "jsonl", "csv", "redirects"],
-        option(None, "What the sources are; auto goes by the name and the first bytes of each.", "--format"),
+        option(None, "Format of the sources; auto goes by the name and first bytes of each.", "--format"),
     ] = "auto",
     title_key: Annotated[str, option("NAME", "Field of JSON lines or column of CSV that holds the title.")] = "title",
     text_key: Annotated[str, option("NAME", "Field of JSON lines or column of CSV that holds the text.")] = "text",
-    redirects: Annotated[list[str] | None, option("FILE", "A file of redirects; may be repeated.")] = None,
-    words: Annotated[int, option("N", "First words of each article to keep.")] = 1000,
+    redirects: Annotated[list[str] | None, option("FILE", "Read a file of redirects, too; may be repeated.")] = None,
+    words: Annotated[int, option("N", "Keep the first N words of each article.")] = 1000,
     duplicates: Annotated[
         Literal["first", "last", "join", "error"],
-        option(None, "Which of several articles of one title to keep; join joins their texts."),
+        option(None, "Which of several articles with one title to keep; join joins their texts, error stops."),
     ] = "first",
-    workers: Annotated[int, option("N", "Processes that read a MediaWiki dump.")] = 1,
+    workers: Annotated[int, option("N", "Number of processes that read a MediaWiki dump.")] = 1,
     allow_truncated: Annotated[
-        bool, option(None, "Read a damaged MediaWiki dump up to the damage, else an error.", "--allow-truncated")
+        bool, option(None, "Read a damaged MediaWiki dump up to the damage instead of failing.", "--allow-truncated")
     ] = False,
-    restart: Annotated[bool, option(None, "Do not go on with a build that was interrupted.", "--restart")] = False,
+    restart: Annotated[bool, option(None, "Start over instead of resuming an interrupted build.", "--restart")] = False,
     *,
     output: opts.Output,
 ) -> None:
-    """Make an article store of a Wikipedia dump, a dataset or your own articles, to find entities in."""
+    """Make an article store from a Wikipedia dump, a dataset or your own articles, for entity retrieval."""
     from rich.filesize import decimal
 
     from factoid.entities.articles.build import build_articles as build
@@ -69,7 +72,7 @@ def build_articles(
         duplicates=duplicates,
         resume=not restart,
         show_progress=output.show_progress,
-        warn=False,  # the report says it
+        warn=False,  # the report says so
     )
     built = f"{count(report.articles, 'article')}, {count(report.names, 'name')}, {decimal(report.bytes)}"
     aliases = f"{report.aliases:,} {'alias' if report.aliases == 1 else 'aliases'}"
@@ -87,12 +90,13 @@ def build_articles(
 def articles(
     path: Annotated[str, argument("PATH", "The article store.")],
     title: Annotated[
-        str | None, typer.Argument(metavar="TITLE", help="A title, redirect or alias.", show_default="show counts")
+        str | None,
+        typer.Argument(metavar="TITLE", help="A title, redirect or alias to look up.", show_default="show counts"),
     ] = None,
-    words: Annotated[int, option("N", "First words to show.")] = 100,
+    words: Annotated[int, option("N", "Show the first N words.")] = 100,
     as_json: opts.AsJson = False,
 ) -> None:
-    """See what an article store holds, or look a name up in it."""
+    """Show what an article store holds, or look up a name in it."""
     from factoid.entities.articles import ArticleStore, name_key
     from factoid.words import cut_words
 
@@ -103,7 +107,7 @@ def articles(
             rows = {
                 "articles": stats.articles,
                 **{f"names: {kind}": number for kind, number in stats.names.items()},
-                "redirects out of it": stats.outside,
+                "redirects elsewhere": stats.outside,
                 "links read": stats.links,
                 "words kept": stats.words,
                 "bytes": stats.bytes,
@@ -116,7 +120,7 @@ def articles(
     if not names:
         if target is not None:
             raise InvalidInputError(f"{title!r} redirects to {target!r}, which is not in {path}")
-        raise InvalidInputError(f"{path} knows nothing of the name {title!r}")
+        raise InvalidInputError(f"{path} does not know the name {title!r}")
     listed = [(name, name.kind.name.lower()) for name in names[name_key(title)]]
     text = " ".join(cut_words(article.text, words).split()) if article else ""
     if as_json:

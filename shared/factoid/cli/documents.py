@@ -1,4 +1,4 @@
-"""`factoid clean` and `factoid tables`: what a layout service read, as clean text and as tables."""
+"""`factoid clean` and `factoid tables`: print the results of a layout service as clean text and as tables."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ def clean(
     files: Files,
     *,
     references: Annotated[
-        Literal["split", "keep", "drop"], option(None, "The list of references: an entry each, whole, or left out.")
+        Literal["split", "keep", "drop"],
+        option(None, "Split the list of references into its entries, keep it whole, or drop it."),
     ] = "split",
-    without: Annotated[list[str] | None, option("RULE", "Leave out a rule, such as hyphens; may be repeated.")] = None,
-    as_json: Annotated[bool, option(None, "Print the parts as JSON lines, to be indexed.", "--json")] = False,
+    without: Annotated[
+        list[str] | None, option("RULE", "Skip a cleaning rule, such as hyphens; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, option(None, "Print the parts as JSON lines, for indexing.", "--json")] = False,
     quiet: opts.Quiet = False,
 ) -> None:
-    """Print the clean text of documents that a layout service read, without marks, furniture and cut words."""
+    """Print the clean text of a layout service's results, without marks, page furniture and split words."""
     from factoid.documents import CleaningOptions, read_layout
     from factoid.documents import clean as clean_layout
 
@@ -49,7 +52,7 @@ def clean(
         else:
             print(("\n" if number else "") + document.text)
             if document.tables and not quiet:
-                print(f"{count(len(document.tables), 'table')} left out: factoid tables {file}", file=sys.stderr)
+                print(f"{count(len(document.tables), 'table')} left out: see factoid tables {file}", file=sys.stderr)
         if not quiet:
             counts = ", ".join(f"{changes} {rule.replace('_', ' ')}" for rule, changes in document.changes.items())
             print(f"{file}: {counts or 'nothing to clean'}", file=sys.stderr)
@@ -61,9 +64,9 @@ def tables(
     as_json: Annotated[bool, option(None, "Print a JSON line for each table, with its records.", "--json")] = False,
     as_csv: Annotated[bool, option(None, "Print comma-separated values.", "--csv")] = False,
     sentences: Annotated[bool, option(None, "Print a sentence for each value.", "--sentences")] = False,
-    table: Annotated[int | None, option("N", "Print one table of a file only, counted from 1.")] = None,
+    table: Annotated[int | None, option("N", "Print only table N of each file, counted from 1.")] = None,
 ) -> None:
-    """Print the tables of documents that a layout service read, as Markdown, JSON, CSV or sentences."""
+    """Print the tables in a layout service's results as Markdown, JSON, CSV or sentences."""
     from factoid.documents import clean as clean_layout
     from factoid.documents import read_layout, row_propositions
 

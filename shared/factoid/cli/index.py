@@ -1,4 +1,4 @@
-"""`factoid index`: files into a store, kept in step with them, and what that costs."""
+"""`factoid index`: index files into a store, keep it in step with them, and estimate the units beforehand."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ _CHUNK = 10_000  # units read at a time
 
 def index(
     paths: opts.Paths,
-    store: Annotated[str, option("DIR", "The store; made if absent, added to otherwise.")],
+    store: Annotated[str, option("DIR", "The store; created if absent, added to otherwise.")],
     granularities: Annotated[
         str,
         option(
             "LIST",
-            "What is embedded and can be searched. Each costs time and space: sentences are three to four times as many "
-            "as passages, propositions more.",
+            "Granularities to embed and search. Each costs time and space: there are three to four times as many sentences "
+            "as passages, and more propositions.",
         ),
     ] = "passage,sentence,proposition",
     kinds: Annotated[
         list[str] | None,
         option(
             "KIND",
-            "auto, or a FAISS factory string such as HNSW32; GRANULARITY=KIND for one of them; may be repeated. factoid "
-            "tune helps to choose.",
+            "Kind of index: auto, or a FAISS factory string such as HNSW32; GRANULARITY=KIND for one granularity; may be "
+            "repeated. factoid tune helps to choose.",
             "--index",
             default="the store's, else auto",
         ),
     ] = None,
     similarity: Annotated[
         Literal["inner_product", "cosine"] | None,
-        option(None, "What a score is.", default="the store's, else inner_product"),
+        option(None, "How vectors are compared.", default="the store's, else inner_product"),
     ] = None,
     embed_template: Annotated[
         str,
         option(
             "TEXT",
-            "What is embedded of a unit, with keys of the metadata as further fields; {text} for its text alone.",
+            "Template of the text to embed, with metadata keys as further fields; {text} embeds a unit's text alone.",
             default="the store's, else {title} — {section}: {text}",
         ),
     ] = "auto",
@@ -65,8 +65,8 @@ def index(
         bool,
         option(
             None,
-            "Remove what was indexed from these paths before and is there no more: documents of deleted or renamed "
-            "files, and records. Paths count from the folder in which the command runs.",
+            "Remove documents indexed earlier from these paths whose file or record was deleted or renamed. Run it from the "
+            "same folder as before.",
             "--sync",
         ),
     ] = False,
@@ -78,7 +78,7 @@ def index(
     encoder: opts.EncoderName = None,
     output: opts.Output,
 ) -> None:
-    """Cut files into passages, sentences and propositions, and index them."""
+    """Split files into passages, sentences and propositions, and index them."""
     from factoid.files.readers import find_files
     from factoid.propositions import PropositionCache
     from factoid.store import UnitStore
@@ -90,7 +90,7 @@ def index(
     searched = [Granularity(name) for name in names]
     least = opts.min_words(splitting.words)
     propositionizer = opts.make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
-    reading = _Reading(find_files(paths))  # before the store is opened: a path that is not there makes none
+    reading = _Reading(find_files(paths))  # before the store is opened: a missing path must not create one
     if not output.quiet:
         _print_estimate(reading.files, searched, propositionizer, splitting.words)
     with UnitStore(
@@ -116,7 +116,7 @@ def index(
         )
         removed = []
         if sync:
-            with opts.waiting("looking for what is gone", quiet=output.quiet):
+            with opts.waiting("looking for deleted documents", quiet=output.quiet):
                 removed = _stale_documents(opened, paths, reading)
                 if removed:
                     opened.delete(removed)
@@ -135,21 +135,21 @@ def index(
             print(f"embedded {embedded}")
         print(f"{store} now holds {opts.listed(total) or 'nothing: there was no text to index'}")
         if sync:
-            print(f"{count(len(removed), 'document')} removed that files hold no more")
+            print(f"{count(len(removed), 'document')} removed that are no longer in the files")
     if reading.errors:
         files = count(len(reading.errors), "file")
-        raise UnreadableFileError(f"{files} left out, the others are indexed: {'; '.join(reading.errors)}")
+        raise UnreadableFileError(f"{files} left out; the others are indexed: {'; '.join(reading.errors)}")
 
 
 @dataclass(slots=True)
 class _Reading:
-    """Files, and what came of reading them."""
+    """Files, and the outcome of reading them."""
 
     files: Sequence[Path]
     document_ids: set[str] = field(default_factory=set)
     complete: set[Path] = field(default_factory=set)  # read to their end, as absolute paths
-    errors: list[str] = field(default_factory=list)  # why others were not
-    without_text: int = 0  # documents that hold none; the store takes them in place of what they held before
+    errors: list[str] = field(default_factory=list)  # why other files were not read
+    without_text: int = 0  # documents without text, which replace their earlier versions in the store
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents of all files that can be read."""
@@ -168,7 +168,7 @@ class _Reading:
 
 
 def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
-    """Return the ids of documents that came from these paths and are in their files no more."""
+    """Return the ids of documents that came from these paths and are no longer in their files."""
     roots = [Path(path).resolve() for path in paths]
     ids = store.ids({"source": {"$exists": True}})
     sources: dict[str, str] = {}
@@ -178,7 +178,7 @@ def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) 
     stale = []
     for document_id in sources.keys() - reading.document_ids:
         file = Path(sources[document_id]).resolve()
-        # A file that is there but was not read to its end (damaged, or of a kind left out) loses nothing.
+        # A file that exists but was not read to its end (damaged, or of a kind left out) loses nothing.
         if any(file.is_relative_to(root) for root in roots) and (file in reading.complete or not file.exists()):
             stale.append(document_id)
     return sorted(stale)
@@ -187,7 +187,7 @@ def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) 
 def _print_estimate(
     files: Sequence[Path], searched: Sequence[Granularity], propositionizer: Propositionizer | None, words: int
 ) -> None:
-    """Say on stderr about how many units a large corpus has, before they are embedded."""
+    """Estimate on stderr how many units a large corpus has, before they are embedded."""
     from factoid.files.readers import CONVERTED_ENDINGS, STDIN
     from factoid.propositions import decompose
 
@@ -208,14 +208,14 @@ def _print_estimate(
     if len(numbers) < len(searched):
         numbers.append("the propositions of the model")
     print(
-        f"factoid: {size / 1e6:,.1f} MB of text, about {', '.join(numbers)} to embed, less what the store has already; "
+        f"factoid: {size / 1e6:,.1f} MB of text, about {', '.join(numbers)} to embed, minus those already in the store; "
         "--granularities chooses among them",
         file=sys.stderr,
     )
 
 
 def _kinds(values: Sequence[str]) -> dict[str, str]:
-    """Return the kind of each granularity that the options name; later ones count."""
+    """Return the kind of index for each granularity that the options name; later options win."""
     kinds: dict[str, str] = {}
     for value in values:
         name, separator, kind = value.rpartition("=")

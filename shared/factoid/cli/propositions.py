@@ -1,4 +1,4 @@
-"""`factoid split`, `estimate` and `batch`: files into units, what a chat model would cost, and OpenAI's Batch API."""
+"""`factoid split`, `estimate` and `batch`: split files, estimate a chat model's cost, and use OpenAI's Batch API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from factoid.units import Unit
 _BATCH = 64  # passages decomposed together: output starts early, and models still get full batches
 _WINDOW = 4096  # with a cache, which divides them into batches itself
 
-Model = Annotated[str, option("NAME", "The chat model.")]
+Model = Annotated[str, option("NAME", "Name of the chat model.")]
 
 
 def split(
@@ -68,15 +68,15 @@ def _print_units(units: Iterable[Unit]) -> None:
 def estimate(
     paths: opts.Paths,
     model: Model,
-    price_in: Annotated[float | None, option("P", "Its price for a million tokens of prompts.")] = None,
-    price_out: Annotated[float | None, option("P", "Its price for a million tokens of answers.")] = None,
-    batch_discount: Annotated[float, option("D", "What the Batch API takes off, as a part of the price.")] = 0.5,
+    price_in: Annotated[float | None, option("P", "Price per million prompt tokens.")] = None,
+    price_out: Annotated[float | None, option("P", "Price per million answer tokens.")] = None,
+    batch_discount: Annotated[float, option("D", "Discount of the Batch API, as a share of the price.")] = 0.5,
     cache: Annotated[str | None, option("FILE", "Leave out passages whose propositions this file holds.")] = None,
     words: opts.Words = 100,
     *,
     output: opts.Output,
 ) -> None:
-    """Count the tokens and the price of decomposing files with a chat model, without sending anything."""
+    """Estimate the tokens and the price of decomposing files with a chat model, without sending anything."""
     from factoid.propositions import Prices, PropositionCache
     from factoid.propositions import estimate as estimate_cost
 
@@ -96,14 +96,14 @@ def batch(
         Literal["submit", "status", "collect", "cancel"],
         argument(
             None,
-            "submit: send passages that are neither in the cache nor on their way. status: tell how the batches are. "
-            "collect: put what has come into the cache. cancel: stop all batches.",
+            "submit: send passages that are neither in the cache nor in a batch. status: show the state of the batches. "
+            "collect: put the answers that have arrived into the cache. cancel: stop all batches.",
         ),
     ],
     model: Model,
-    cache: Annotated[str, option("FILE", "Where results go; what is on its way is kept in FILE.batches.")],
+    cache: Annotated[str, option("FILE", "Cache for the results; batches under way are recorded in FILE.batches.")],
     paths: Annotated[list[str] | None, argument("PATH", f"With submit: {opts.PATHS_HELP}")] = None,
-    wait: Annotated[bool, option(None, "With collect: go on until all batches have ended.", "--wait")] = False,
+    wait: Annotated[bool, option(None, "With collect: wait until all batches have ended.", "--wait")] = False,
     words: opts.Words = 100,
     temperature: opts.Temperature = 0.0,
     base_url: opts.BaseUrl = None,
@@ -121,7 +121,7 @@ def batch(
     if action != "submit" and not batches.folder.exists() and not batches.cache.path.exists():
         raise InvalidInputError(f"there is no {cache}, and so no batch: name the --cache of factoid batch submit")
     if action == "submit" or batches.cache.path.exists():
-        batches.cache.count()  # opened now: another file is refused before anything is done
+        batches.cache.count()  # opened now: a file of another kind is refused before anything is done
     if action == "collect":
         report = batches.wait() if wait else batches.collect()
         rest = batches.poll()
@@ -130,7 +130,7 @@ def batch(
         if rest:
             lines.append(f"not ended yet: {len(rest)}. Collect again later, or with --wait")
         if report.returned:
-            lines.append("what came back without an answer is sent again by: factoid batch submit")
+            lines.append("passages without an answer are sent again by: factoid batch submit")
         output.print({**asdict(report), "batches": [asdict(batch) for batch in rest]}, "\n".join(lines))
         return
     if action == "submit":

@@ -1,4 +1,4 @@
-"""`factoid search`: a question to a store."""
+"""`factoid search`: ask a store a question."""
 
 from __future__ import annotations
 
@@ -15,32 +15,36 @@ from factoid.terminal import show_hit, wants_color
 def search(
     store: opts.StorePath,
     question: Annotated[str, argument("QUESTION", "What to search for.")],
-    k: Annotated[int, option("N", "How many passages.", "-k")] = 5,
+    k: Annotated[int, option("N", "Number of passages.", "-k")] = 5,
     granularity: Annotated[
         Literal["passage", "sentence", "proposition", "mixed"] | None,
-        option(None, "What is compared with the question; mixed for all.", default="the finest in the store"),
+        option(None, "Units to compare with the question; mixed for all.", default="the finest in the store"),
     ] = None,
     lexical: Annotated[
-        float | None, option("SHARE", "The share of the words in a score, from 0 to 1 for words alone.", default="0.2")
+        float | None,
+        option("SHARE", "Share of the question's words in the score, from 0 to 1 (words alone).", default="0.2"),
     ] = None,
-    explain: Annotated[bool, option(None, "Show what each score is made of.")] = False,
+    explain: Annotated[bool, option(None, "Show the parts of each score.")] = False,
     condition: opts.Filter = None,
-    min_score: Annotated[float | None, option("S", "Only what has at least this score.")] = None,
+    min_score: Annotated[float | None, option("S", "Only hits with at least this score.")] = None,
     mmr: Annotated[
-        float | None, option("WEIGHT", "Diverse results: weight of the question, from 0 (only diversity counts) to 1.")
+        float | None,
+        option("WEIGHT", "Diversify the hits: weight of the question, from 0 (only diversity counts) to 1."),
     ] = None,
-    expand: Annotated[int, option("N", "Show so many sentences before and after each fact.")] = 0,
+    expand: Annotated[int, option("N", "Show N sentences before and after each fact.")] = 0,
     parameters: Annotated[
-        str | None, option("JSON", "How wide an index searches, as in '{\"nprobe\": 32}' or '{\"efSearch\": 128}'.")
+        str | None, option("JSON", "Width of approximate searches, as in '{\"nprobe\": 32}' or '{\"efSearch\": 128}'.")
     ] = None,
     refine: Annotated[
-        int | None, option("N", "Compressed indexes: candidates per result scored again exactly.", default="10")
+        int | None, option("N", "Compressed indexes: candidates per result to score again exactly.", default="10")
     ] = None,
     rerank: Annotated[
-        str | None, option("MODEL", "Rank the best passages again by a late-interaction model, name or folder.")
+        str | None, option("MODEL", "Rank the best passages again with a late-interaction model, by name or folder.")
     ] = None,
-    candidates: Annotated[int, option("N", "How many passages --rerank ranks.")] = 100,
-    words: Annotated[int | None, option("N", "Print the first N words of the best units: a reader's context.")] = None,
+    candidates: Annotated[int, option("N", "Number of passages that --rerank ranks.")] = 100,
+    words: Annotated[
+        int | None, option("N", "Print the first N words of the best units, as context for a reader model.")
+    ] = None,
     encoder: opts.EncoderName = None,
     as_json: opts.AsJson = False,
 ) -> None:
@@ -72,14 +76,14 @@ def search(
         hits = opened.search(question, k, expand=expand, **options)
         context = None
         if words is not None:
-            # Every unit has a word at least, so this many fill the budget.
+            # Every unit has at least one word, so this many fill the budget.
             units = opened.search(question, max(words, 1), parents="unit", **options)
             context = pack_context(units, words=words)
     if as_json:
         result = {"question": question, "granularity": kind, "hits": [asdict(hit) for hit in hits]}
         opts.print_json(result if context is None else {**result, "context": context})
     elif not hits:
-        print("factoid: nothing found: no passage passes the options given", file=sys.stderr)
+        print("factoid: nothing found: no passage passes the given options", file=sys.stderr)
     elif context is not None:
         print(context)
     else:

@@ -1,4 +1,4 @@
-"""`factoid store`: what a store holds, whether it is whole, and how it is made smaller, copied and moved."""
+"""`factoid store`: inspect, check, shrink, copy and merge stores, and move units in and out."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from factoid.errors import InvalidInputError, StoreError
 from factoid.terminal import count
 
 app = typer.Typer(
-    no_args_is_help=True, help="See what a store holds, check, shrink and copy it, move units in and out."
+    no_args_is_help=True, help="Inspect, check, shrink, copy and merge stores, and move units in and out."
 )
 
 Folder = Annotated[str, argument("DIR", "The store.")]
-UnitFile = Annotated[str, argument("FILE", "Units as .jsonl, .jsonl.gz or .parquet; documents are beside it.")]
+UnitFile = Annotated[
+    str, argument("FILE", "File of units, .jsonl, .jsonl.gz or .parquet; its documents lie beside it.")
+]
 Format = Annotated[
-    Literal["jsonl", "parquet"] | None, typer.Option("--format", help="What the file is.", show_default="by its name")
+    Literal["jsonl", "parquet"] | None, typer.Option("--format", help="Format of the file.", show_default="by its name")
 ]
 
 
@@ -33,11 +35,11 @@ def stats(store: Folder, as_json: opts.AsJson = False) -> None:
 
 def verify(
     store: Folder,
-    repair: Annotated[bool, option(None, "Mend what follows from the rest of the store.", "--repair")] = False,
+    repair: Annotated[bool, option(None, "Repair what can be derived from the rest of the store.", "--repair")] = False,
     *,
     output: opts.Output,
 ) -> None:
-    """Check that a store is whole; exits with 1 if it is not."""
+    """Check that a store is intact; exit with 1 if it is not."""
     with opts.open_store(store, read_only=not repair) as opened:
         report = opened.verify(repair=repair, show_progress=output.show_progress)
     output.print({"ok": report.ok, **asdict(report)}, report)
@@ -46,7 +48,7 @@ def verify(
 
 
 def compact(store: Folder, *, output: opts.Output) -> None:
-    """Make a store as small as its content."""
+    """Shrink a store to the size of its content."""
     with opts.open_store(store) as opened:
         report = opened.compact(show_progress=output.show_progress)
     output.print(report, report)
@@ -56,7 +58,7 @@ def export(
     store: Folder,
     file: UnitFile,
     file_format: Format = None,
-    no_vectors: Annotated[bool, option(None, "Leave the vectors out.", "--no-vectors")] = False,
+    no_vectors: Annotated[bool, option(None, "Leave out the vectors.", "--no-vectors")] = False,
     *,
     output: opts.Output,
 ) -> None:
@@ -69,12 +71,12 @@ def export(
 def import_units(
     store: Folder, file: UnitFile, file_format: Format = None, encoder: opts.EncoderName = None, *, output: opts.Output
 ) -> None:
-    """Add what export wrote to a store, made if absent."""
+    """Add exported units and documents to a store, created if absent."""
     from factoid.store import UnitStore
 
     with UnitStore(store, encoder=None if encoder is None else opts.make_encoder(encoder)) as opened:
         report = opened.import_from(file, format=file_format, show_progress=output.show_progress)
-    output.print(report, f"{store} took {report}")
+    output.print(report, f"added to {store}: {report}")
 
 
 def merge(
@@ -82,12 +84,12 @@ def merge(
     other: Annotated[str, argument("OTHER", "The store to add.")],
     on_conflict: Annotated[
         Literal["replace", "keep", "error"],
-        option(None, "A document or unit that differs in both: take the other's, keep this one's, or stop."),
+        option(None, "For a document or unit that differs: take the other store's, keep this one's, or stop."),
     ] = "replace",
     *,
     output: opts.Output,
 ) -> None:
-    """Add all of another store."""
+    """Add everything from another store."""
     with opts.open_store(store) as opened:
         report = opened.merge(other, on_conflict=on_conflict, show_progress=output.show_progress)
     output.print(report, report)
@@ -95,16 +97,16 @@ def merge(
 
 def delete(
     store: Folder,
-    ids: Annotated[list[str] | None, argument("ID", "Documents, or units with those under them.")] = None,
+    ids: Annotated[list[str] | None, argument("ID", "Documents, or units with the units under them.")] = None,
     condition: opts.Filter = None,
-    yes: Annotated[bool, option(None, "Do not ask, which is done on a terminal only.", "--yes")] = False,
+    yes: Annotated[bool, option(None, "Skip the confirmation that a terminal asks for.", "--yes")] = False,
     *,
     output: opts.Output,
 ) -> None:
     """Delete documents or units, by id or by metadata."""
     parsed = opts.read_object("--filter", condition)
     if bool(ids) == (parsed is not None):
-        raise InvalidInputError("factoid store delete takes ids, or --filter in their place")
+        raise InvalidInputError("factoid store delete takes either ids or --filter")
     with opts.open_store(store) as opened:
         if sys.stdin.isatty() and not yes:
             chosen = count(len(ids), "id") if ids else count(len(opened.ids(parsed)), "unit")
@@ -132,7 +134,10 @@ def copy(
 
 
 def fetch(
-    store: Folder, url: Annotated[str, argument("URL", "Where factoid store copy sent it.")], *, output: opts.Output
+    store: Folder,
+    url: Annotated[str, argument("URL", "The address to which factoid store copy sent it.")],
+    *,
+    output: opts.Output,
 ) -> None:
     """Copy a store from another file system into a new folder."""
     from factoid.store import UnitStore

@@ -1,4 +1,4 @@
-"""`factoid train-propositionizer` and `factoid train-agrame`: models of one's own."""
+"""`factoid train-propositionizer` and `factoid train-agrame`: train your own models."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """How the model is trained: a group of options, those of `TrainingSettings`."""
+    """How the model is trained: the options of `TrainingSettings`, as a group."""
 
-    base_model: Annotated[str, option("NAME", "The model to start from, name or folder.")] = "google/flan-t5-large"
-    base_revision: Annotated[str | None, option("NAME", "Branch, tag or commit of that model.")] = None
+    base_model: Annotated[str, option("NAME", "Model to start from, by name or folder.")] = "google/flan-t5-large"
+    base_revision: Annotated[str | None, option("NAME", "Branch, tag or commit of --base-model.")] = None
     epochs: Annotated[int, option("N", "Passes over the pairs.")] = 3
-    batch_size: Annotated[int, option("N", "Pairs in one step.")] = 64
+    batch_size: Annotated[int, option("N", "Pairs per step.")] = 64
     device_batch_size: Annotated[
-        int, option("N", "Pairs on a device at once: fewer take less memory, with the same result.")
+        int, option("N", "Pairs on a device at once; fewer take less memory, with the same result.")
     ] = 8
-    learning_rate: Annotated[float, option("N", "At the start; it falls linearly to 0.")] = 1e-4
-    weight_decay: Annotated[float, option("N", "Of AdamW.")] = 1e-4
-    max_tokens: Annotated[int, option("N", "Pairs with a longer input or output are left out.")] = 512
-    checkpoint_steps: Annotated[int, option("N", "Steps between two checkpoints.")] = 200
-    seed: Annotated[int, option("N", "Of the order of pairs and of dropout.")] = 0
+    learning_rate: Annotated[float, option("N", "Initial learning rate; it falls linearly to 0.")] = 1e-4
+    weight_decay: Annotated[float, option("N", "Weight decay of AdamW.")] = 1e-4
+    max_tokens: Annotated[int, option("N", "Leave out pairs whose input or output has more tokens.")] = 512
+    checkpoint_steps: Annotated[int, option("N", "Steps between checkpoints.")] = 200
+    seed: Annotated[int, option("N", "Random seed for the order of pairs and for dropout.")] = 0
 
 
 def train_propositionizer(
-    output: Annotated[str, option("DIR", "Where the model, its record and the pairs go.")],
+    output: Annotated[str, option("DIR", "Folder for the model, its record and the pairs.")],
     paths: Annotated[list[str] | None, argument("PATH", "Documents to make pairs from: files and folders.")] = None,
-    pairs: Annotated[str | None, option("FILE", "Pairs to train on instead, as a run before has written them.")] = None,
-    passages: Annotated[int | None, option("N", "Only this many passages, chosen evenly.", default="all")] = None,
-    min_coverage: Annotated[float, option("SHARE", "Drop passages of whose sentences fewer are covered.")] = 0.8,
+    pairs: Annotated[str | None, option("FILE", "Train on these pairs instead, such as an earlier run's.")] = None,
+    passages: Annotated[int | None, option("N", "Use only N passages, chosen evenly.", default="all")] = None,
+    min_coverage: Annotated[float, option("SHARE", "Drop passages with a smaller share of covered sentences.")] = 0.8,
     max_unsupported: Annotated[
-        float, option("SHARE", "Drop passages of whose propositions more are not supported by the passage.")
+        float, option("SHARE", "Drop passages with a larger share of unsupported propositions.")
     ] = 0.0,
-    pairs_only: Annotated[bool, option(None, "Write the pairs and stop before the training.", "--pairs-only")] = False,
+    pairs_only: Annotated[bool, option(None, "Write the pairs and stop before training.", "--pairs-only")] = False,
     *,
     splitting: opts.Splitting,
     cache: opts.CacheFile = None,
     retry_failed: opts.RetryFailed = False,
     training: Training,
-    held_out: Annotated[int, option("N", "Pairs to evaluate on, of other documents; a tenth of all at most.")] = 1000,
+    held_out: Annotated[int, option("N", "Pairs to evaluate on, from other documents; at most a tenth of all.")] = 1000,
     similarity: Annotated[
-        Literal["tokens", "encoder"], option(None, "What F1 is measured with: common words, or all-MiniLM-L6-v2.")
+        Literal["tokens", "encoder"], option(None, "Similarity for F1: common words, or all-MiniLM-L6-v2.")
     ] = "tokens",
-    cpu: Annotated[bool, option(None, "Leave GPUs alone.", "--cpu")] = False,
+    cpu: Annotated[bool, option(None, "Do not use GPUs.", "--cpu")] = False,
     printing: opts.Output,
 ) -> None:
-    """Fine-tune a model that writes propositions, on pairs that another one wrote.
+    """Fine-tune a model to write propositions, on pairs from another propositionizer.
 
-    Killed and run again, it goes on where it was.
+    A killed run resumes when the same command is run again.
     """
     from factoid.propositions import PropositionCache
     from factoid.propositions.cached_propositionizer import with_cache
@@ -85,7 +85,7 @@ def train_propositionizer(
         source = with_cache(opts.make_propositionizer(splitting), store, show_progress=show)
         units = list(opts.read_passages(paths or [], splitting.words, show_progress=show))
         if passages is not None:
-            # Ids come from content: the same are chosen in every run, and most of them from a corpus that grows.
+            # Ids come from content: every run chooses the same passages, and mostly the same when the corpus grows.
             units.sort(key=lambda unit: hashlib.sha256(unit.id.encode()).digest())
             units = units[:passages]
         seeds = make_seeds(units, source, min_coverage=min_coverage, max_unsupported=max_unsupported)
@@ -109,25 +109,29 @@ def train_propositionizer(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitting:
-    """How a late-interaction model is trained: a group of options, those of `RankerSettings`."""
+    """How a late-interaction model is trained: the options of `RankerSettings`, as a group."""
 
-    model: Annotated[str, option("NAME", "The late-interaction model or encoder to start from, name or folder.")]
+    model: Annotated[str, option("NAME", "Late-interaction model or encoder to start from, by name or folder.")]
     projection: Annotated[
-        int | None, option("N", "Size of token vectors that a plain encoder is projected to.", default="none")
+        int | None, option("N", "Project a plain encoder's token vectors to N components.", default="none")
     ] = None
-    ways: Annotated[int | None, option("N", "Passages of each query.", default="as many as all have")] = None
+    ways: Annotated[int | None, option("N", "Passages per query.", default="as many as all have")] = None
     sentence_weight: Annotated[
-        float, option("N", "Of the loss over sentences; 0 for passages alone, without a second marker.")
+        float, option("N", "Weight of the loss over sentences; 0 for passages alone, without a second marker.")
     ] = 1.0
     epochs: Annotated[int, option("N", "Passes over the examples.")] = 1
-    batch_size: Annotated[int, option("N", "Queries in one step.")] = 32
-    device_batch_size: Annotated[int, option("N", "Queries on a device at once: fewer take less memory.")] = 8
-    learning_rate: Annotated[float, option("N", "At its height.")] = 1e-5
-    warmup: Annotated[float, option("SHARE", "Of the steps in which it rises; then it falls linearly to 0.")] = 0.1
-    weight_decay: Annotated[float, option("N", "Of AdamW.")] = 0.01
-    max_tokens: Annotated[int | None, option("N", "Of a passage in training.", default="what the model reads")] = None
-    checkpoint_steps: Annotated[int, option("N", "Steps between two checkpoints.")] = 200
-    seed: Annotated[int, option("N", "Of new weights, of the order of examples and of dropout.")] = 0
+    batch_size: Annotated[int, option("N", "Queries per step.")] = 32
+    device_batch_size: Annotated[int, option("N", "Queries on a device at once; fewer take less memory.")] = 8
+    learning_rate: Annotated[float, option("N", "Peak learning rate.")] = 1e-5
+    warmup: Annotated[
+        float, option("SHARE", "Share of steps in which the learning rate rises; then it falls linearly to 0.")
+    ] = 0.1
+    weight_decay: Annotated[float, option("N", "Weight decay of AdamW.")] = 0.01
+    max_tokens: Annotated[
+        int | None, option("N", "Maximum tokens of a passage in training.", default="what the model reads")
+    ] = None
+    checkpoint_steps: Annotated[int, option("N", "Steps between checkpoints.")] = 200
+    seed: Annotated[int, option("N", "Random seed for new weights, the order of examples and dropout.")] = 0
 
 
 def train_agrame(
@@ -138,31 +142,31 @@ def train_agrame(
             "JSON lines with query, passages, scores and answers; or ColBERTv2's, with --queries and --collection.",
         ),
     ],
-    output: Annotated[str, option("DIR", "Where the model goes, the teacher of sentences and its scores.")],
+    output: Annotated[str, option("DIR", "Folder for the model, the teacher of sentences and its scores.")],
     *,
     queries: Annotated[Path | None, option("FILE", "ColBERTv2's format: lines of an id, a tab and a query.")] = None,
     collection: Annotated[
         Path | None, option("FILE", "ColBERTv2's format: lines of an id, a tab and a passage.")
     ] = None,
-    limit: Annotated[int | None, option("N", "Only the first so many examples.", default="all")] = None,
-    teacher: Annotated[str | None, option("NAME", "The cross-encoder that scores sentences, name or folder.")] = None,
+    limit: Annotated[int | None, option("N", "Use only the first N examples.", default="all")] = None,
+    teacher: Annotated[str | None, option("NAME", "Cross-encoder that scores sentences, by name or folder.")] = None,
     teacher_model: Annotated[
-        str | None, option("NAME", "Train that cross-encoder, from this model, on the answers in the examples.")
+        str | None, option("NAME", "Train the cross-encoder from this model, on the answers in the examples.")
     ] = None,
     teacher_examples: Annotated[
-        Path | None, option("FILE", "JSON lines to train it on instead, as for data without answers.")
+        Path | None, option("FILE", "Train the cross-encoder on these JSON lines instead, for data without answers.")
     ] = None,
-    teacher_rate: Annotated[float, option("N", "The learning rate of its training.")] = 2e-5,
+    teacher_rate: Annotated[float, option("N", "Learning rate of the cross-encoder.")] = 2e-5,
     least_weight: Annotated[
-        float, option("SHARE", "Sentences of passages with less than this share of the scores' softmax are not scored.")
+        float, option("SHARE", "Do not score sentences of passages with a smaller share of the scores' softmax.")
     ] = 0.01,
     fitting: Fitting,
-    cpu: Annotated[bool, option(None, "Leave GPUs alone.", "--cpu")] = False,
+    cpu: Annotated[bool, option(None, "Do not use GPUs.", "--cpu")] = False,
     printing: opts.Output,
 ) -> None:
     """Train a late-interaction model to rank sentences by the token vectors of whole passages (AGRaME).
 
-    Killed and run again, it goes on where it was.
+    A killed run resumes when the same command is run again.
     """
     from factoid.late_interaction.training.examples import read_colbert_examples, read_examples
     from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker

@@ -1,4 +1,4 @@
-"""`factoid tune`: which kind of index to give a store, or which weights to its searches."""
+"""`factoid tune`: choose the kind of index for a store, or the weights for its searches."""
 
 from __future__ import annotations
 
@@ -19,42 +19,40 @@ from factoid.units import check_text
 if TYPE_CHECKING:
     from factoid.store import TuneReport, TuneRow, WeightsReport
 
-_REFINE = 10  # of a search that is not told
+_REFINE = 10  # the default of a search
 
 
 def tune(
     store: opts.StorePath,
-    granularity: Annotated[opts.Kind, option(None, "Whose vectors are searched.")] = "proposition",
+    granularity: Annotated[opts.Kind, option(None, "Granularity whose vectors are searched.")] = "proposition",
     kinds: Annotated[
-        list[str] | None, option("KIND", 'FAISS factory strings, as in "Flat HNSW32".', default="some worth a try")
+        list[str] | None, option("KIND", 'FAISS factory strings, as in "Flat HNSW32".', default="some worth trying")
     ] = None,
-    k: Annotated[int, option("N", "How many vectors a search is to find.", "-k")] = 10,
+    k: Annotated[int, option("N", "Number of vectors that a search should find.", "-k")] = 10,
     query_file: Annotated[
         Path | None,
         option(
             "FILE",
-            "What users ask, one question per line; without it, vectors of the store, which are easier to find again.",
+            "Users' questions, one per line; without it, vectors of the store serve as easier questions.",
         ),
     ] = None,
-    queries: Annotated[int, option("N", "How many searches at most.")] = 200,
+    queries: Annotated[int, option("N", "Maximum number of searches.")] = 200,
     refine: Annotated[
         int,
-        option(
-            "N", "Compressed kinds: candidates per result that are scored again with the exact vectors, 0 for none."
-        ),
+        option("N", "Compressed kinds: candidates per result to score again with the exact vectors; 0 for none."),
     ] = _REFINE,
-    recall: Annotated[float, option("R", "What the kinds that are proposed must reach.")] = 0.95,
+    recall: Annotated[float, option("R", "Minimum recall of the kinds to propose.")] = 0.95,
     limit: Annotated[
-        int, option("N", "Measure on so many vectors, taken at random; memory is needed for them and for an index.")
+        int, option("N", "Measure on at most N vectors, taken at random; memory must hold them and an index.")
     ] = 100_000,
     answers: Annotated[
         Path | None,
         option(
             "FILE",
-            'Fit the weights of passage and words instead, and keep better ones: JSON lines with a "question" and its "answers".',
+            'Fit the weights of passage and words instead, to JSON lines with a "question" and its "answers"; keep better ones.',
         ),
     ] = None,
-    dry_run: Annotated[bool, option(None, "With --answers: leave the store as it is.", "--dry-run")] = False,
+    dry_run: Annotated[bool, option(None, "With --answers: do not change the store.", "--dry-run")] = False,
     encoder: opts.EncoderName = None,
     *,
     output: opts.Output,
@@ -115,17 +113,17 @@ def _fitted(report: WeightsReport) -> Iterator[str]:
     yield f"{count(report.questions, 'question')}, {report.answerable:,} with an answer among the passages found"
     yield f"{'':<18}{'passage':>8}{'words':>7}{'MRR':>8}"
     before, after = (report.current, report.current_mrr), (report.best, report.held_out_mrr)
-    for name, (weights, mrr) in (("as the store was", before), ("fitted", after)):
+    for name, (weights, mrr) in (("current", before), ("fitted", after)):
         yield f"{name:<18}{weights.passage:>8g}{weights.lexical:>7g}{mrr:>8.3f}"
     low, high = report.gain
     yield (
-        "\nMRR is the mean of 1 / the rank of the first passage with an answer; of the fitted weights by cross-validation, on "
-        f"questions that they were not fitted to: {low:+.3f} to {high:+.3f} (95 %)."
+        "\nMRR is the mean of 1 / the rank of the first passage with an answer. For the fitted weights it is cross-validated, on "
+        f"questions that they were not fitted to. Their gain is {low:+.3f} to {high:+.3f} (95 %)."
     )
     if report.applied:
-        yield "Searches of this store weigh by the fitted ones from now on."
+        yield "Searches of this store use the fitted weights from now on."
     else:
-        yield "The store weighs as before." if low > 0 else "That is no sure gain: the store weighs as before."
+        yield "The store keeps its weights." if low > 0 else "The gain is uncertain: the store keeps its weights."
 
 
 def _measured(report: TuneReport) -> Iterator[str]:
@@ -136,13 +134,13 @@ def _measured(report: TuneReport) -> Iterator[str]:
     yield f"The {report.k} best of {measured}, by {similarity}, for each of {asked}{source}."
     if report.vectors + report.queries * report.held_out < report.total:
         yield (
-            f"A sample of the {report.total:,} in the store (--limit): searches of all take longer, and inverted lists (IVF) "
-            "should be more."
+            f"A sample of the {report.total:,} in the store (--limit): searching all takes longer, and needs more inverted "
+            "lists (IVF)."
         )
     if report.refine:
         yield (
-            f"Kinds that hold codes find {report.refine} candidates per result, which are scored again with exact vectors in "
-            "memory; a store reads those from its database, which takes longer."
+            f"Compressed kinds find {report.refine} candidates per result, which are scored again with exact vectors in memory; "
+            "a store reads these from its database, which takes longer."
         )
     for kind, least in report.left_out.items():
         yield f"{kind} is left out: it needs {least:,} vectors to be trained, and there are {report.vectors:,}."
@@ -159,7 +157,7 @@ def _table(report: TuneReport) -> Iterator[str]:
 
 
 def _print_proposal(row: TuneRow, store: str, report: TuneReport) -> None:
-    """Print the lines to copy, for an index that finds enough."""
+    """Print the lines to copy for a proposed index."""
     from factoid.index import check_kind
 
     kind = str(report.granularity)

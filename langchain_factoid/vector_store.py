@@ -21,6 +21,7 @@ from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.metadata import MetadataPolicy, check_metadata_policy
 from factoid.propositions.prompting.chat import split_options
 from factoid.store import UnitStore
+from factoid.store.database.schema import local_folder
 from factoid.store.options import SearchOptions
 from factoid.store.transfer.merge import MergeReport
 from factoid.units import Document as CoreDocument
@@ -326,7 +327,7 @@ class MultiGranularFAISS(VectorStore):
 
         A store with a `path` is saved there by itself. Errors are those of `UnitStore.copy_to`.
         """
-        self.store.copy_to(Path(folder_path, index_name or ""))
+        self.store.copy_to(local_folder(folder_path) / (index_name or ""))
 
     @classmethod
     def load_local(
@@ -345,7 +346,7 @@ class MultiGranularFAISS(VectorStore):
         Raises:
             StoreFormatError: There is no store.
         """
-        folder = Path(folder_path, index_name or "")
+        folder = local_folder(folder_path) / (index_name or "")
         if not (folder / FILE).is_file():
             raise StoreFormatError(
                 f"there is no store in {folder}: it has no {FILE}. What the community's FAISS saved is not read: add the "

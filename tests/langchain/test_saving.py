@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from factoid.errors import StoreError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from langchain_factoid import MultiGranularFAISS
 from tests.langchain.documents import KAKAPO, OLM, SENTENCES, TITAN
 
@@ -40,6 +40,19 @@ def test_bad_places_are_refused(embedding: Any, tmp_path: Path) -> None:
     with pytest.raises(StoreFormatError, match=r"no store in .*add the documents to a new store"):
         MultiGranularFAISS.load_local(tmp_path / "nowhere", embedding)
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_urls_are_refused(filled: MultiGranularFAISS, embedding: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    url, advice = "s3://bucket/facts", r"local folder, got 's3://bucket/facts': .*save_to.*load_from"
+    for call in (
+        lambda: filled.save_local(url),
+        lambda: MultiGranularFAISS.load_local(url, embedding),
+        lambda: MultiGranularFAISS(embedding, path=url),
+    ):
+        with pytest.raises(InvalidInputError, match=advice):
+            call()
+    assert not list(tmp_path.glob("s3*"))
 
 
 def test_settings_are_those_of_the_store(embedding: Any, tmp_path: Path) -> None:

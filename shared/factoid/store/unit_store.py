@@ -23,6 +23,7 @@ from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.search import LEXICAL, Weights
 from factoid.store.database.connections import Connections
+from factoid.store.database.schema import local_folder
 from factoid.store.database.transaction import Transaction, check_unit
 from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
@@ -106,7 +107,7 @@ class UnitStore:
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
         check_device(device)
         self.encoder = encoder
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else local_folder(path)
         self.connections = Connections(self.path, read_only=read_only)
         try:
             with self.connections.reading() as snapshot:

@@ -52,7 +52,12 @@ def pairs(wikitext: str) -> list[tuple[str, str]]:
         ("<gallery>\nA.png|An oven\n</gallery>\nText.", "Text."),
         ("2 &lt; 3, 5&nbsp;km, &ndash;, AT&amp;T", "2 < 3, 5 km, –, AT&T"),
         ("__NOTOC__Text.", "Text."),
-        ("where <math>E = m c^{2}</math>, not <math>\\frac{1}{n}</math>, holds", "where E = m c^2, not, holds"),
+        ("where <math>E = m c^{2}</math>, not <math>\\frac{1}{n}</math>, holds", "where E = m c², not 1/n, holds"),
+        ("<math>\\alpha</math> is <math>\\dfrac{a+b}2 \\le \\pi</math>, <ce>Fe^3+</ce>", "α is (a+b)/2≤π, Fe³⁺"),
+        ("in <math>O(n \\log n)</math> for <math>x^2+10^{-3} \\in \\R^n</math>", "in O(n log n) for x²+10⁻³∈ℝⁿ"),
+        ("a <math>\\binom{n}{k}</math> b <math>\\sqrt[3]{x}</math> c <math>\\frac{1</math> d", "a b c d"),
+        (f"a <math>\\begin{{align}} {'x + ' * 40} y \\end{{align}}</math> b", "a b"),
+        ("William ({{reign|1066|1087}}), {{floruit|1500}}", "William (r. 1066–1087), fl. 1500"),
         # Tables and boxes
         ('{| class="a"\n! h\n|-\n| {{x|}} || b\n|}\nText.', "Text."),
         ("{{Infobox\n| a = {{b\n|}}\n| c = [[d]]\n}}\nText.", "Text."),

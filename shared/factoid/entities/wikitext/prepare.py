@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import Any
+
+from factoid._optional import require
 
 # Elements whose content is no part of the text.
 _DROPPED = (
@@ -15,7 +19,19 @@ _ELEMENTS = (*_DROPPED, *_SHOWN)
 _OPENING = re.compile(rf"<!--|<({'|'.join(_ELEMENTS)})(?=[\s/>])[^<>]*>", re.IGNORECASE)
 _CLOSINGS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _ELEMENTS} | {"": re.compile("-->")}
 _SMALL = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
-_NO_BRACES = str.maketrans("", "", "{}")
+_POWER = re.compile(r"\^(\d+[+−-](?!\w)|[+−-]?\d+|[+−-](?!\w)|n\b)")
+# Characters of LaTeX. A longer formula has a line of its own, and the text around it reads without it.
+_LONGEST_FORMULA = 120
+# What pylatexenc does not know: commands that stand for themselves, and those that show nothing.
+_COMMANDS = {
+    "ne": "≠", "land": "∧", "lor": "∨", "neg": "¬", "triangle": "△", "gcd": "gcd", "bmod": "mod ", "pmod": "mod ",
+    "R": "ℝ", "N": "ℕ", "Z": "ℤ", "Q": "ℚ", "C": "ℂ",
+}  # fmt: skip
+_COMMANDS |= dict.fromkeys(
+    "left right big Big bigl bigr boldsymbol operatorname rm textstyle displaystyle scriptstyle ce limits".split(), ""
+)
+_SIMPLE = re.compile(r"[\w.,]*")
+_UNKNOWN = "\ue002"  # private use: stands for any other command
 _RAISABLE = re.compile(r"[0-9+\-−]+|n")
 _ORDINAL = re.compile(r"st|nd|rd|th|er|re|e|o|a|TM|SM", re.IGNORECASE)
 _RAISED = re.compile(r"<(sup|sub)\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
@@ -47,6 +63,39 @@ def superscript(text: str) -> str:
     return text if not text or _ORDINAL.fullmatch(text) else f"^{text}"
 
 
+def _formula(latex: str) -> str:
+    r"""Return a formula as it reads in a line, "\frac{\pi}{2} x^2" as "π/2 x²"; "" for a long one, and for one not understood."""
+    if len(latex) > _LONGEST_FORMULA or "\\sqrt[" in latex:
+        return ""
+    if "\\" in latex or "{" in latex:
+        reader, error = _latex_reader()
+        try:
+            latex = reader.latex_to_text(re.sub(r"\\[dt]frac(?![a-z])", r"\\frac", latex), tolerant_parsing=False)
+        except error:
+            return ""
+    text = "" if _UNKNOWN in latex else " ".join(latex.split())
+    return _POWER.sub(lambda power: superscript(power[1]), text)
+
+
+def _fraction(node: Any, l2tobj: Any) -> str:  # a name that pylatexenc looks for
+    parts = (l2tobj.nodelist_to_text([argument]).strip() for argument in node.nodeargd.argnlist)
+    return "/".join(part if _SIMPLE.fullmatch(part) else f"({part})" for part in parts)
+
+
+@lru_cache
+def _latex_reader() -> tuple[Any, type[Exception]]:
+    latex2text = require("pylatexenc.latex2text", extra="wikipedia")
+    commands = latex2text.get_default_latex_context_db()
+    macros = [latex2text.MacroTextSpec(name, shown) for name, shown in _COMMANDS.items()]
+    macros.append(latex2text.MacroTextSpec("frac", _fraction))
+    commands.add_context_category("wikipedia", macros=macros, prepend=True)
+    commands.set_unknown_macro_spec(latex2text.MacroTextSpec("", _UNKNOWN))
+    commands.set_unknown_environment_spec(latex2text.EnvironmentTextSpec("", _UNKNOWN))
+    options = {"math_mode": "text", "strict_latex_spaces": "based-on-source"}
+    error = require("pylatexenc.latexwalker", extra="wikipedia").LatexWalkerError
+    return latex2text.LatexNodes2Text(**options, latex_context=commands), error
+
+
 def _without_elements(wikitext: str) -> str:
     """Drop or replace comments and the elements in which wikitext means something else."""
     parts: list[str] = []
@@ -62,8 +111,8 @@ def _without_elements(wikitext: str) -> str:
         if closing:
             content = wikitext[at : closing.start()]
             at = closing.end()
-            if name in _FORMULAS:  # those with commands need LaTeX
-                content = "" if "\\" in content else " ".join(content.translate(_NO_BRACES).split())
+            if name in _FORMULAS:
+                content = _formula(content)
             if name in _SHOWN:
                 parts.append(_MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", content))
         elif name:

@@ -19,7 +19,7 @@ _FIXED = {
 }  # fmt: skip
 _BEFORE = {
     "US$": "us$ usd", "£": "gbp £", "€": "eur €", "₹": "inr ₹", "¥": "jpy ¥", "√": "sqrt radic", "No. ": "no. numero",
-    "HMS ": "hms", "USS ": "uss", "SS ": "ss", "c. ": "circa c. ca. ca",
+    "HMS ": "hms", "USS ": "uss", "SS ": "ss", "c. ": "circa c. ca. ca", "fl. ": "floruit fl. fl",
 }  # fmt: skip
 _FUNCTIONS = ("formatnum", "lc", "uc", "ucfirst", "lcfirst")  # of MediaWiki itself
 
@@ -133,6 +133,7 @@ _GROUPS: dict[str, Renderer] = {
     "val": _value,
     "frac sfrac fraction": _fraction,
     "as-of": _as_of,
+    "reign": lambda args: "r. " + "–".join(_numbered(args)),
     "oldstyledate": lambda args: f"{args.get('1', '')} {args.get('2', '')}",
     "start-date birth-date death-date end-date start-date-and-age birth-date-and-age death-date-and-age date dts": _date,
     "nihongo": _nihongo,

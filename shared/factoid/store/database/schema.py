@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from factoid.errors import StoreError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
 from factoid.files.sqlite import APPLICATION_ID, FILE, FORMAT
 from factoid.filters import SCHEMA as METADATA
@@ -109,6 +109,16 @@ def failure(target: str, error: sqlite3.Error, done: str = "used") -> StoreError
         message = f"{target} cannot be {done} as a store: {error}. Restore it from a backup or index again elsewhere"
         return StoreFormatError(message)
     return StoreError(f"{target} cannot be {done}: {sqlite.explain(error)}")
+
+
+def local_folder(path: str | Path) -> Path:
+    """Return the path of a store; refuse a URL, for which `Path` would stand for a local folder such as "s3:"."""
+    if "://" in str(path):
+        raise InvalidInputError(
+            f"a store is a local folder, got {path!r}: send it elsewhere with UnitStore.save_to(url), and fetch it with "
+            "UnitStore.load_from(url, folder, encoder=…)"
+        )
+    return Path(path)
 
 
 def check_folder(path: Path) -> None:

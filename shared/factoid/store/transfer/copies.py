@@ -13,7 +13,7 @@ from factoid.errors import StoreError
 from factoid.files.atomic import move_into_place, part_beside, sync_file, sync_folder
 from factoid.files.sqlite import FILE, explain
 from factoid.store.database.connections import Connections
-from factoid.store.database.schema import check_folder, prepare
+from factoid.store.database.schema import check_folder, local_folder, prepare
 from factoid.store.indexes.build import INDEXES, index_files, remove_index
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def copy_to(store: UnitStore, path: str | Path) -> None:
         StoreError: The copy cannot be written.
     """
     store.views.save()
-    target = Path(path)
+    target = local_folder(path)
     if store.path is not None and target.exists() and store.path.samefile(target):
         return
     try:

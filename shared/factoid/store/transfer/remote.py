@@ -24,7 +24,7 @@ from factoid._optional import require
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError, StoreFormatError
 from factoid.files.atomic import sync_file
 from factoid.files.sqlite import FILE, explain
-from factoid.store.database.schema import open_reader
+from factoid.store.database.schema import local_folder, open_reader
 from factoid.store.indexes.build import INDEXES
 from factoid.store.transfer.copies import new_folder, snapshot
 
@@ -93,7 +93,7 @@ def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = Non
         StoreError: It cannot be fetched or written.
     """
     system, root = _resolve(url, fs)
-    target = Path(path)
+    target = local_folder(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInputError(f"{target} is there: name a new folder to fetch the store into, or delete it first")
     folder, files = _manifest(system, root, url)

@@ -85,6 +85,15 @@ class MultiGranularRetriever(BaseRetriever):
         del search["k"]
         SearchOptions.of(search).kinds(vector_store.client.granularities)
 
+    @property
+    def similarity_top_k(self) -> int:
+        """How many nodes are returned; may be set, as with the framework's retriever."""
+        return self._k
+
+    @similarity_top_k.setter
+    def similarity_top_k(self, k: int) -> None:
+        self._k = whole_number("similarity_top_k", k)
+
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         embedding = None
         if texts := self._texts(query_bundle):

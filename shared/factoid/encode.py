@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
-from factoid.errors import InvalidInputError, MissingDependencyError
+from factoid.errors import FactoidError, InvalidInputError, MissingDependencyError
 from factoid.units import Document, Unit
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ class SentenceTransformerEncoder:
 
     Raises:
         MissingDependencyError: On first use, where Sentence Transformers or the default model's package is absent.
+        InvalidInputError: On first use, if the model cannot be loaded.
     """
 
     def __init__(
@@ -172,7 +173,7 @@ class SentenceTransformerEncoder:
         source = offline_model() if self._source is None else self._source
         if not isinstance(source, str):
             return source
-        with quiet_loading(self.show_progress):
+        with loading("encoder", source, show_progress=self.show_progress):
             return library.SentenceTransformer(source, device=self.device)  # type: ignore[no-any-return]
 
 
@@ -197,14 +198,24 @@ def _begins(text: str, part: str) -> bool:
 
 
 @contextmanager
-def quiet_loading(show_progress: bool) -> Iterator[None]:
-    """Keep transformers from drawing a progress bar for weights that load in a blink."""
+def loading(kind: str, name: object, *, show_progress: bool = False) -> Iterator[None]:
+    """Load a model during the block, by default without a progress bar for weights that load in a blink.
+
+    Raises:
+        InvalidInputError: The model cannot be loaded.
+    """
     logging = require("transformers", extra="models").utils.logging
     shown = logging.is_progress_bar_enabled()
     if not show_progress:
         logging.disable_progress_bar()
     try:
         yield
+    except FactoidError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(".")
+        advice = "Give the folder of such a model, or its name on the Hugging Face hub"
+        raise InvalidInputError(f"cannot load the {kind} {name!r:.120}: {reason}. {advice}") from error
     finally:
         if shown:
             logging.enable_progress_bar()

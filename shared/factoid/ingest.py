@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,8 @@ from factoid.units import Document, Granularity, Unit, child_unit, content_id
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
 _BATCH = 256  # passages decomposed, encoded and committed together: what an interrupted call has to do again at most
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +192,18 @@ async def _aencode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
 def _batches(documents: Iterable[Document], recipe: Recipe) -> Iterator[list[Split]]:
     batch: dict[str, Split] = {}
     size = 0
+    if isinstance(documents, Document):
+        raise InvalidInputError("expected a list of documents, got a single one")
     for document in documents:
         if not isinstance(document, Document):
             raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
         passages = split_passages(document, words=recipe.words, min_words=recipe.min_words)
         if not passages and document.text.strip():
             passages = [whole_passage(document)]  # all headings or front matter: it can be found all the same
-        batch[document.id] = Split(document, recipe.digest(document), passages)
+        split = Split(document, recipe.digest(document), passages)
+        if batch.get(document.id, split).digest != split.digest:
+            logger.warning("two documents have the id %r: the later one replaces the other", document.id)
+        batch[document.id] = split
         size += len(passages)
         if size >= _BATCH:
             yield list(batch.values())

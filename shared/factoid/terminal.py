@@ -70,7 +70,7 @@ def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False)
         lines.append(" " * 12 + "  ".join(f"{name} {part:.3f}" for name, part in hit.parts.items()))
     lines.append(wrap(excerpt(unit.text, *span), indent=" " * 5, color=color))
     for match in matches:
-        lines.append(wrap(plain(match.unit.text), indent=" " * 14, first=f"     • {match.score:.3f}  "))
+        lines.append(wrap(excerpt(match.unit.text), indent=" " * 14, first=f"     • {match.score:.3f}  "))
         lines += _around(match)
     lines += _around(hit)
     if source := unit.metadata.get("source"):

@@ -189,11 +189,13 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
 
 def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:
     """Open an existing store (UnitStore would create one). If the encoder does not match, the error names the option."""
+    from factoid.files.sqlite import FILE
     from factoid.store import UnitStore
 
     folder = Path(path)
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        raise StoreError(f"there is no store at {folder}. Make one with: factoid index FILE… --store {folder}")
+    if not (folder / FILE).exists():
+        new = folder / "store" if folder.exists() and any(folder.iterdir()) else folder
+        raise StoreError(f"there is no store at {folder}. Make one with: factoid index FILE… --store {new}")
     try:
         return UnitStore(folder, encoder=encoder, read_only=read_only)
     except EncoderMismatchError as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from factoid._optional import require
 from factoid.devices import usable_device
-from factoid.encode import quiet_loading
+from factoid.encode import loading
 from factoid.errors import InvalidInputError
 
 _PROMPT = "premise: {} hypothesis: {}"  # of google/t5_xxl_true_nli_mixture, which ALCE uses
@@ -84,17 +84,13 @@ class NliModel:
     def _load(self) -> tuple[Any, Any, int | None]:
         """Return model, tokenizer, and the number of the label that says entailment; None for a model that writes."""
         transformers = require("transformers", extra="models")
-        try:
-            with quiet_loading(False):
-                config = transformers.AutoConfig.from_pretrained(self.model)
-                classifies = any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
-                writes = config.is_encoder_decoder and not classifies  # BART has classifiers
-                kind = "AutoModelForSeq2SeqLM" if writes else "AutoModelForSequenceClassification"
-                tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
-                model = getattr(transformers, kind).from_pretrained(self.model, **self.model_options)
-        except (OSError, ValueError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise InvalidInputError(f"cannot load the NLI model {self.model!r}: {reason}") from error
+        with loading("NLI model", self.model):
+            config = transformers.AutoConfig.from_pretrained(self.model)
+            classifies = any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
+            writes = config.is_encoder_decoder and not classifies  # BART has classifiers
+            kind = "AutoModelForSeq2SeqLM" if writes else "AutoModelForSequenceClassification"
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
+            model = getattr(transformers, kind).from_pretrained(self.model, **self.model_options)
         labels = {str(name).lower(): int(number) for number, name in config.id2label.items()}
         entailing = [number for name, number in labels.items() if name.startswith("entail")]
         if not writes and len(entailing) != 1:

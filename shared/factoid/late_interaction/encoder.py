@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
-from factoid.encode import Vectors, offline_model, quiet_loading
+from factoid.encode import Vectors, loading, offline_model
 from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 from factoid.store.token_vectors import TokenVectors
@@ -184,7 +184,7 @@ class LateInteractionEncoder:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
                 model: Any = self._source
-                with quiet_loading(self.show_progress):
+                with loading("late-interaction model", self._source, show_progress=self.show_progress):
                     if not self.projection:
                         name = offline_model() if model is None else model
                         transformer = library.SentenceTransformer(name, device=self.device)[0]

@@ -142,9 +142,13 @@ class Report:
     def __str__(self) -> str:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())
         reasons += f"; another try may mend {self.transient}" if self.transient else ""
+
+        def count(number: int, noun: str) -> str:
+            return f"{number} {noun}{'s' * (number != 1)}"
+
         return (
-            f"{self.passages} passages{f' ({self.cached} from the cache)' if self.cached else ''} → {self.propositions} "
-            f"propositions; {self.failed} passages fell back to sentences{f' ({reasons})' if reasons else ''}, "
-            f"{self.unsupported} unsupported, {self.uncovered} sentences added, "
-            f"{self.duplicates} duplicates left out"
+            f"{count(self.passages, 'passage')}{f' ({self.cached} from the cache)' if self.cached else ''} → "
+            f"{count(self.propositions, 'proposition')}; {count(self.failed, 'passage')} fell back to sentences"
+            f"{f' ({reasons})' if reasons else ''}, {self.unsupported} unsupported, {count(self.uncovered, 'sentence')} added, "
+            f"{count(self.duplicates, 'duplicate')} left out"
         )

@@ -105,6 +105,10 @@ class UnitStore:
         if read_only and path is None:
             raise InvalidInputError("a store in memory cannot be read-only: it would stay empty. Give a path")
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
+        if encoder is not None and not isinstance(encoder, Encoder):
+            raise InvalidInputError(
+                f"expected an encoder, such as SentenceTransformerEncoder({encoder!r:.60}), or None"
+            )
         check_device(device)
         self.encoder = encoder
         self.path = None if path is None else local_folder(path)

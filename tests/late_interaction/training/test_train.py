@@ -231,7 +231,7 @@ def test_settings_are_checked(changes, expected):
 
 
 def test_a_model_that_is_not_there_and_a_foreign_record_are_told(examples, tmp_path, monkeypatch):
-    with pytest.raises(InvalidInputError, match="cannot load a late-interaction model from"):
+    with pytest.raises(InvalidInputError, match="cannot load the late-interaction model"):
         train_ranker(examples, tmp_path / "model", settings=settings(tmp_path / "nowhere"), use_cpu=True)
     (tmp_path / "training.json").write_text(json.dumps({"steps": 3}))
     with pytest.raises(UnreadableFileError, match="no record of a training"):

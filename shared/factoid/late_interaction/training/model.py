@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from factoid._optional import require
-from factoid.encode import quiet_loading
+from factoid.encode import loading
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.encoder import FINER_PROMPT, build_model
 
@@ -27,16 +27,13 @@ def load_model(name: str, *, projection: int | None = None, seed: int = 0, devic
         InvalidInputError: The model cannot be loaded, or it has no projection and none is asked for.
     """
     library, torch = require("sentence_transformers", extra="train"), require("torch", extra="train")
-    try:
-        with quiet_loading(show_progress=False):
-            if projection is not None:
-                return _projected(name, projection, seed, device)
-            torch.manual_seed(0)
-            model = library.MultiVectorEncoder(name, device=device)
-            torch.manual_seed(1)
-            again = library.MultiVectorEncoder(name, device=device)
-    except (OSError, ValueError) as error:
-        raise InvalidInputError(f"cannot load a late-interaction model from {name!r}: {error}") from error
+    with loading("late-interaction model", name):
+        if projection is not None:
+            return _projected(name, projection, seed, device)
+        torch.manual_seed(0)
+        model = library.MultiVectorEncoder(name, device=device)
+        torch.manual_seed(1)
+        again = library.MultiVectorEncoder(name, device=device)
     if not all(map(torch.equal, model.parameters(), again.parameters())):
         raise InvalidInputError(
             f"{name!r} is no late-interaction checkpoint: it lacks weights, such as the projection of its token vectors, "

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
-from factoid.encode import quiet_loading
+from factoid.encode import loading
 from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
 from factoid.files.lines import filled_lines, parse_object
@@ -183,11 +183,8 @@ def _logits(model: Any, pairs: list[tuple[str, str]], batch_size: int) -> list[f
 
 def _load(name: str, *, use_cpu: bool, max_tokens: int | None = None) -> Any:
     library = require("sentence_transformers", extra="train")
-    try:
-        with quiet_loading(show_progress=False):
-            model = library.CrossEncoder(name, num_labels=1, device="cpu" if use_cpu else None)
-    except (OSError, ValueError) as error:
-        raise InvalidInputError(f"cannot load a cross-encoder from {name!r}: {error}") from error
+    with loading("cross-encoder", name):
+        model = library.CrossEncoder(name, num_labels=1, device="cpu" if use_cpu else None)
     if max_tokens is not None:
         model.max_seq_length = max_tokens
     return model

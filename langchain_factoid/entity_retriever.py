@@ -77,9 +77,7 @@ class EntityRetriever(BaseRetriever):
             options = dict(fields)
             if self.encoder is not None and not isinstance(self.encoder, Encoder):
                 options["encoder"] = EmbeddingsEncoder(self.encoder)
-            if (
-                self.fallback is not None
-            ):  # asked here, with its callbacks; the core only needs to know that there is one
+            if self.fallback is not None:  # asked here, with its callbacks; the core only needs to know of it
                 options["fallback"] = lambda *_: ()
             self._built = fields, CoreRetriever(**options)
         return self._built[1]

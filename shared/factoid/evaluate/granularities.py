@@ -41,7 +41,7 @@ class AskedPassages:
 class LevelScores:
     """One row of Table 3, from 0 to 1: scores of ranked sentences, None if the model cannot rank them, and of ranked passages."""
 
-    encoding: Granularity  # what is encoded at once, sentence or passage
+    encoding: Granularity  # the unit encoded at once, sentence or passage
     sentence_p1: float | None
     sentence_r5: float | None
     passage_p1: float

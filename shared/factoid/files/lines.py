@@ -17,7 +17,7 @@ from factoid.errors import InvalidInputError, UnreadableFileError
 
 Record = TypeVar("Record")
 
-DAMAGE = (EOFError, zlib.error, OSError)  # what reading a damaged archive raises
+DAMAGE = (EOFError, zlib.error, OSError)  # raised by reading a damaged archive
 _NOT_READ = {b"7z\xbc\xaf": "7-Zip", b"PK\x03\x04": "zip", b"\xfd7zX": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
 
 

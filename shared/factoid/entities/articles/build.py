@@ -60,9 +60,7 @@ INSERT OR IGNORE INTO name_form SELECT name_key(COALESCE(form, target)), ?, COAL
 ), COALESCE(form, target), SUM(count) FROM link GROUP BY target, form
 """
 _CACHE = 16 << 10  # KiB
-_MOST_IN_PARTS = (
-    100_000  # most articles of a store that knows parts of titles: in larger ones nearly every word is a part
-)
+_MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class ArticleStats:
     outside: int  # names that redirect to articles outside the store
     links: int  # that the articles had when it was built
     words: int  # the most that it keeps of each article
-    sources: tuple[str, ...]  # what it was built from
+    sources: tuple[str, ...]  # names of the sources that it was built from
     bytes: int  # size of the file
 
 

@@ -59,7 +59,7 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
         trust = {NameKind.ANCHOR: by_links, NameKind.BASE: max(by_links, _TRUST_IN_BASE)}.get(kind, 1.0)
         entries.append((rank, title, article, weight, 1.0 if said else trust))
     entries.sort()
-    first = sum(rank[0] == -2 for rank, *_ in entries)  # what the text speaks for goes first
+    first = sum(rank[0] == -2 for rank, *_ in entries)  # options that the text speaks for go first
     groups = [(entries[:first], _SPOKEN_FOR), (entries[first:], 1 - _SPOKEN_FOR)]
     options = []
     for group, share in groups if 0 < first < len(entries) else [(entries, 1.0)]:

@@ -15,7 +15,7 @@ from factoid.units import check_text
 if TYPE_CHECKING:
     from spacy.language import Language
 
-_NO_ENTITY = ("", "NIL")  # what spaCy's entity linker calls an entity that its knowledge base lacks
+_NO_ENTITY = ("", "NIL")  # identifiers by spaCy's entity linker for an entity that its knowledge base lacks
 
 
 class SpacyLinker:

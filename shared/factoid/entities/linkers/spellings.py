@@ -16,7 +16,7 @@ _INSIDE = re.compile(r"[-./'&0-9]")  # why an ASCII name may be squeezed, beside
 _NO_PARTS = (FUNCTION_WORDS | ARTICLES) - frozenset("bcdefghjklmnopqrstuvwxyz")  # not "a 4"
 _CODE_IN_PLURAL = re.compile(r"(?:(?=[\W\d_]*+[^\W\d_].).*\d|\d*[1-9]\d{2}|\d{2,}[1-9])s")  # not "1990s"
 _KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)
-_SHORTEST, _LONG = 5, 9  # characters of names of which one, and two, may be wrong
+_SHORTEST, _LONG = 5, 9  # least length of names in which one, and two, characters may be wrong
 _NO_DIGIT = re.compile(r"\D+")
 
 
@@ -41,7 +41,7 @@ def is_plain(key: str) -> bool:
 
 
 def is_respelled(name: str, form: str) -> bool:
-    """Tell whether two forms have the same capitals, but for the first letter, and the same letters and digits."""
+    """Tell whether two forms have the same letters and digits, and except for the first letter the same capitals."""
     plain = (squeeze(canonical_title(without_accents(text) or text)) for text in (name, form))
     return len(set(plain)) == 1
 

@@ -105,7 +105,7 @@ def _kind(character: str) -> int:
         return _INVISIBLE
     category = unicodedata.category(character)
     is_skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
-    if category[0] == "M" or category == "Cf" or is_skin_tone:  # marks and joiners belong to what they stand on
+    if category[0] == "M" or category == "Cf" or is_skin_tone:  # marks and joiners belong to the character before
         return _JOINED
     if UNSPACED.match(character):
         return TokenKind.CHARACTER if category[0] in "LN" else TokenKind.MARK
